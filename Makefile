@@ -1,0 +1,67 @@
+# One door to everything. `make` alone lists the targets.
+#
+# PYTHON makes .venv, WORKERS is how many processes run the tests, HERMES_JOBS_HOME is the home of `make run`.
+
+PYTHON ?= python3
+WORKERS ?= 4
+BIN := .venv/bin
+SENTENCE := Rehearse two tools at once: list the files here and show what you remember.
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run lint format test test-all faults soak bench docs clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: .venv/dev ## Make .venv with everything that developing needs
+
+run: export HERMES_JOBS_HOME ?= $(CURDIR)/.home
+run: .venv/plain ## Send one message and watch it answered; needs no key
+	@echo '$$ hermes-jobs send "$(SENTENCE)"'
+	@$(BIN)/hermes-jobs send "$(SENTENCE)"
+
+lint: .venv/dev ## Check style, format, types and the floors
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/dev ## Format the code and mend what can be mended
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+test: .venv/dev ## Run the fast tests
+	$(BIN)/pytest -m "not slow" -n $(WORKERS)
+
+test-all: .venv/dev ## Run every test, the slow ones too
+	$(BIN)/pytest -n $(WORKERS)
+
+faults: .venv/dev ## Kill workers, brokers and beats, and look for what got lost
+	FAULTS=full $(BIN)/pytest tests/faults
+
+soak: .venv/dev ## Half an hour of everything at once, with kills: SOAK=5 for five minutes
+	$(BIN)/python -m tests.soak $(SOAK)
+
+bench: .venv/dev ## Measure against the named baselines
+	$(BIN)/python -m tests.benchmarks
+
+docs: .venv/dev ## Write the generated parts of the documentation anew
+	$(BIN)/python -m tests.docs.generate
+
+clean: ## Remove what was made: .venv, caches, the home of `make run`
+	rm -rf .venv .home .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamps: what is installed is installed again only when pyproject.toml has changed.
+
+.venv/bin/pip:
+	@$(PYTHON) -c 'import sys; sys.exit("hermes-jobs needs Python 3.11 or newer; try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+
+.venv/plain: pyproject.toml | .venv/bin/pip
+	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+.venv/dev: pyproject.toml | .venv/bin/pip
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,postgres]'
+	@touch .venv/plain $@

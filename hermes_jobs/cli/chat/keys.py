@@ -1,0 +1,76 @@
+"""What keys do in a chat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from prompt_toolkit.application import get_app
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+
+def chat_keys(*, interrupt: Callable[[], None], leave: Callable[[], None]) -> KeyBindings:
+    """Enter sends and Esc Enter begins a line; `interrupt` is told of a Ctrl-C that nothing is typed at."""
+    keys = KeyBindings()
+
+    @Condition
+    def nothing_typed() -> bool:
+        return not get_app().current_buffer.text
+
+    @Condition
+    def is_chosen() -> bool:
+        state = get_app().current_buffer.complete_state
+        return state is not None and state.current_completion is not None
+
+    @keys.add("enter", filter=~is_chosen)
+    @keys.add("c-j", filter=~is_chosen)  # Enter, as it was read while a command had the terminal
+    def _send(event: KeyPressEvent) -> None:
+        event.current_buffer.validate_and_handle()
+
+    @keys.add("enter", filter=is_chosen)
+    def _take(event: KeyPressEvent) -> None:
+        event.current_buffer.complete_state = None
+
+    @keys.add("escape", "enter")
+    def _begin_line(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    @keys.add("tab")
+    def _complete(event: KeyPressEvent) -> None:
+        complete(event.current_buffer)
+
+    @keys.add("c-c", filter=nothing_typed)
+    @keys.add("<sigint>", filter=nothing_typed)
+    def _interrupt(_event: KeyPressEvent) -> None:
+        interrupt()
+
+    @keys.add("c-c", filter=~nothing_typed)
+    @keys.add("<sigint>", filter=~nothing_typed)
+    def _clear(event: KeyPressEvent) -> None:
+        event.current_buffer.reset()
+
+    @keys.add("c-d", filter=nothing_typed)
+    def _leave(_event: KeyPressEvent) -> None:
+        leave()
+
+    return keys
+
+
+def complete(buffer: Buffer) -> None:
+    """What Tab does: take the only completion, else as much as all share, else offer one after the other.
+
+    It looks by itself: completions that are being looked for while something is typed may come later.
+    """
+    found = list(buffer.completer.get_completions(buffer.document, CompleteEvent(completion_requested=True)))
+    shared = get_common_complete_suffix(buffer.document, found)
+    if len(found) == 1:
+        buffer.cancel_completion()
+        buffer.apply_completion(found[0])
+    elif shared:
+        buffer.insert_text(shared)
+    elif buffer.complete_state is not None:
+        buffer.complete_next()
+    else:
+        buffer.start_completion(select_first=True)

@@ -1,0 +1,105 @@
+"""What a chat shows of a session's events, as lines and texts on its stage."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import click
+
+from hermes_jobs.cli.output import one_line
+from hermes_jobs.cli.progress import Progress, called
+from hermes_jobs.cli.stage import Stage
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.titles import printable
+from hermes_jobs.engine.live import Piece
+from hermes_jobs.engine.ports import Clock
+from hermes_jobs.eventlog.log import Recorded
+
+PROMPT = "› "
+
+
+class Telling:
+    """Hears a session's events in order. For one thread at a time."""
+
+    def __init__(self, stage: Stage, clock: Clock) -> None:
+        self._stage = stage
+        self._progress = Progress(lambda line: stage.line(one_line(line), dim=True), clock.now)
+        self._calls: dict[str, str] = {}
+        self._typed: set[str] = set()
+        self._running: str | None = None
+
+    def expect(self, turn: str) -> None:
+        """That turn's text was typed here, and stands on the screen already."""
+        self._typed.add(turn)
+
+    def asked(self, text: str) -> None:
+        """Something that the user has said."""
+        first, *more = printable(text).splitlines() or [""]
+        self._stage.line(
+            "\n".join([f"{click.style(PROMPT, bold=True)}{first}", *(f"  {each}" for each in more)])
+        )
+
+    def look(self) -> None:
+        """Show what is under way by now."""
+        self._stage.doing(self._progress.under_way() if self._running else ())
+
+    def heard(self, piece: Piece) -> None:
+        """A piece of what is being said; from any thread."""
+        if not piece.over:
+            self._progress.text_heard(piece.step, piece.attempt)
+            self._stage.hear(piece)
+
+    def hear(self, recorded: Recorded) -> None:  # noqa: PLR0912 - one case a fact
+        """One more event."""
+        event, stage = recorded.event, self._stage
+        self._progress.hear(recorded)
+        match event:
+            case e.TurnSubmitted() if event.turn not in self._typed:
+                self.asked(event.text)
+            case e.TurnSubmitted() if self._running is not None:
+                self._dim(f"· it waits for the turn before it ({event.if_busy})")
+            case e.ContextPrefetched() | e.TurnResumed():
+                self._running = event.turn
+            case e.ModelReplied():
+                stage.said(event.step, event.attempt, event.content)
+                for asked, planned in zip(event.tool_calls, event.plan, strict=False):
+                    self._calls[planned.call] = called(asked.name, asked.arguments)
+            case e.ModelCallFailed(kind="cancelled"):
+                stage.stopped(event.step, event.attempt)
+            case e.ModelCallFailed():
+                stage.failed(event.step, event.attempt)
+            case e.StepAbandoned() if event.reason == "died":
+                self._dim("· a worker has ended; another goes on")
+            case e.ApprovalRequested():
+                self._ask(event)
+            case e.TurnCompleted():
+                stage.answer(event.answer)
+                self._over(event.turn, f"(stopped: {event.stopped_by})" if event.stopped_by else "")
+            case e.TurnFailed():
+                self._over(event.turn, f"{click.style('Error:', fg='red')} {printable(event.message)}")
+                self._dim(f"{event.hint} /retry goes on with it.".strip())
+            case e.TurnCancelled():
+                self._over(event.turn, "Cancelled." if event.by != "interrupt" else "Interrupted.")
+            case e.CompressionRequested():
+                self._dim("· the older part of the conversation is being compressed")
+            case e.TurnMerged():
+                self._dim("· it has become part of another turn")
+            case _:
+                pass
+
+    def _ask(self, event: e.ApprovalRequested) -> None:
+        until = datetime.fromtimestamp(event.expires_at, UTC).astimezone()
+        self._stage.line(
+            f"It waits for you ({event.rule}): {printable(self._calls.get(event.call, event.call))}\n"
+            f"  /approve or /deny (with {event.call} where several wait); refused at {until:%H:%M:%S}."
+        )
+
+    def _over(self, turn: str, told: str) -> None:
+        self._running = None if self._running == turn else self._running
+        self._stage.doing(())
+        self._stage.turn_ended()
+        self._stage.line(f"{told}\n" if told else "")
+
+    def _dim(self, text: str) -> None:
+        if text:
+            self._stage.line(printable(text), dim=True)

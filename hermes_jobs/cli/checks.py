@@ -1,0 +1,275 @@
+"""What `hermes-jobs doctor` looks at: one function a check, each telling what it found and what to do."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import stat
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from hermes_jobs.cli.failures import CREDENTIALS, FAILED, LOG, USAGE
+from hermes_jobs.domain.errors import HermesJobsError, Misconfigured, Rejected
+
+if TYPE_CHECKING:
+    from hermes_jobs.settings import Settings
+    from hermes_jobs.wiring import Installation
+
+LITTLE_SPACE, NO_SPACE = 1_000_000_000, 100_000_000  # bytes
+COMMAND_SECONDS = 10.0
+CONNECT_SECONDS = 1.0
+MODEL_TOKENS = 16  # some endpoints refuse fewer
+UP = "`hermes-jobs up` starts everything."
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """What one check found, and what to do about it. `code` is the exit code that a failure stands for."""
+
+    check: str
+    status: Literal["ok", "warn", "fail"]
+    message: str
+    hint: str = ""
+    code: int = FAILED
+
+
+def home(settings: Settings) -> Iterator[Finding]:
+    """The home is private, and the configuration could be read (or nobody could ask)."""
+    paths = settings.paths
+    mode = stat.S_IMODE(paths.home.stat().st_mode)
+    if mode & 0o077:
+        message = f"{paths.home} can be read by others (mode {mode:o})."
+        yield Finding(check="home", status="warn", message=message, hint=f"chmod 700 {paths.home}")
+    else:
+        yield Finding(check="home", status="ok", message=str(paths.home))
+    changed = sorted(key for key, origin in settings.origins.items() if origin != "default")
+    told = f"set: {', '.join(changed)}" if changed else "every key has its default"
+    yield Finding(check="config", status="ok", message=f"{paths.config} — {told}")
+
+
+def model(settings: Settings) -> Finding:
+    """Whether a real model is configured."""
+    if settings.rehearsal:
+        return Finding(
+            check="model",
+            status="warn",
+            message="the rehearsal model answers: a script that shows what happens, not a language model.",
+            hint="Set OPENAI_API_KEY, or OPENAI_BASE_URL for an endpoint that needs none, in the environment "
+            f"or in {settings.paths.env_file} (mode 600).",
+        )
+    where = settings.model.base_url or "OpenAI"
+    if settings.secrets.api_key is None:
+        where += ", without a key"
+    return Finding(check="model", status="ok", message=f"{settings.model_name} at {where}")
+
+
+def auxiliary(settings: Settings) -> Iterator[Finding]:
+    """Which auxiliary tasks are asked of another model than the main one, and where."""
+    for purpose in ("review", "compression", "session_search"):
+        choice = settings.auxiliary_model(purpose)
+        if choice == settings.main_model:
+            continue
+        key = f"the key {choice.key}" if settings.secrets.get(choice.key) else "no key"
+        told = f"{purpose} asks {choice.model} at {choice.base_url or 'OpenAI'}, with {key}"
+        yield Finding(check="auxiliary", status="ok", message=told)
+
+
+def model_answers(installation: Installation) -> Finding:
+    """One real call: the shortest question there is."""
+    from hermes_jobs.domain.messages import UserMessage
+    from hermes_jobs.engine.ports import ModelError, ModelRequest
+    from hermes_jobs.engine.running import CancelToken
+
+    request = ModelRequest(
+        model=installation.settings.model_name,
+        system_prompt="Answer with one word.",
+        messages=(UserMessage(content="Say ok."),),
+        max_tokens=MODEL_TOKENS,
+    )
+    began = time.monotonic()
+    try:
+        reply = installation.model.reply(request, CancelToken(), lambda text: None)
+    except ModelError as error:
+        code = CREDENTIALS if error.kind == "auth" else FAILED
+        told = f"the call failed ({error.kind}): {error.message}"
+        return Finding(check="live", status="fail", message=told, hint=error.hint, code=code)
+    took, tokens = time.monotonic() - began, reply.usage.total_tokens
+    told = f"{reply.model or request.model} answered in {took:.1f} s, with {tokens} tokens"
+    return Finding(check="live", status="ok", message=told)
+
+
+def budgets(installation: Installation) -> Iterator[Finding]:
+    """Whether the limits that are set can be held, and how much of the day's is spent."""
+    from hermes_jobs.domain.budgets import DAY, NANO
+    from hermes_jobs.engine.system import day_of
+
+    settings = installation.settings
+    try:
+        installation.check_budgets()
+    except Misconfigured as error:
+        yield Finding(check="budgets", status="fail", message=error.message, hint=error.hint, code=USAGE)
+        return
+    limit = settings.budgets.day_usd
+    if limit is None:
+        return
+    day = day_of(installation.clock.now(), settings.zone)
+    try:
+        account = installation.log.account(DAY + day)
+    except HermesJobsError:
+        return
+    spent, reserved = account.spent.nano_usd / NANO, account.reserved.nano_usd / NANO
+    told = (
+        f"${spent:.4f} of ${limit:g} are spent today ({day}), ${reserved:.4f} set aside for calls under way"
+    )
+    yield Finding(check="budgets", status="ok" if spent < limit else "warn", message=told)
+
+
+def context(installation: Installation) -> Finding:
+    """Which context engine makes long conversations smaller, and when."""
+    settings = installation.settings
+    try:
+        engine = installation.context
+    except Misconfigured as error:
+        return Finding(check="context", status="fail", message=error.message, hint=error.hint, code=USAGE)
+    window = installation.windows.of(settings.model_name)
+    threshold = engine.threshold(window)
+    when = f"compresses at {threshold:,} of {window:,} tokens"
+    if not settings.compression.enabled:
+        when = "compresses only when asked to (compression.enabled is false)"
+    return Finding(check="context", status="ok", message=f"the engine {settings.context.engine} {when}")
+
+
+def log(installation: Installation) -> Finding:
+    """Whether the log can be read."""
+    settings = installation.settings
+    where = settings.log_url or str(settings.paths.events_db)
+    try:
+        position = installation.log.last_position()
+    except HermesJobsError as error:
+        hint = "Start its database, or mend log_url." if settings.log_url else ""
+        return Finding(check="log", status="fail", message=str(error), hint=hint, code=LOG)
+    return Finding(check="log", status="ok", message=f"{where}, {position} events")
+
+
+def broker(settings: Settings) -> Finding:
+    """Whether messages can be sent."""
+    if TYPE_CHECKING:
+        from workers import broker as brokers
+    else:
+        brokers = import_module("workers.broker")
+    if settings.broker_url is None:
+        if brokers.find_broker(settings.paths):
+            return Finding(check="broker", status="ok", message="the embedded one answers")
+        try:
+            server = brokers.find_server()
+        except Rejected as error:
+            return Finding(check="broker", status="fail", message=error.message, hint=error.hint)
+        told = f"none runs; `up` starts the embedded one ({server})"
+        return Finding(check="broker", status="warn", message=told, hint=f"{UP} `send` works without.")
+    try:
+        url = brokers.require_broker(settings)
+    except Rejected as error:
+        return Finding(check="broker", status="fail", message=error.message, hint=error.hint, code=LOG)
+    return Finding(check="broker", status="ok", message=f"{settings.secrets.redact(url)} answers")
+
+
+def workers(installation: Installation) -> Finding:
+    """Whether somebody consumes every queue."""
+    if TYPE_CHECKING:
+        from workers import app
+    else:
+        app = import_module("workers.app")
+    registered = installation.log.workers()
+    ended = installation.observer().dead(registered)
+    alive = [worker for worker in registered if worker.id not in ended and worker.lanes]
+    missing = [name for name in app.ALL_QUEUES if not any(name in worker.lanes for worker in alive)]
+    if not alive:
+        hint = f"{UP} `send` works by itself meanwhile."
+        return Finding(check="workers", status="warn", message="none is alive", hint=hint)
+    told = f"{len(alive)} alive"
+    if missing:
+        told += f"; nobody consumes {', '.join(missing)}"
+        hint = f"`hermes-jobs worker -Q {','.join(missing)}` does."
+        return Finding(check="workers", status="warn", message=told, hint=hint)
+    return Finding(check="workers", status="ok", message=told)
+
+
+def beat(installation: Installation) -> Finding:
+    """Whether due schedules are fired."""
+    registered = installation.log.workers()
+    ended = installation.observer().dead(registered)
+    alive = [worker for worker in registered if worker.id not in ended]
+    beats = [worker for worker in alive if worker.name == "beat"]
+    due_at = installation.log.next_due_at(lane="schedules")
+    if beats:
+        return Finding(check="beat", status="ok", message=f"{len(beats)} alive")
+    if due_at is None:
+        return Finding(check="beat", status="ok", message="none is alive, and no schedule waits for one")
+    if any("schedules" in worker.lanes for worker in alive):
+        told = "none is alive; the workers wake due schedules by themselves"
+        return Finding(check="beat", status="ok", message=told)
+    told = "none is alive, nor any worker that fires schedules: nothing runs when it is due"
+    return Finding(check="beat", status="warn", message=told, hint=UP)
+
+
+def flower(settings: Settings) -> Finding:
+    """Whether the dashboard that `up` started answers."""
+    if TYPE_CHECKING:
+        from workers import up_state
+    else:
+        up_state = import_module("workers.up_state")
+    state = up_state.read_state(settings.paths)
+    if state is None or state.flower is None:
+        return Finding(check="flower", status="ok", message="not started by this home's `up`")
+    address = urlsplit(state.flower)
+    try:
+        socket.create_connection((address.hostname, address.port), timeout=CONNECT_SECONDS).close()
+    except OSError as error:
+        told = f"{state.flower} does not answer: {error.strerror or error}"
+        hint = f"See {settings.paths.logs / 'flower.log'}."
+        return Finding(check="flower", status="warn", message=told, hint=hint)
+    return Finding(check="flower", status="ok", message=state.flower)
+
+
+def commands(environ: Mapping[str, str]) -> Finding:
+    """Whether the agent's commands can be run, and ended with all that they start."""
+    from hermes_jobs.engine.running import CancelToken
+    from hermes_jobs.tools.environment import filtered_environment
+    from hermes_jobs.tools.processes import run
+
+    try:
+        done = run(
+            "sleep 600 & echo ready",
+            cwd=str(Path.cwd()),
+            env=filtered_environment(environ),
+            timeout=COMMAND_SECONDS,
+            cancel=CancelToken(),
+        )
+    except OSError as error:
+        return Finding(check="commands", status="fail", message=f"cannot be started: {error}")
+    if done.output.strip() != "ready" or done.lost or done.left:
+        told = (
+            f"a test command ended with {done.exit_code}, {done.left} processes left: {done.output[:200]!r}"
+        )
+        hint = "The agent's terminal tool would not be safe to use here."
+        return Finding(check="commands", status="fail", message=told, hint=hint)
+    if sys.platform != "linux":
+        told = "run; what leaves a command's process group is not found again on this system"
+        return Finding(check="commands", status="warn", message=told)
+    return Finding(check="commands", status="ok", message="run, and leave no process behind")
+
+
+def disk(settings: Settings) -> Finding:
+    """Whether there is room for what happens."""
+    free = shutil.disk_usage(settings.paths.home).free
+    told = f"{free / 1e9:.1f} GB free in {settings.paths.home}"
+    if free >= LITTLE_SPACE:
+        return Finding(check="disk", status="ok", message=told)
+    status: Literal["warn", "fail"] = "warn" if free >= NO_SPACE else "fail"
+    return Finding(check="disk", status=status, message=told, hint="Nothing can be recorded on a full disk.")

@@ -1,0 +1,38 @@
+"""What an option names: toolsets, a session."""
+
+from __future__ import annotations
+
+import click
+
+from hermes_jobs.cli.invocation import Invocation
+
+
+def chosen_toolsets(invocation: Invocation, given: str | None) -> tuple[str, ...] | None:
+    """The named toolsets. Raises a usage error for one that does not exist."""
+    if given is None:
+        return None
+    names = tuple(name.strip() for name in given.split(",") if name.strip())
+    if not names:
+        raise click.BadParameter("it names no toolset.", param_hint="--toolsets")
+    known = invocation.installation.toolbox.toolsets
+    for name in names:
+        if name not in known:
+            raise click.BadParameter(
+                f"there is no toolset {name!r}; there are {', '.join(known)}.", param_hint="--toolsets"
+            )
+    return names
+
+
+def meant_session(invocation: Invocation, given: str | None, newest: bool) -> str | None:
+    """The lineage that `--session` or `--continue` means; null for a new one. Raises a usage error."""
+    if given and newest:
+        raise click.UsageError("--session and --continue exclude each other.")
+    if given:
+        views = invocation.installation.views
+        return views.session(views.find_session(given)).lineage
+    if newest:
+        sessions = invocation.installation.views.sessions(limit=1)
+        if not sessions:
+            raise click.UsageError("There is no session to continue yet: leave out --continue.")
+        return sessions[0].lineage
+    return None

@@ -1,0 +1,71 @@
+"""`hermes-jobs sessions compress`: a session's history made smaller, at a person's wish."""
+
+from __future__ import annotations
+
+import click
+
+from hermes_jobs.cli.invocation import Invocation, pass_invocation
+from hermes_jobs.cli.options import example, json_option, session_argument, timeout_option
+from hermes_jobs.cli.output import note, print_json
+
+FAILED, TIMED_OUT = 1, 3
+
+
+@click.command("compress", epilog=example('hermes-jobs sessions compress s3k9 --focus "the trip to Rome"'))
+@session_argument
+@click.option("--focus", metavar="T", default="", help="What the summary is to be about above all.")
+@click.option("--wait/--no-wait", default=True, help="Wait until it is done (the default).")
+@timeout_option
+@json_option
+@pass_invocation
+def compress_session(
+    invocation: Invocation, session_id: str, focus: str, wait: bool, timeout: float | None, as_json: bool
+) -> int:
+    """Replace the older part of a session's history by a summary.
+
+    Nothing is lost: every message stays in the log and is found by `sessions search`. The session goes on
+    under a new id; the old one keeps leading to it.
+    """
+    from hermes_jobs.cli.working import work_until
+    from hermes_jobs.domain.commands import RequestCompression
+    from hermes_jobs.domain.events import CompressionFailed, ContextCompressed
+
+    installation = invocation.installation
+    views = installation.views
+    session = views.session(views.find_session(session_id))
+    before = installation.log.last_position()
+    command = RequestCompression(reason="manual", focus=focus.strip())
+    installation.engine().execute(session.stream, command)
+    if not wait:
+        note(f"Session {session.id} will be compressed by the next process that works.")
+        return 0
+    if not work_until(invocation, session.stream, lambda now: now.compression is None, timeout):
+        note(f"Waited long enough; session {session.id} will be compressed.")
+        return TIMED_OUT
+    news = [each.event for each in installation.log.tail(before, stream=session.stream)]
+    ends = [each for each in news if isinstance(each, ContextCompressed | CompressionFailed)]
+    outcome = ends[-1] if ends else None
+    if isinstance(outcome, ContextCompressed):
+        if as_json:
+            print_json(
+                {
+                    "session": session.lineage,
+                    "into": outcome.into,
+                    "removed": outcome.removed,
+                    "tokens_before": outcome.tokens_before,
+                    "tokens_after": outcome.tokens_after,
+                    "number": outcome.number,
+                    "summary": outcome.summary,
+                }
+            )
+        else:
+            note(
+                f"{outcome.removed} messages gave way to a summary: about {outcome.tokens_before:,} tokens "
+                f"became {outcome.tokens_after:,}. The session goes on as {outcome.into}."
+            )
+            if outcome.number > 1:
+                note(f"This was compression {outcome.number} of this session: details may be lost.")
+        return 0
+    why = outcome.message if outcome is not None else "it was cancelled"
+    note(f"Session {session.id} was not compressed: {why}.")
+    return FAILED

@@ -1,0 +1,91 @@
+"""`hermes-jobs doctor`: what is configured, reachable and alive, and what to do about what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.cli.failures import USAGE
+from hermes_jobs.cli.invocation import Invocation
+from hermes_jobs.cli.options import example, json_option
+from hermes_jobs.cli.output import one_line, print_json
+
+if TYPE_CHECKING:
+    from hermes_jobs.cli.checks import Finding
+
+MARKS = {"ok": ("ok", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
+
+
+@click.command(epilog=example("hermes-jobs doctor", "hermes-jobs doctor --live"))
+@click.option("--live", is_flag=True, help="Also ask the model one tiny question (a few tokens).")
+@json_option
+@click.pass_context
+def doctor(context: click.Context, live: bool, as_json: bool) -> None:
+    """Check the home, configuration, model, log, broker, workers, beat, Flower, commands and disk.
+
+    The exit code is 0 unless something has failed; warnings name what is missing or weaker than it could be.
+    """
+    invocation = context.ensure_object(Invocation)
+    findings: list[Finding] = []
+    for finding in examine(invocation, live=live):
+        findings.append(finding)
+        if not as_json:
+            _print(finding, invocation)
+    if as_json:
+        shown = [
+            {name: invocation.redact(getattr(each, name)) for name in ("check", "status", "message", "hint")}
+            for each in findings
+        ]
+        print_json({"ok": not _failed(findings), "checks": shown})
+    failed = _failed(findings)
+    if failed:
+        context.exit(failed[0].code)
+
+
+def examine(invocation: Invocation, *, live: bool = False) -> Iterator[Finding]:
+    """Every check's findings, as they come. Without a readable configuration there is only that."""
+    from hermes_jobs.cli import checks
+    from hermes_jobs.cli.gateway_checks import telegram
+    from hermes_jobs.cli.memory_provider import provider
+    from hermes_jobs.domain.errors import Misconfigured
+
+    try:
+        settings = invocation.settings
+        installation = invocation.installation
+    except Misconfigured as error:
+        yield checks.Finding(
+            check="config", status="fail", message=error.message, hint=error.hint, code=USAGE
+        )
+        return
+    yield from checks.home(settings)
+    yield checks.model(settings)
+    yield from checks.auxiliary(settings)
+    if live:
+        yield checks.model_answers(installation)
+    log = checks.log(installation)
+    yield log
+    yield from checks.budgets(installation)
+    yield from provider(installation)
+    yield checks.context(installation)
+    yield checks.broker(settings)
+    if log.status != "fail":
+        yield checks.workers(installation)
+        yield checks.beat(installation)
+        yield from telegram(installation)
+    yield checks.flower(settings)
+    yield checks.commands(invocation.environ)
+    yield checks.disk(settings)
+
+
+def _failed(findings: Sequence[Finding]) -> Sequence[Finding]:
+    return [each for each in findings if each.status == "fail"]
+
+
+def _print(finding: Finding, invocation: Invocation) -> None:
+    mark, colour = MARKS[finding.status]
+    message = one_line(invocation.redact(finding.message))
+    click.echo(f"{click.style(f'{mark:<4}', fg=colour)}  {finding.check:<9}  {message}")
+    if finding.hint:
+        click.echo(f"{'':17}{one_line(invocation.redact(finding.hint))}")

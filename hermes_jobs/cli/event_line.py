@@ -1,0 +1,22 @@
+"""An event as `hermes-jobs events --json` and `send --jsonl` print it: the outside's names, fixed."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from hermes_jobs.eventlog.log import Recorded
+
+
+def print_event(recorded: Recorded) -> None:
+    """One JSON object on one line of standard output."""
+    line = {
+        "position": recorded.position,
+        "stream": recorded.stream,
+        "version": recorded.version,
+        "type": recorded.type,
+        "data": msgspec.to_builtins(recorded.event),
+        "meta": {**msgspec.to_builtins(recorded.meta), "schema": recorded.schema},
+        "recorded_at": recorded.recorded_at,
+    }
+    click.echo(msgspec.json.encode(line).decode())

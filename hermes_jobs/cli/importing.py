@@ -1,0 +1,184 @@
+"""`hermes-jobs import`: an export or a backup into this home, all of it or nothing."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING
+from zipfile import BadZipFile
+
+import click
+import msgspec
+
+from hermes_jobs.cli.export import sql_log
+from hermes_jobs.cli.invocation import Invocation, pass_invocation
+from hermes_jobs.cli.options import example, json_option
+from hermes_jobs.cli.output import note, print_json
+from hermes_jobs.domain.errors import Rejected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sqlalchemy import Connection
+
+    from hermes_jobs.engine.resting import Rested
+    from hermes_jobs.eventlog.importing import Imported
+    from hermes_jobs.wiring import Installation
+
+BY = "import"
+ZIP, GZIP = b"PK\x03\x04", b"\x1f\x8b"
+SHOWN = 5  # ids that a note lists
+AGAIN = {
+    "turns": "hermes-jobs turns retry ID",
+    "schedules": "hermes-jobs schedule resume ID",
+    "deliveries": "hermes-jobs inbox",
+}
+
+
+@click.command(
+    "import",
+    epilog=example(
+        "HERMES_JOBS_HOME=~/restored hermes-jobs import agent.zip", "hermes-jobs import trip.jsonl.gz"
+    ),
+)
+@click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--resume", is_flag=True, help="Go on with everything that was due: the home it comes from is no more."
+)
+@click.option("--sessions", "sessions_only", is_flag=True, help="Only the sessions of an export.")
+@json_option
+@pass_invocation
+def import_file(
+    invocation: Invocation, file: Path, *, resume: bool, sessions_only: bool, as_json: bool
+) -> None:
+    """Bring an export into this home, or make an empty home of a backup.
+
+    Nothing fires by itself afterwards, since the home that it comes from may still be at work: turns under
+    way are cancelled, schedules paused, deliveries held in the inbox. --resume lets all of it go on here.
+
+    What is here already stays as it is, so that the same file twice adds nothing.
+    """
+    wanted = _is_session if sessions_only else _is_any
+    with file.open("rb") as opened:
+        start = opened.read(4)
+    if start == ZIP:
+        if sessions_only:
+            raise click.UsageError("--sessions is for exports: a backup makes a whole home.")
+        came, rested = _restore(invocation.installation, file, resume=resume)
+    else:
+        with _lines_of(file, start) as lines:
+            came, rested = bring_in(invocation.installation, lines, wanted, resume=resume)
+    if came.streams:
+        invocation.installation.memory.settle()
+        invocation.installation.skills.settle()
+    if as_json:
+        print_json({**msgspec.to_builtins(came), "rested": rested})
+    else:
+        _tell(came, rested)
+
+
+def bring_in(
+    installation: Installation,
+    lines: Iterable[bytes],
+    wanted: Callable[[str], bool],
+    *,
+    resume: bool,
+    then: Callable[[], object] = lambda: None,
+) -> tuple[Imported, Rested]:
+    """Import the lines in one transaction, with what came in put to rest unless it shall `resume`.
+
+    `then` is called before the transaction is committed.
+    """
+    from hermes_jobs.engine.resting import Rested, put_to_rest
+    from hermes_jobs.engine.system import day_of
+    from hermes_jobs.eventlog.importing import imported
+    from hermes_jobs.eventlog.transaction import TransactionLog
+
+    log, zone = sql_log(installation), installation.settings.zone
+
+    def day(moment: str) -> str:
+        return day_of(datetime.fromisoformat(moment).timestamp(), zone)
+
+    def act(connection: Connection) -> tuple[Imported, Rested]:
+        inner = TransactionLog(connection, log.log_id, log.codec)
+        came = imported(inner, lines, day, wanted)
+        rested = Rested() if resume else put_to_rest(installation.engine_over(inner, BY), came.streams, BY)
+        then()
+        return came, rested
+
+    return log.change_tables(act)
+
+
+def _restore(installation: Installation, file: Path, *, resume: bool) -> tuple[Imported, Rested]:
+    """Make this home, which must be empty, of a backup."""
+    from hermes_jobs.cli import archive as archives
+
+    paths = installation.settings.paths
+    if installation.log.last_position() > 0:
+        raise Rejected(
+            f"{file} is a backup, and the home {paths.home} is not empty: its log holds events.",
+            kind="usage",
+            hint="Set HERMES_JOBS_HOME to a new folder; on PostgreSQL, HERMES_JOBS_LOG_URL to a new schema.",
+        )
+    folder = Path(mkdtemp(prefix="restore-", dir=paths.run))
+    kept: list[str] = []
+    try:
+        with _readable(file), archives.opened(file) as archive, archive.open(archives.EVENTS) as lines:
+            names = archives.unpack(archive, folder)
+
+            def place() -> None:
+                kept.extend(archives.settle(names, folder, paths.home))
+
+            outcome = bring_in(installation, lines, _is_any, resume=resume, then=place)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    if kept:
+        note(f"These were in the home already and stay as they are: {', '.join(kept)}.")
+    return outcome
+
+
+@contextmanager
+def _lines_of(file: Path, start: bytes) -> Iterator[Iterable[bytes]]:
+    with _readable(file), gzip.open(file) if start.startswith(GZIP) else file.open("rb") as lines:
+        yield lines
+
+
+@contextmanager
+def _readable(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, zlib.error, BadZipFile, gzip.BadGzipFile) as error:
+        raise Rejected(
+            f"{file} is damaged: {error}.",
+            kind="unreadable_export",
+            hint="Nothing was imported. Take another copy of it.",
+        ) from error
+
+
+def _is_any(_stream: str) -> bool:
+    return True
+
+
+def _is_session(stream: str) -> bool:
+    from hermes_jobs.domain.streams import SESSIONS
+
+    return stream.startswith(SESSIONS)
+
+
+def _tell(came: Imported, rested: Rested) -> None:
+    if not came.streams:
+        note("Nothing was added: all of it is here already." if came.known else "The file holds no events.")
+        return
+    also = f"; {len(came.known)} were here already" if came.known else ""
+    note(f"Imported {came.num_events} events in {len(came.streams)} streams{also}.")
+    for what, ids in msgspec.to_builtins(rested).items():
+        if ids:
+            shown = f"{', '.join(ids[:SHOWN])}{' …' * (len(ids) > SHOWN)}"
+            again = f" ({AGAIN[what]})" if what in AGAIN else ""
+            note(f"At rest, {what}: {shown}{again}.")

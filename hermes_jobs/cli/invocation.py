@@ -1,0 +1,63 @@
+"""What one call of the command line works with: the settings and the installation, made when first wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from hermes_jobs.settings import Settings
+    from hermes_jobs.wiring import Installation
+
+DEBUG = "HERMES_JOBS_DEBUG"
+"""Set to 1, it shows tracebacks. It is read here and is no key of the configuration."""
+
+
+class Invocation:
+    """One command line's process: its environment, and what was read and opened for it."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.debug = environ.get(DEBUG, "") not in {"", "0"}
+        self.environ = {name: value for name, value in environ.items() if name != DEBUG}
+        self.overrides: Mapping[str, object] = {}
+
+    def override(self, flags: Mapping[str, object]) -> None:
+        """Let these flags, by the dotted key that each sets, win over every other source of settings.
+
+        Null stands for a flag that was not given. To be called before the settings are first wanted.
+        """
+        assert "settings" not in self.__dict__, "the settings have been read already"
+        self.overrides = {**self.overrides, **flags}
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings. Raises `Misconfigured`."""
+        from hermes_jobs.settings import load
+
+        return load(self.environ, overrides=self.overrides)
+
+    @cached_property
+    def installation(self) -> Installation:
+        """The home with its log. Raises `Misconfigured`, `LogUnavailable`."""
+        from hermes_jobs.wiring import Installation
+
+        return Installation(self.settings, self.environ)
+
+    def redact(self, text: str) -> str:
+        """The text without any secret of this process."""
+        if "settings" in self.__dict__:
+            return self.settings.secrets.redact(text)
+        from hermes_jobs.settings.secrets import hide_url_passwords
+
+        return hide_url_passwords(text)
+
+    def close(self) -> None:
+        """Release what was opened."""
+        if "installation" in self.__dict__:
+            self.installation.close()
+
+
+pass_invocation = click.make_pass_decorator(Invocation)

@@ -1,0 +1,95 @@
+"""Markdown on a terminal: as lines with their colours, and how much of a growing text can change no more."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from io import StringIO
+from typing import ClassVar
+
+from markdown_it import MarkdownIt
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import CodeBlock, Heading, Markdown
+from rich.padding import Padding
+from rich.syntax import Syntax
+from rich.theme import Theme
+
+THEME = Theme({"markdown.code": "bold cyan", "markdown.block_quote": "italic"})
+CODE_THEME = "ansi_dark"  # the terminal's own colours, on its own background
+
+
+class PlainHeading(Heading):
+    """A heading at the left, without a box around it."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        self.text.justify = "left"
+        self.text.stylize("bold underline" if self.tag == "h1" else "bold")
+        yield self.text
+
+
+class IndentedCode(CodeBlock):
+    """Code with an indent, on the terminal's own background."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        code = str(self.text).rstrip()
+        syntax = Syntax(code, self.lexer_name, theme=CODE_THEME, word_wrap=True, background_color="default")
+        yield Padding(syntax, (0, 0, 0, 2))
+
+
+class Terminal(Markdown):
+    """Markdown as this program shows it."""
+
+    elements: ClassVar = {
+        **Markdown.elements,
+        "heading_open": PlainHeading,
+        "fence": IndentedCode,
+        "code_block": IndentedCode,
+    }
+
+
+_UNDECIDED = re.compile(r"[\s\d.)\-+*>#`~=_|<:]*")  # what may still become the next item of the list before
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt().enable("strikethrough").enable("table")  # as rich reads it
+
+
+def blocks(text: str) -> list[str]:
+    """The text's paragraphs, lists, tables, code and so on, each with the empty lines before it."""
+    starts = [token.map[0] for token in _parser().parse(text) if token.level == 0 and token.map]
+    *whole, last = text.split("\n")  # what else may pass for a line's end is none in Markdown
+    lines = [*(f"{line}\n" for line in whole), last]
+    cuts = sorted({0, *starts[1:]}) if starts else [0]
+    found = ["".join(lines[start:end]) for start, end in zip(cuts, [*cuts[1:], len(lines)], strict=True)]
+    return [block for block in found if block]
+
+
+def settled(text: str) -> tuple[list[str], str]:
+    """Of a text that grows: the blocks that stay as they are, and the rest."""
+    *finished, growing = blocks(text) or [""]
+    if finished and _UNDECIDED.fullmatch(growing):
+        growing = finished.pop() + growing
+    return finished, growing
+
+
+def rendered(block: str, columns: int) -> list[str]:
+    """A block as lines of at most so many columns, with the escape sequences of their colours."""
+    if not block.strip():
+        return []
+    written = StringIO()
+    console = Console(
+        file=written,
+        width=max(columns, 8),
+        theme=THEME,
+        force_terminal=True,
+        highlight=False,
+        legacy_windows=False,
+    )
+    console.print(Terminal(block.strip("\n"), hyperlinks=False), end="")
+    lines = [line.rstrip() for line in written.getvalue().split("\n")]
+    while lines and not lines[-1]:
+        lines.pop()
+    while lines and not lines[0]:
+        lines.pop(0)
+    return lines

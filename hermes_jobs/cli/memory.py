@@ -1,0 +1,271 @@
+"""`hermes-jobs memory`: what the agent remembers, who wrote it, why, and taking it back."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hermes_jobs.cli.invocation import Invocation, pass_invocation
+from hermes_jobs.cli.options import example, json_option, limit_option
+from hermes_jobs.cli.output import note, print_json, print_table, print_text
+from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.domain.memory import TARGETS, Memory, chars, fill
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hermes_jobs.domain.events import MemoryTarget
+    from hermes_jobs.domain.memory_writing import MemoryAction
+
+TITLES = {"user": "Who you are", "memory": "What the agent has noted"}
+
+
+@click.group(epilog=example("hermes-jobs memory show", 'hermes-jobs memory add user "Prefers metric units"'))
+def memory() -> None:
+    """Show and change what the agent remembers; see who wrote it and why, and take it back.
+
+    There are two targets: `user` (who you are) and `memory` (everything else). Both are files in the home,
+    memories/USER.md and memories/MEMORY.md, that may be edited by hand too.
+    """
+
+
+@memory.command("show", epilog=example("hermes-jobs memory show user --json"))
+@click.argument("target", type=click.Choice(TARGETS), required=False)
+@json_option
+@pass_invocation
+def show(invocation: Invocation, target: MemoryTarget | None, as_json: bool) -> None:
+    """Show the entries, and how full each target is."""
+    _print(invocation, invocation.installation.memory.settle(), target, as_json=as_json)
+
+
+@memory.command(
+    "add",
+    options_metavar="[OPTIONS] [memory|user]",
+    epilog=example(
+        'hermes-jobs memory add user "Prefers metric units"', "hermes-jobs memory add - < note.txt"
+    ),
+)
+@click.argument("words", metavar="TEXT", nargs=-1, required=True)
+@click.option("-t", "--target", type=click.Choice(TARGETS), help="Where to; memory unless it is said.")
+@json_option
+@pass_invocation
+def add(invocation: Invocation, words: tuple[str, ...], target: MemoryTarget | None, as_json: bool) -> None:
+    """Add an entry; `-` reads it from standard input."""
+    named, (text,) = _arguments(words, target, ("TEXT",))
+    content = sys.stdin.read() if text == "-" else text
+    _write(invocation, "add", named or "memory", content=content, as_json=as_json)
+
+
+@memory.command(
+    "replace",
+    options_metavar="[OPTIONS] [memory|user]",
+    epilog=example('hermes-jobs memory replace "metric units" "Prefers imperial units"'),
+)
+@click.argument("words", metavar="OLD NEW", nargs=-1, required=True)
+@click.option("-t", "--target", type=click.Choice(TARGETS), help="Where; the one that holds OLD.")
+@json_option
+@pass_invocation
+def replace(
+    invocation: Invocation, words: tuple[str, ...], target: MemoryTarget | None, as_json: bool
+) -> None:
+    """Replace the only entry that holds OLD by NEW."""
+    named, (old, new) = _arguments(words, target, ("OLD", "NEW"))
+    where = named or _target_with(invocation, old)
+    _write(invocation, "replace", where, content=new, old_text=old, as_json=as_json)
+
+
+@memory.command(
+    "remove",
+    options_metavar="[OPTIONS] [memory|user]",
+    epilog=example('hermes-jobs memory remove "metric units"'),
+)
+@click.argument("words", metavar="OLD", nargs=-1, required=True)
+@click.option("-t", "--target", type=click.Choice(TARGETS), help="Where; the one that holds OLD.")
+@json_option
+@pass_invocation
+def remove(
+    invocation: Invocation, words: tuple[str, ...], target: MemoryTarget | None, as_json: bool
+) -> None:
+    """Remove the only entry that holds OLD."""
+    named, (old,) = _arguments(words, target, ("OLD",))
+    where = named or _target_with(invocation, old)
+    _write(invocation, "remove", where, old_text=old, as_json=as_json)
+
+
+@memory.command("log", epilog=example("hermes-jobs memory log -n 5"))
+@limit_option("writes, newest first")
+@json_option
+@pass_invocation
+def log(invocation: Invocation, limit: int, as_json: bool) -> None:
+    """List what was written: by whom, when, and from which turn."""
+    from hermes_jobs.cli.memory_writes import as_cells, as_object
+
+    home = invocation.installation.memory
+    undone = home.settle().undone
+    writes = home.writes()[::-1][:limit]
+    if as_json:
+        print_json([as_object(write, undone) for write in writes])
+    elif writes:
+        headers = ("N", "WHEN", "BY", "TARGET", "TURN", "WHAT")
+        print_table(headers, [as_cells(write, undone) for write in writes])
+    else:
+        note("Nothing was ever written.")
+
+
+@memory.command("undo", epilog=example("hermes-jobs memory log", "hermes-jobs memory undo 7"))
+@click.argument("number", metavar="N", type=click.IntRange(min=1))
+@json_option
+@pass_invocation
+def undo(invocation: Invocation, number: int, as_json: bool) -> None:
+    """Take back the write N of `memory log`; that is a new write, which can be taken back too."""
+    from hermes_jobs.domain.memory_past import Undo
+
+    installation = invocation.installation
+    installation.memory.settle()
+    writes = installation.memory.writes()
+    if number > len(writes):
+        raise Rejected(
+            f"There is no write {number}.",
+            kind="usage",
+            hint=f"`hermes-jobs memory log` lists 1 to {len(writes)}." if writes else "There is none yet.",
+        )
+    change = Undo(number, writes[number - 1].fact, installation.memory_limits)
+    note(installation.memory.change(change, "memory undo").answer)
+    _print_changed(invocation, as_json=as_json)
+
+
+@memory.command("why", epilog=example('hermes-jobs memory why "metric units"'))
+@click.argument("text")
+@limit_option("entries", default=5)
+@json_option
+@pass_invocation
+def why(invocation: Invocation, text: str, limit: int, as_json: bool) -> None:
+    """Show what an entry came from: the session, the turn, and what you said there."""
+    from hermes_jobs.cli.memory_writes import Evidences, entries_with
+
+    home = invocation.installation.memory
+    now, writes = home.settle(), home.writes()
+    found = entries_with(text, now, writes)[:limit]
+    evidences = Evidences(invocation.installation, writes)
+    if as_json:
+        print_json([evidences.as_object(each, now) for each in found])
+        return
+    for number, each in enumerate(found):
+        print_text(("\n" if number else "") + evidences.as_text(each, now))
+
+
+@memory.command(
+    "at", epilog=example("hermes-jobs memory at 2026-11-01", 'hermes-jobs memory at "2026-11-01 12:00"')
+)
+@click.argument("date")
+@json_option
+@pass_invocation
+def at(invocation: Invocation, date: str, as_json: bool) -> None:
+    """Show what was remembered at that moment, or by the end of that day."""
+    from hermes_jobs.cli.memory_writes import moment
+    from hermes_jobs.domain.memory import history
+
+    until = moment(date)
+    home = invocation.installation.memory
+    home.settle()
+    facts = [write.fact for write in home.writes() if write.at <= until]
+    _print(invocation, history(facts)[-1], None, as_json=as_json)
+
+
+@memory.command("provider", epilog=example("hermes-jobs memory provider"))
+@click.argument("values", metavar="[KEY=VALUE]...", nargs=-1)
+@json_option
+@pass_invocation
+def provider(invocation: Invocation, values: tuple[str, ...], as_json: bool) -> None:
+    """Show what can be configured in the memory provider beside the built-in one, or set it."""
+    from hermes_jobs.cli.memory_provider import make, save, schema_of
+
+    wrong = next((each for each in values if "=" not in each), None)
+    if wrong is not None:
+        raise click.UsageError(f"{wrong!r} is not KEY=VALUE.")
+    made = make(invocation.installation)
+    if values:
+        save(made, values)
+    name = invocation.settings.memory.provider
+    available, keys = bool(made.is_available()), schema_of(made)
+    if as_json:
+        print_json({"provider": name, "available": available, "keys": keys})
+        return
+    note(f"{name} is {'available' if available else 'not available'}.")
+    if keys:
+        print_table(("KEY", "MEANING"), list(keys.items()))
+
+
+# --- what they have in common ----------------------------------------------------------------
+
+
+def _arguments(
+    words: Sequence[str], target: MemoryTarget | None, names: Sequence[str]
+) -> tuple[MemoryTarget | None, Sequence[str]]:
+    """The target, where it was said as the first word or as an option, and the other words."""
+    first = next((each for each in TARGETS if words[0] == each), None)
+    if first is not None and len(words) == len(names) + 1 and target is None:
+        return first, words[1:]
+    if len(words) == len(names):
+        return target, words
+    given = " ".join(["[memory|user]", *names])
+    raise click.UsageError(
+        f"Give {given}, each in quotes where it has blanks; {len(words)} words were given."
+    )
+
+
+def _target_with(invocation: Invocation, old: str) -> MemoryTarget:
+    """The target with an entry that holds the text; `memory` where none does. Raises `Rejected` for both."""
+    now = invocation.installation.memory.settle()
+    holding = [target for target in TARGETS if any(old in entry for entry in now.entries(target))]
+    if len(holding) > 1:
+        raise Rejected(
+            f"Entries of both targets hold «{old}».", kind="usage", hint="Say which: memory, or user."
+        )
+    return next(iter(holding), "memory")
+
+
+def _write(
+    invocation: Invocation,
+    action: MemoryAction,
+    target: MemoryTarget,
+    *,
+    content: str | None = None,
+    old_text: str | None = None,
+    as_json: bool,
+) -> None:
+    from hermes_jobs.domain.memory_writing import Operation, Origin, Write
+
+    installation = invocation.installation
+    operation = Operation(action=action, target=target, content=content, old_text=old_text)
+    change = Write([operation], Origin("user"), installation.memory_limits)
+    note(installation.memory.change(change, f"memory {action}").answer)
+    _print_changed(invocation, as_json=as_json)
+
+
+def _print_changed(invocation: Invocation, *, as_json: bool) -> None:
+    if as_json:
+        _print(invocation, invocation.installation.memory.settle(), None, as_json=True)
+
+
+def _print(invocation: Invocation, now: Memory, target: MemoryTarget | None, *, as_json: bool) -> None:
+    limits = invocation.installation.memory_limits
+    targets = TARGETS if target is None else (target,)
+    if as_json:
+        shown: dict[str, Any] = {}
+        for each in targets:
+            entries = now.entries(each)
+            shown[each] = {"entries": entries, "chars": chars(entries), "limit": limits.of(each)}
+        print_json(shown)
+        return
+    for number, each in enumerate(reversed(targets)):
+        entries = now.entries(each)
+        blank = "\n" if number else ""
+        click.echo(click.style(f"{blank}{TITLES[each]} [{fill(entries, limits.of(each))}]", bold=True))
+        print_text("\n".join(f"- {_indented(entry)}" for entry in entries) or "(nothing)")
+
+
+def _indented(entry: str) -> str:
+    return entry.replace("\n", "\n  ")

@@ -1,0 +1,115 @@
+"""Options that many commands share, so that they are called alike everywhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hermes_jobs.cli.completing import complete_schedule, complete_session, complete_turn
+
+if TYPE_CHECKING:
+    from hermes_jobs.cli.shown import Style
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def json_option(function: F) -> F:
+    """`--json`: one JSON value instead of text for people."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")(function)
+
+
+def limit_option(what: str, default: int | None = 20) -> Callable[[F], F]:
+    """`-n N`: at most so many."""
+    return click.option(
+        "-n",
+        "limit",
+        type=click.IntRange(min=1),
+        metavar="N",
+        default=default,
+        show_default=default is not None,
+        help=f"At most N {what}.",
+    )
+
+
+def turn_argument(function: F) -> F:
+    """`ID`: a turn's id, or the unique beginning of one."""
+    return click.argument("turn_id", metavar="ID", shell_complete=complete_turn)(function)
+
+
+def session_argument(function: F) -> F:
+    """`ID`: a session's id, the unique beginning of one, or its title."""
+    return click.argument("session_id", metavar="ID", shell_complete=complete_session)(function)
+
+
+def schedule_argument(function: F) -> F:
+    """`ID`: a schedule's id or name, or the unique beginning of either."""
+    return click.argument("schedule_id", metavar="ID", shell_complete=complete_schedule)(function)
+
+
+def session_option(text: str) -> Callable[[F], F]:
+    """`-s ID|TITLE`."""
+    return click.option("-s", "--session", metavar="ID|TITLE", help=text, shell_complete=complete_session)
+
+
+def timeout_option(function: F) -> F:
+    """`--timeout SECONDS`: stop waiting then."""
+    return click.option(
+        "--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop waiting after that."
+    )(function)
+
+
+def waiting_options(default: bool | None, text: str) -> Callable[[F], F]:
+    """What a command that submits or continues a turn takes: whether and how long to wait, and the form."""
+    options = (
+        click.option("--wait/--no-wait", default=default, help=text),
+        timeout_option,
+        json_option,
+        click.option("--jsonl", "as_jsonl", is_flag=True, help="Print the turn's events as they happen."),
+        stream_option,
+        quiet_option,
+    )
+
+    def decorate(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def stream_option(function: F) -> F:
+    """`--stream`: the answer while it is being written."""
+    return click.option(
+        "--stream/--no-stream", default=None, help="Print tokens as they arrive (on a terminal)."
+    )(function)
+
+
+def quiet_option(function: F) -> F:
+    """`-q`: nothing but the answer."""
+    return click.option("-q", "--quiet", is_flag=True, help="Print the answer alone.")(function)
+
+
+def style_of(*, as_json: bool, as_jsonl: bool, stream: bool | None, quiet: bool) -> Style:
+    """How the turn is shown: plain where standard output or error is no terminal. Raises a usage error."""
+    from hermes_jobs.cli.shown import Style
+
+    if as_json and as_jsonl:
+        raise click.UsageError("--json and --jsonl exclude each other.")
+    if as_json or as_jsonl:
+        return Style(form="json" if as_json else "jsonl", quiet=quiet)
+    on_terminal = sys.stdout.isatty()
+    return Style(
+        stream=on_terminal if stream is None else stream,
+        progress=sys.stderr.isatty() and not quiet,
+        quiet=quiet,
+        rich=on_terminal and not quiet and os.environ.get("TERM") != "dumb",
+    )
+
+
+def example(*lines: str) -> str:
+    """An epilog that shows how the command is used, its lines kept as they are."""
+    return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)

@@ -1,0 +1,155 @@
+"""What is printed while a turn runs, and at its end: the answer or its events on standard output, the rest
+beside it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Literal
+
+import msgspec
+
+from hermes_jobs.cli.event_line import print_event
+from hermes_jobs.cli.output import one_line, print_json
+from hermes_jobs.cli.page import Page, PlainPage, TerminalPage
+from hermes_jobs.cli.progress import Progress, called
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.titles import printable
+from hermes_jobs.engine.engine import Submitted
+from hermes_jobs.engine.live import Piece
+from hermes_jobs.engine.ports import Clock
+from hermes_jobs.eventlog.log import EventLog, Recorded
+from hermes_jobs.views.result import TurnResult
+
+
+class Style(msgspec.Struct, frozen=True, kw_only=True):
+    """How a turn is shown. `stream`: its text as it comes; `progress`: a line for each tool call;
+    `quiet`: not a word beside the answer. `rich`: as Markdown, drawn while it grows."""
+
+    form: Literal["text", "json", "jsonl"] = "text"
+    stream: bool = False
+    progress: bool = False
+    quiet: bool = False
+    rich: bool = False
+
+
+class Shown:
+    """Hears of a turn, in order, and prints what its style asks for. Heard from several threads."""
+
+    def __init__(self, submitted: Submitted, style: Style, clock: Clock) -> None:
+        self.style = style
+        self._turn = submitted.turn
+        self._stream = submitted.stream
+        self._version = 0
+        self._page = _page(style)
+        self._progress = Progress(self._dim, clock.now)
+        self._calls: dict[str, str] = {}
+        self._waiting: dict[str, e.ApprovalRequested] = {}
+        self._asked: set[str] = set()
+
+    # --- while it runs --------------------------------------------------------------------------
+
+    @property
+    def turn(self) -> str:
+        """The turn whose answer is waited for: the one submitted, or what it was merged into."""
+        return self._turn
+
+    def heard(self, piece: Piece) -> None:
+        """A piece of an answer's text."""
+        if piece.turn != self._turn or piece.over:
+            return
+        self._progress.text_heard(piece.step, piece.attempt)
+        if self.style.stream:
+            self._page.hear(piece)
+
+    def news(self, events: Sequence[Recorded]) -> None:
+        """What stands in the log since the last time, or nothing; what was shown before is passed over."""
+        for recorded in events:
+            event = recorded.event
+            if recorded.stream != self._stream or recorded.version <= self._version:
+                continue
+            self._version = recorded.version
+            if getattr(event, "turn", None) != self._turn:
+                continue
+            if self.style.form == "jsonl":
+                print_event(recorded)
+            self._hear(recorded)
+            if isinstance(event, e.TurnMerged):
+                self._turn = event.into  # whose end is its end
+        self._ask()
+        if self.style.rich:
+            self._page.doing(self._progress.under_way())
+        elif self.style.progress:
+            self._progress.look()
+
+    def catch_up(self, log: EventLog) -> None:
+        """Take in what nobody told: from before the waiting, and from its last moment."""
+        self.news(log.read(self._stream, after=self._version))
+
+    def _hear(self, recorded: Recorded) -> None:
+        event = recorded.event
+        match event:
+            case e.ModelReplied(tool_calls=calls, plan=plan):
+                if self.style.stream:
+                    self._page.said(event.step, event.attempt, event.content)
+                for asked, planned in zip(calls, plan, strict=False):
+                    self._calls[planned.call] = called(asked.name, asked.arguments)
+            case e.ModelCallFailed():
+                self._page.failed(event.step, event.attempt)
+            case e.ApprovalRequested():
+                self._waiting[event.call] = event
+            case e.ApprovalGiven() | e.ApprovalDenied() | e.ToolInterrupted():
+                self._waiting.pop(event.call, None)
+            case _:
+                pass
+        if self.style.progress or self.style.rich:
+            self._progress.hear(recorded)
+
+    def _ask(self) -> None:
+        """Say how to answer the calls that wait for a person, once."""
+        fresh = [request for call, request in self._waiting.items() if call not in self._asked]
+        self._asked.update(self._waiting)
+        for request in fresh:
+            flag = f" --call {request.call}" if len(self._waiting) > 1 else ""
+            until = datetime.fromtimestamp(request.expires_at, UTC).astimezone()
+            self.note(f"It waits for you ({request.rule}): {self._calls.get(request.call, request.call)}")
+            self.note(f"  allow it:  hermes-jobs turns approve {request.turn}{flag}")
+            self.note(f"  refuse it: hermes-jobs turns deny {request.turn}{flag}")
+            self.note(f"  Without an answer it is refused at {until:%H:%M:%S}.")
+
+    # --- lines ----------------------------------------------------------------------------------
+
+    def note(self, text: str) -> None:
+        """Something for the person; not where quiet is wanted."""
+        if not self.style.quiet:
+            self.say(text)
+
+    def say(self, text: str) -> None:
+        """Something that the person has to know, on a line of its own."""
+        self._page.line(printable(text))
+
+    def _dim(self, line: str) -> None:
+        if self.style.progress:
+            self._page.line(one_line(line), dim=True)
+
+    def close(self) -> None:
+        """Leave on the terminal what stays."""
+        self._page.close()
+
+    def end(self, result: TurnResult, *, done: bool) -> None:
+        """The turn as it stands when the waiting ends."""
+        if self.style.form == "text" and done and result.result is not None:
+            self._page.answer(result.result)
+        self._page.close()
+        if self.style.form == "json":
+            print_json(result)
+
+
+def _page(style: Style) -> Page:
+    if not style.rich:
+        return PlainPage()
+    from hermes_jobs.cli.stage import Stage
+    from hermes_jobs.cli.terminal import TerminalSurface
+
+    return TerminalPage(Stage(TerminalSurface(sys.stdout)))

@@ -1,0 +1,137 @@
+"""A context engine that is not ours: whatever it does, a turn goes on.
+
+Where it fails, the built-in engine answers in its stead; a history that it made and that no provider would
+take is a compression that failed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import TypeVar, get_args
+
+import msgspec
+
+from hermes_jobs.context.units import Unit, newest_request, units_of
+from hermes_jobs.domain.events import CompressionReason
+from hermes_jobs.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from hermes_jobs.engine.ports import Ask, ContextEngine, ContextSize, History, ModelError, Shortened
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+FAILED = "engine_failed"
+"""The kind of a compression's failure that is the engine's own."""
+
+_REASONS = get_args(CompressionReason)
+_shortened = msgspec.json.Decoder(Shortened)
+
+
+class Contained:
+    """A `ContextEngine`: another of that name, with `own` for what it cannot do. `redact` is for the log."""
+
+    def __init__(
+        self, name: str, engine: ContextEngine, own: ContextEngine, redact: Callable[[str], str]
+    ) -> None:
+        self.name = name
+        self._engine = engine
+        self._own = own
+        self._redact = redact
+
+    def threshold(self, window: int) -> int:
+        """See `ContextEngine`."""
+        return self._asked(lambda engine: int(engine.threshold(window)))
+
+    def should_compress(self, size: ContextSize) -> CompressionReason | None:
+        """See `ContextEngine`."""
+        return self._asked(lambda engine: _known_reason(engine.should_compress(size)))
+
+    def pressure(self, size: ContextSize) -> bool:
+        """See `ContextEngine`."""
+        return self._asked(lambda engine: bool(engine.pressure(size)))
+
+    def has_content_to_compress(self, messages: Sequence[Message], window: int) -> bool:
+        """See `ContextEngine`."""
+        return self._asked(lambda engine: bool(engine.has_content_to_compress(messages, window)))
+
+    def estimate(self, messages: Sequence[Message]) -> int:
+        """See `ContextEngine`."""
+        return self._asked(lambda engine: int(engine.estimate(messages)))
+
+    def newest(self, messages: Sequence[Message], room: int) -> tuple[Message, ...]:
+        """See `ContextEngine`."""
+        return self._asked(lambda engine: tuple(engine.newest(messages, room)))
+
+    def compress(self, history: History, ask: Ask) -> Shortened:
+        """See `ContextEngine`. Raises `ModelError`, kind `engine_failed`, for what the engine gets wrong."""
+        try:
+            return checked(history, self._engine.compress(history, ask))
+        except ModelError:
+            raise
+        except Exception as error:
+            told = self._told(error)
+            raise ModelError(FAILED, f"the context engine {self.name} failed: {told}") from error
+
+    def set_aside(self, history: History) -> Shortened:
+        """See `ContextEngine`."""
+        return self._asked(lambda engine: checked(history, engine.set_aside(history)))
+
+    def _asked(self, act: Callable[[ContextEngine], T]) -> T:
+        try:
+            return act(self._engine)
+        except Exception as error:  # noqa: BLE001 - whatever others' code raises
+            told = self._told(error)
+            logger.warning("context engine %s failed, the built-in one stands in: %s", self.name, told)
+            return act(self._own)
+
+    def _told(self, error: Exception) -> str:
+        return self._redact(f"{type(error).__name__}: {error}")
+
+
+def checked(history: History, shortened: Shortened) -> Shortened:
+    """A shortened history that can be stored and sent. Raises `ValueError` where it cannot."""
+    shortened = _shortened.decode(msgspec.json.encode(shortened))
+    if shortened.removed <= 0:
+        return shortened
+    messages = shortened.messages
+    if not all(_is_whole(unit) for unit in units_of(messages)):
+        raise ValueError("a tool call stands without its result, or a result without its call")
+    if _repetitions(messages) > _repetitions(history.messages):
+        raise ValueError("two messages of the same speaker stand one after the other")
+    if not _keeps_the_request(history.messages, messages):
+        raise ValueError("the user's newest message is gone")
+    return shortened
+
+
+def _known_reason(reason: CompressionReason | None) -> CompressionReason | None:
+    if reason is not None and reason not in _REASONS:
+        raise ValueError(f"{reason!r} is no reason to compress; there are: {', '.join(_REASONS)}")
+    return reason
+
+
+def _keeps_the_request(before: Sequence[Message], after: Sequence[Message]) -> bool:
+    """Whether something of the user's newest message is still said by a user; notes beside it may go."""
+    units = units_of(before)
+    at = newest_request(units)
+    if at is None:
+        return True
+    said = [line for line in units[at][0].content.splitlines() if line.strip()]
+    kept = "\n".join(each.content for each in after if isinstance(each, UserMessage))
+    return not said or any(line in kept for line in said)
+
+
+def _is_whole(unit: Unit) -> bool:
+    """Whether each call has its result and each result its call, in whatever order."""
+    first = unit[0]
+    asked = [call.id for call in first.tool_calls] if isinstance(first, AssistantMessage) else []
+    answered = [each.tool_call for each in unit if isinstance(each, ToolMessage)]
+    return sorted(asked) == sorted(answered)
+
+
+def _repetitions(messages: Sequence[Message]) -> int:
+    """How often a user or the assistant speaks twice in a row."""
+    return sum(
+        type(before) is type(after) and isinstance(before, UserMessage | AssistantMessage)
+        for before, after in pairwise(messages)
+    )

@@ -1,0 +1,37 @@
+"""What a context engine is made with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from hermes_jobs.engine.ports import ContextEngine
+
+Redact = Callable[[str], str]
+"""Takes secrets out of a text."""
+
+
+class CompressorOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """`threshold`: the part of the window at which a history is compressed; `target_ratio`: what part of that
+    the tail may take; `protect_last`: newest messages that are kept; `enabled` false: only by hand."""
+
+    enabled: bool = True
+    threshold: float = 0.50
+    target_ratio: float = 0.20
+    protect_last: int = 20
+
+
+class EngineSetup(msgspec.Struct, frozen=True, kw_only=True):
+    """`options` are the keys of `compression`, `folder` the engine's own in the home, `secret(name)` a
+    variable's value. `redact` is for all that a summariser sees and says."""
+
+    options: CompressorOptions
+    folder: Path
+    secret: Callable[[str], str | None]
+    redact: Redact
+
+
+Factory = Callable[[EngineSetup], ContextEngine]
+"""Makes an engine. It asks nobody and touches nothing."""

@@ -1,0 +1,123 @@
+"""`file:PATH`: answers one below the other in a text file, each once, between two lines that name it.
+
+A record is looked for by its last line before it is written: what was written by a process that died before
+it could say so is not written again, and what was cut short by a machine that stopped is.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+
+from hermes_jobs.delivery.sending import Arrived, NotDelivered
+from hermes_jobs.domain.delivery import Delivery
+from hermes_jobs.domain.events import DeliveryRequested
+from hermes_jobs.domain.titles import printable
+from hermes_jobs.engine.engine import Stopped
+from hermes_jobs.engine.ports import Cancel, Clock
+from hermes_jobs.engine.system import iso
+
+LOCK_TRIES = 100  # of LOCK_PAUSE seconds each: as long as others may write
+LOCK_PAUSE = 0.05
+
+
+class FileCourier:
+    """Appends to files. `home` is hermes-jobs' own folder, where it writes nothing for others."""
+
+    def __init__(self, *, home: Path, environ: Mapping[str, str], clock: Clock) -> None:
+        self._home = home
+        self._user_home = Path(environ.get("HOME") or Path.home())
+        self._clock = clock
+
+    def deliver(self, delivery: Delivery, address: str, cancel: Cancel) -> Arrived:
+        """Append the answer, unless the file has it. Raises `NotDelivered`, `Stopped`."""
+        requested = delivery.requested
+        assert requested is not None, f"{delivery.stream} was not requested"
+        path = self._path(address, requested.workdir)
+        try:
+            with _opened(path) as file:
+                _lock(file, path, cancel)
+                self._append(file, delivery.id, requested)
+        except OSError as error:
+            raise NotDelivered(f"{path} cannot be written: {error.strerror or error}.") from error
+        return Arrived(str(path))
+
+    def _path(self, address: str, workdir: str | None) -> Path:
+        """The file that is meant: a relative path counts from the session's folder, `~` is this process's."""
+        if address.startswith("~/"):
+            path = self._user_home / address[2:]
+        else:
+            path = Path(workdir or self._user_home) / address
+        real = path.resolve()
+        if real.is_relative_to(self._home.resolve()):
+            raise NotDelivered(f"{real} lies in the home of hermes-jobs, which is its own.", lasting=True)
+        return real
+
+    def _append(self, file: int, delivery: str, requested: DeliveryRequested) -> None:
+        size = os.fstat(file).st_size
+        if _holds(file, size, _last_line(delivery)):
+            return
+        record = self._record(delivery, requested)
+        if size and os.pread(file, 1, size - 1) != b"\n":
+            record = b"\n" + record
+        try:
+            while record:
+                record = record[os.write(file, record) :]
+            os.fsync(file)
+        except OSError:
+            os.ftruncate(file, size)
+            raise
+
+    def _record(self, delivery: str, requested: DeliveryRequested) -> bytes:
+        when = iso(self._clock.now())[:19].replace("T", " ") + " UTC"
+        source = " ".join(printable(requested.source).split())
+        about = (delivery, when, source, "" if requested.ok else "failed")
+        head = f"---- {' · '.join(word for word in about if word)} ----\n"
+        text = requested.text.rstrip("\n") + "\n"
+        return f"{head}\n{text}\n".encode("utf-8", "replace") + _last_line(delivery) + b"\n"
+
+
+def _last_line(delivery: str) -> bytes:
+    return f"---- end of {delivery} ----\n".encode()
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    """The file, made for its owner alone where it is missing; its folder is not made."""
+    # Not blocking: a pipe without a reader would be waited for.
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    file = os.open(path, flags, 0o600)
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise NotDelivered(f"{path} is no regular file.", lasting=True)
+        yield file
+    finally:
+        os.close(file)
+
+
+def _lock(file: int, path: Path, cancel: Cancel) -> None:
+    """Hold the file against other deliveries. Raises `NotDelivered` where somebody does not let go of it."""
+    pause = Event()
+    for _ in range(LOCK_TRIES):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pause.wait(LOCK_PAUSE)
+        else:
+            return
+        if cancel.reason is not None:
+            raise Stopped
+    raise NotDelivered(f"{path} is locked by another program.")
+
+
+def _holds(file: int, size: int, line: bytes) -> bool:
+    if not size:
+        return False
+    with mmap.mmap(file, size, access=mmap.ACCESS_READ) as content:
+        return content.find(b"\n" + line) >= 0

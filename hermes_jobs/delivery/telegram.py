@@ -1,0 +1,90 @@
+"""`telegram:CHAT`: a placeholder first, which is then changed into the answer; long answers in several parts.
+
+Sending a message is not repeatable, changing it is. So the placeholder's id stands in the log before the
+answer is seen: whoever dies where, the answer stands in the chat once. The worst that a death between sending
+a placeholder and recording it leaves behind is that placeholder.
+"""
+
+from __future__ import annotations
+
+from telegram import Bot, LinkPreviewOptions
+from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, RetryAfter, TelegramError
+
+from hermes_jobs.delivery.sending import Arrived, NotDelivered, Placed
+from hermes_jobs.delivery.splitting import parts
+from hermes_jobs.delivery.telegram_bot import LIMIT, TOKEN, opened_bot, seconds_asked_for
+from hermes_jobs.delivery.waiting import waited_for
+from hermes_jobs.domain.delivery import Delivery
+from hermes_jobs.engine.ports import Cancel
+
+PLACEHOLDER = "…"
+NO_TEXT = "(an answer without words)"
+SECONDS = 45.0
+MORE_PLACEMENTS = 5
+"""Placeholders beyond one a part that are sent where they vanish, before the delivery is given up."""
+
+UNCHANGED = ("not modified",)
+GONE = ("message to edit not found", "message can't be edited", "message_id_invalid")
+
+
+class TelegramCourier:
+    """Sends as one bot."""
+
+    def __init__(self, token: str | None, base_url: str | None) -> None:
+        self._token = token
+        self._base_url = base_url
+
+    def deliver(self, delivery: Delivery, address: str, cancel: Cancel) -> Placed | Arrived:
+        """Change the newest placeholder into its part, place the next. Raises `NotDelivered`, `Stopped`."""
+        assert delivery.requested is not None, f"{delivery.stream} was not requested"
+        if not self._token:
+            raise NotDelivered(f"The worker started without a {TOKEN}.")
+        texts = parts(delivery.requested.text, LIMIT) or [NO_TEXT]
+        if delivery.placements >= len(texts) + MORE_PLACEMENTS:
+            raise NotDelivered("Its messages vanish from the chat before they can be written.", lasting=True)
+        try:
+            return waited_for(self._act(self._token, delivery, address, texts), cancel, SECONDS)
+        except TelegramError as error:
+            raise _failure(error) from error
+        except TimeoutError as error:
+            raise NotDelivered(f"Telegram did not answer within {SECONDS:g} s.") from error
+
+    async def _act(self, token: str, delivery: Delivery, address: str, texts: list[str]) -> Placed | Arrived:
+        chat = address if address.startswith("@") else int(address)
+        part = len(delivery.receipts)
+        async with opened_bot(token, self._base_url) as bot:
+            if part:
+                receipt = delivery.receipts[-1]
+                if not await _write(bot, chat, receipt, texts[min(part, len(texts)) - 1]):
+                    part -= 1  # somebody has deleted it
+                elif part >= len(texts):
+                    return Arrived(receipt)
+            placed = await bot.send_message(chat, PLACEHOLDER)
+            return Placed(part, str(placed.message_id))
+
+
+async def _write(bot: Bot, chat: int | str, receipt: str, text: str) -> bool:
+    """Change that message into the text; false where it is not there any more."""
+    plain = LinkPreviewOptions(is_disabled=True)
+    try:
+        await bot.edit_message_text(text, chat_id=chat, message_id=int(receipt), link_preview_options=plain)
+    except BadRequest as error:
+        said = error.message.lower()
+        if any(word in said for word in GONE):
+            return False
+        if not any(word in said for word in UNCHANGED):
+            raise
+    return True
+
+
+def _failure(error: TelegramError) -> NotDelivered:
+    match error:
+        case RetryAfter():
+            wait = seconds_asked_for(error)
+            return NotDelivered(f"Telegram wants to be left alone for {wait:g} s.", retry_after=wait)
+        case InvalidToken():
+            return NotDelivered(f"Telegram refuses the bot's token ({TOKEN}): {error.message}.")
+        case Forbidden() | BadRequest() | ChatMigrated():
+            return NotDelivered(f"Telegram refuses: {error.message}.", lasting=True)
+        case _:
+            return NotDelivered(f"Telegram cannot be reached: {error.message}.")

@@ -1,0 +1,76 @@
+"""A connection to the Bot API, by python-telegram-bot; imported only where Telegram is used."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from functools import cache
+from ssl import SSLContext
+
+from telegram import Bot
+from telegram.error import RetryAfter
+from telegram.request import HTTPXRequest
+
+TOKEN = "TELEGRAM_BOT_TOKEN"
+"""The variable, of the environment or `.env`, that holds the bot's token."""
+
+LIMIT = 4_096
+"""UTF-16 units that a message may have (https://core.telegram.org/bots/api#sendmessage)."""
+
+OFFICIAL = "https://api.telegram.org"
+CONNECT_SECONDS = 10.0
+ANSWER_SECONDS = 20.0
+CONNECTIONS = 8
+
+_TOKEN_FORM = re.compile(r"(?P<bot>\d+):[\w-]{16,}", re.ASCII)
+
+
+def bot_of(token: str) -> str | None:
+    """The id of the bot that a token is for; null for what is no token."""
+    found = _TOKEN_FORM.fullmatch(token)
+    return found["bot"] if found else None
+
+
+@asynccontextmanager
+async def opened_bot(token: str, base_url: str | None) -> AsyncIterator[Bot]:
+    """A bot whose connections end with the block. `base_url`: a Bot API server's, null for Telegram's own."""
+    # It tells of every request, and the token is a part of their URLs.
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    # How the library is told to give times as what they will be in its next version, instead of warning.
+    os.environ.setdefault("PTB_TIMEDELTA", "1")
+    request = HTTPXRequest(
+        connection_pool_size=CONNECTIONS,
+        connect_timeout=CONNECT_SECONDS,
+        read_timeout=ANSWER_SECONDS,
+        write_timeout=ANSWER_SECONDS,
+        pool_timeout=CONNECT_SECONDS,
+        httpx_kwargs={"verify": _trust()},
+    )
+    try:
+        yield Bot(
+            token,
+            base_url=f"{(base_url or OFFICIAL).rstrip('/')}/bot",
+            request=request,
+            get_updates_request=request,
+        )
+    finally:
+        await request.shutdown()
+
+
+@cache
+def _trust() -> SSLContext:
+    """Whose certificates are believed: a tenth of a second of reading, once a process."""
+    from httpx import create_ssl_context
+
+    context: SSLContext = create_ssl_context()
+    return context
+
+
+def seconds_asked_for(error: RetryAfter) -> float:
+    """How long Telegram wants to be left alone."""
+    wait = error.retry_after
+    return wait.total_seconds() if isinstance(wait, timedelta) else float(wait)

@@ -1,0 +1,131 @@
+"""`webhook:URL`: the answer as a signed HTTP POST, in the form of the Standard Webhooks.
+
+Three headers (https://www.standardwebhooks.com): `webhook-id` is the same at every attempt,
+`webhook-timestamp` is in seconds, `webhook-signature` is `v1,` and the base64 of the HMAC-SHA256 of
+`ID.TIMESTAMP.BODY`. The key is the secret's UTF-8 bytes; where it begins with `whsec_`, what follows in
+base64.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cache
+from hashlib import sha256
+from ssl import SSLContext
+
+import msgspec
+
+from hermes_jobs.delivery.sending import Arrived, NotDelivered
+from hermes_jobs.delivery.waiting import waited_for
+from hermes_jobs.domain.delivery import Delivery
+from hermes_jobs.domain.events import DeliveryRequested
+from hermes_jobs.engine.ports import Cancel, Clock
+
+SECRET = "WEBHOOK_SECRET"
+"""The variable, of the environment or `.env`, that holds what deliveries are signed with."""
+
+SECONDS = 30.0
+TRY_LATER = frozenset({408, 425, 429})
+"""Client errors that may pass by themselves (RFC 9110, 8470, 6585)."""
+
+_ENCODED = "whsec_"
+
+
+class WebhookCourier:
+    """Posts to URLs. Redirects are not followed: where answers go is what people have said."""
+
+    def __init__(self, secret: str | None, *, clock: Clock, seconds: float = SECONDS) -> None:
+        self._secret = secret
+        self._clock = clock
+        self._seconds = seconds
+
+    def deliver(self, delivery: Delivery, address: str, cancel: Cancel) -> Arrived:
+        """Post the answer. Raises `NotDelivered`, `Stopped`."""
+        from httpx2 import HTTPError, InvalidURL
+
+        assert delivery.requested is not None, f"{delivery.stream} was not requested"
+        body = body_of(delivery.requested)
+        sent_at = int(self._clock.now())
+        headers = {
+            "content-type": "application/json",
+            "user-agent": "hermes-jobs",
+            "webhook-id": delivery.id,
+            "webhook-timestamp": str(sent_at),
+            "webhook-signature": signature(self._key(), delivery.id, sent_at, body),
+        }
+        try:
+            status, retry_after = waited_for(_post(address, headers, body), cancel, self._seconds)
+        except TimeoutError as error:
+            raise NotDelivered(f"{address} did not answer within {self._seconds:g} s.") from error
+        except InvalidURL as error:
+            raise NotDelivered(f"{address} is not a valid URL: {error}.", lasting=True) from error
+        except HTTPError as error:
+            what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            raise NotDelivered(f"{address} cannot be reached ({what}).") from error
+        if not 200 <= status < 300:
+            wait = seconds_asked_for(retry_after, self._clock.now())
+            lasting = 300 <= status < 500 and status not in TRY_LATER
+            raise NotDelivered(f"{address} answered {status}.", lasting=lasting, retry_after=wait)
+        return Arrived(str(status))
+
+    def _key(self) -> bytes:
+        if not self._secret:
+            raise NotDelivered(f"Webhooks are signed, and the worker started without a {SECRET}.")
+        if not self._secret.startswith(_ENCODED):
+            return self._secret.encode()
+        try:
+            return base64.b64decode(self._secret.removeprefix(_ENCODED), validate=True)
+        except binascii.Error as error:
+            raise NotDelivered(f"What follows {_ENCODED} in {SECRET} is not base64.") from error
+
+
+async def _post(url: str, headers: dict[str, str], body: bytes) -> tuple[int, str | None]:
+    """The response's status and `Retry-After`; its content is not read."""
+    from httpx2 import AsyncClient
+
+    async with (
+        AsyncClient(timeout=SECONDS, follow_redirects=False, verify=_trust()) as client,
+        client.stream("POST", url, headers=headers, content=body) as response,
+    ):
+        return response.status_code, response.headers.get("retry-after")
+
+
+@cache
+def _trust() -> SSLContext:
+    """Whose certificates are believed: a tenth of a second of reading, once a process."""
+    from httpx2 import create_ssl_context
+
+    return create_ssl_context()
+
+
+def body_of(requested: DeliveryRequested) -> bytes:
+    """The JSON that is posted, byte for byte the same at every attempt."""
+    data = {
+        name: getattr(requested, name) for name in ("delivery", "turn", "session", "source", "ok", "text")
+    }
+    return msgspec.json.encode({"type": "turn.completed" if requested.ok else "turn.failed", "data": data})
+
+
+def signature(key: bytes, delivery: str, sent_at: int, body: bytes) -> str:
+    """The value of `webhook-signature`."""
+    signed = hmac.new(key, f"{delivery}.{sent_at}.".encode() + body, sha256).digest()
+    return f"v1,{base64.b64encode(signed).decode()}"
+
+
+def seconds_asked_for(retry_after: str | None, now: float) -> float | None:
+    """What `Retry-After` (RFC 9110: seconds or a date) says, in seconds from `now`; null for nothing."""
+    if not retry_after:
+        return None
+    if retry_after.strip().isdecimal():
+        return float(retry_after)
+    try:
+        moment = parsedate_to_datetime(retry_after)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, moment.timestamp() - datetime.fromtimestamp(now, UTC).timestamp())

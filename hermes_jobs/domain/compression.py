@@ -1,0 +1,92 @@
+"""A compression as state: asked for, flushed, summarised; one at a time in a session.
+
+It works between two model calls of a turn, or between two turns. Its steps are `OWNER-flush-N` and
+`OWNER-compress-N`: the owner is the turn that it belongs to, else the session; N counts those asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.usage import Reservation
+
+MAX_IN_A_TURN = 3
+MAX_DEATHS = 3
+MAX_FUTILE = 2
+"""Compressions in a row without real effect after which none is tried by itself."""
+REAL_EFFECT = 0.9
+"""A compression that leaves more than this part of the tokens had no real effect."""
+
+Phase = Literal["flush", "compress"]
+
+
+class Compression(msgspec.Struct, frozen=True, kw_only=True):
+    """The compression that is due or under way. `reserved`: what is set aside for the step under way."""
+
+    owner: str
+    number: int
+    turn: str | None
+    reason: e.CompressionReason
+    tokens: int
+    window: int
+    focus: str
+    phase: Phase = "flush"
+    attempt: int = 1
+    deaths: int = 0
+    retry_at: float = 0.0
+    running: bool = False
+    reserved: Reservation | None = None
+
+    @property
+    def step_id(self) -> str:
+        """The id of its due step."""
+        return f"{self.owner}-{self.phase}-{self.number}"
+
+
+def requested(event: e.CompressionRequested, *, session: str, number: int) -> Compression:
+    """The compression that was asked for; `number` is its place among those of the lineage."""
+    return Compression(
+        owner=event.turn or session,
+        number=number,
+        turn=event.turn,
+        reason=event.reason,
+        tokens=event.tokens,
+        window=event.window,
+        focus=event.focus,
+    )
+
+
+def flushed(compression: Compression) -> Compression:
+    """The compression with its summary due."""
+    rested = _rested(compression)
+    return replace(rested, phase="compress", attempt=1, deaths=0, retry_at=0.0)
+
+
+def failed(compression: Compression, event: e.CompressionFailed) -> Compression | None:
+    """The compression to be tried again, or none."""
+    if event.retry_at is None:
+        return None
+    return replace(_rested(compression), attempt=compression.attempt + 1, retry_at=event.retry_at)
+
+
+def abandoned(compression: Compression, event: e.StepAbandoned) -> Compression:
+    """The compression without its worker."""
+    died = int(event.reason == "died")
+    return replace(
+        _rested(compression),
+        attempt=compression.attempt + died,
+        deaths=compression.deaths + died,
+    )
+
+
+def _rested(compression: Compression) -> Compression:
+    return replace(compression, running=False, reserved=None)
+
+
+def is_futile(event: e.ContextCompressed) -> bool:
+    """Whether the compression had no real effect."""
+    return event.tokens_after > event.tokens_before * REAL_EFFECT

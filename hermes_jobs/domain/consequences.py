@@ -1,0 +1,104 @@
+"""What a session's facts mean for other streams, in the same append: runs that end, answers to deliver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from hermes_jobs.domain import delivery as deliveries
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain import reviewing
+from hermes_jobs.domain import schedule as schedules
+from hermes_jobs.domain import session as sessions
+from hermes_jobs.domain.changes import Changed, Load, StreamFacts
+from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.turn import Turn
+
+FAILED = "This request failed: {message}"
+PAUSED = (
+    "The schedule «{name}» has paused itself: {reason} "
+    "`hermes-jobs schedule resume {schedule}` lets it go on."
+)
+
+
+def consequences(session: Session, facts: Iterable[e.SessionEvent], load: Load) -> Changed:
+    """What else has to be written with those facts; `session` is as it was before them."""
+    writes: list[StreamFacts] = []
+    for fact in facts:
+        if not isinstance(fact, e.TurnCompleted | e.TurnFailed | e.TurnCancelled):
+            continue
+        turn = session.find(fact.turn)
+        if turn is not None and session.started is not None and session.started.kind == "review":
+            writes.extend(_review_ended(session, turn, fact))
+        elif turn is not None:
+            writes.extend(_deliveries(session, turn, fact))
+            writes.extend(_run_ended(session, turn, fact, load))
+    return Changed(writes=tuple(writes))
+
+
+def _run_ended(
+    session: Session, turn: Turn, end: e.TurnCompleted | e.TurnFailed | e.TurnCancelled, load: Load
+) -> Iterator[StreamFacts]:
+    if not turn.source.startswith(schedules.SOURCE):
+        return
+    stream = schedules.stream_of(turn.source.removeprefix(schedules.SOURCE))
+    schedule: schedules.Schedule = load(stream)
+    if schedule.plan is None:
+        return
+    if isinstance(end, e.TurnCompleted):
+        facts = schedules.run_ended(schedule, turn.id, "completed", "")
+    elif isinstance(end, e.TurnFailed):
+        facts = schedules.run_ended(schedule, turn.id, "failed", end.message)
+    else:
+        facts = schedules.run_ended(schedule, turn.id, "cancelled", f"cancelled by {end.by}")
+    yield StreamFacts(stream, facts)
+    paused = facts[-1]
+    if isinstance(paused, e.SchedulePaused):
+        text = PAUSED.format(name=schedule.plan.name, reason=paused.reason, schedule=schedule.id)
+        yield from _requested(session, turn, text, ok=False, suffix="p")
+
+
+def _review_ended(
+    session: Session, turn: Turn, end: e.TurnCompleted | e.TurnFailed | e.TurnCancelled
+) -> Iterator[StreamFacts]:
+    if session.forked_from is None:
+        return
+    fact = reviewing.end_of(session.stream.removeprefix("session-"), turn, end)
+    yield StreamFacts(sessions.stream_of(session.forked_from), (fact,))
+
+
+def _deliveries(
+    session: Session, turn: Turn, end: e.TurnCompleted | e.TurnFailed | e.TurnCancelled
+) -> Iterator[StreamFacts]:
+    if isinstance(end, e.TurnCancelled):
+        return
+    ok = isinstance(end, e.TurnCompleted)
+    text = end.answer if isinstance(end, e.TurnCompleted) else FAILED.format(message=end.message)
+    if text.strip() == deliveries.SILENT:
+        return
+    yield from _requested(session, turn, text, ok=ok)
+
+
+def _requested(
+    session: Session, turn: Turn, text: str, *, ok: bool, suffix: str = ""
+) -> Iterator[StreamFacts]:
+    """The text on its way to each of the turn's targets."""
+    for index, target in enumerate(turn.deliver):
+        # A turn that was taken up again delivers anew, under another id.
+        delivery = f"d{turn.id}x{turn.resumes}x{index}{suffix}"
+        requested = e.DeliveryRequested(
+            delivery=delivery,
+            target=target,
+            turn=turn.id,
+            session=session.id,
+            text=text,
+            source=turn.source,
+            ok=ok,
+            workdir=_workdir(session),
+        )
+        yield StreamFacts(deliveries.stream_of(delivery), (requested,))
+
+
+def _workdir(session: Session) -> str | None:
+    if session.started is not None:
+        return session.started.workdir
+    return session.opening.workdir if session.opening else None

@@ -1,0 +1,76 @@
+"""What one curator's review proposes, as state: folded from a stream `curation-REVIEW`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+
+PREFIX = "curation-"
+
+
+class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+    """One proposal, and whether it was carried out."""
+
+    proposed: e.MergeProposed | e.ArchiveProposed
+    applied: bool = False
+
+    @property
+    def number(self) -> int:
+        """Its number in its review."""
+        return self.proposed.number
+
+    @property
+    def versions(self) -> Mapping[str, int]:
+        """The skills that it is about, each with the version that it was made for."""
+        match self.proposed:
+            case e.MergeProposed():
+                return self.proposed.versions
+            case e.ArchiveProposed():
+                return {self.proposed.skill: self.proposed.version}
+            case _:
+                assert_never(self.proposed)
+
+
+class Curation(msgspec.Struct, frozen=True, kw_only=True):
+    """The fold of one review's proposals at `version`."""
+
+    stream: str
+    version: int = 0
+    proposals: tuple[Proposal, ...] = ()
+
+    @property
+    def review(self) -> str:
+        """The review that they are of."""
+        return self.stream.removeprefix(PREFIX)
+
+    def about(self, skill: str) -> Proposal | None:
+        """The proposal that concerns the skill."""
+        return next((each for each in self.proposals if skill in each.versions), None)
+
+
+def stream_of(review: str) -> str:
+    """The stream of a review's proposals."""
+    return f"{PREFIX}{review}"
+
+
+def evolve(curation: Curation, event: e.CurationEvent) -> Curation:
+    """The proposals after one more fact."""
+    version = curation.version + 1
+    match event:
+        case e.MergeProposed() | e.ArchiveProposed():
+            return replace(
+                curation, version=version, proposals=(*curation.proposals, Proposal(proposed=event))
+            )
+        case e.ProposalApplied():
+            proposals = tuple(
+                replace(each, applied=True) if each.number == event.number else each
+                for each in curation.proposals
+            )
+            return replace(curation, version=version, proposals=proposals)
+        case _:
+            assert_never(event)

@@ -1,0 +1,223 @@
+"""A delivery: where it may go, its state as folded from a stream `delivery-ID`, and when it is tried.
+
+requested ─▶ (placed ─▶ placed …) ─▶ sent
+    │  ▲          │  ▲
+    ▼  └ waiting ◀┘  └ a placeholder for each part, changed into it by the attempt that follows
+  failed
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.domain.steps import Step
+from hermes_jobs.domain.titles import printable
+
+PREFIX = "delivery-"
+INBOX = "cli"
+SILENT = "[SILENT]"
+"""An answer that is exactly this is not delivered."""
+
+MAX_ATTEMPTS = 30
+"""Attempts in a row without success after which a delivery has failed: with these waits, about a day."""
+FIRST_WAIT = 10.0
+LONGEST_WAIT = 3_600.0
+MOST_ASKED_FOR = 86_400.0
+"""Seconds that a target's own `Retry-After` may put the next attempt off."""
+JITTER = 0.2
+
+TargetKind = Literal["cli", "file", "webhook", "telegram"]
+DeliveryStatus = Literal["waiting", "sent", "failed"]
+
+_FORMS = "cli, file:PATH, webhook:URL or telegram:CHAT"
+_URL = re.compile(r"https?://(?P<authority>[^/?#]+)(?P<rest>[^\s#]*)", re.IGNORECASE)
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\s:@\[\]]+)(:\d{1,5})?", re.IGNORECASE)
+_SECRET_QUERY = re.compile(
+    r"[?&;](?:[\w.-]*(?:password|passwd|pwd|token|api_?key|secret)|key|sig|signature)=", re.IGNORECASE
+)
+_CHAT = re.compile(r"-?[1-9]\d{0,18}|@[A-Za-z]\w{3,31}", re.ASCII)
+
+
+class Target(msgspec.Struct, frozen=True):
+    """Where an answer goes. `address` is a path, a URL or a chat; empty for `cli`."""
+
+    kind: TargetKind
+    address: str = ""
+
+    @property
+    def text(self) -> str:
+        """The form in which it is stored and shown."""
+        return f"{self.kind}:{self.address}" if self.address else self.kind
+
+
+def parse_target(text: str) -> Target:
+    """What a target's text means. Raises `Rejected`, kind `usage`, for one that can never be delivered to."""
+    given = text.strip()
+    kind, colon, address = given.partition(":")
+    kind, address = kind.strip().lower(), address.strip()
+    if given != printable(given) or "\n" in given or "\t" in given:
+        raise _refused(given, "it holds control characters")
+    if kind == INBOX and not address:
+        return Target("cli")
+    if kind == "file":
+        return _file(given, address)
+    if kind == "webhook":
+        return _webhook(given, address)
+    if kind == "telegram":
+        if not _CHAT.fullmatch(address):
+            raise _refused(given, "a chat is a number, or @name of a channel", "telegram:123456789")
+        return Target("telegram", address)
+    if kind in {"http", "https"} and colon:
+        raise _refused(given, "a URL needs its kind before it", f"webhook:{given}")
+    if given.startswith(("/", "~", ".")):
+        raise _refused(given, "a path needs its kind before it", f"file:{given}")
+    raise _refused(given, "there is no such target")
+
+
+def _file(given: str, path: str) -> Target:
+    if not path or path.endswith(("/", "/.", "/..")) or path in {".", "..", "~"}:
+        raise _refused(given, "it names no file", "file:~/answers.md")
+    return Target("file", path)
+
+
+def _webhook(given: str, url: str) -> Target:
+    found = _URL.fullmatch(url)
+    if found is None:
+        raise _refused(given, "a webhook is an http or https URL", "webhook:https://example.com/hook")
+    if "@" in found["authority"] or _SECRET_QUERY.search(found["rest"]):
+        # Not shown: the message would hold what must not be stored either.
+        raise Rejected(
+            "This webhook's URL holds a password or a token, which would stand in the log for ever.",
+            kind="usage",
+            hint="Use a URL without it: every delivery is signed with WEBHOOK_SECRET instead.",
+        )
+    host = _HOST.fullmatch(found["authority"])
+    if host is None or int((host[2] or ":1")[1:]) not in range(1, 65_536):
+        raise _refused(given, "its host or port is not valid", "webhook:https://example.com/hook")
+    return Target("webhook", url)
+
+
+def _refused(given: str, why: str, instead: str = "") -> Rejected:
+    hint = f"For example {instead}" if instead else f"Targets are {_FORMS}."
+    return Rejected(f"Nothing can be delivered to {printable(given)!r}: {why}.", kind="usage", hint=hint)
+
+
+class Delivery(msgspec.Struct, frozen=True, kw_only=True):
+    """The fold of one delivery's stream at `version`.
+
+    `receipts` are the placeholders that stand at the target, one a part; all but the last have been changed
+    into their parts. `placements` counts all that there ever were, `failures` attempts in a row; `message`
+    says why the last one failed.
+    """
+
+    stream: str
+    version: int = 0
+    requested: e.DeliveryRequested | None = None
+    status: DeliveryStatus = "waiting"
+    failures: int = 0
+    retry_at: float = 0.0
+    receipts: tuple[str, ...] = ()
+    placements: int = 0
+    message: str = ""
+
+    @property
+    def id(self) -> str:
+        """The delivery's id, the same at every attempt: targets know by it what they have had."""
+        return self.stream.removeprefix(PREFIX)
+
+    @property
+    def attempt(self) -> int:
+        """The number of the attempt that comes next, 1 after every success."""
+        return self.failures + 1
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether its text waits in the inbox: it was meant for it, or could not be delivered elsewhere."""
+        if self.requested is None:
+            return False
+        return self.status == "failed" or (self.status == "waiting" and self.requested.target == INBOX)
+
+
+def stream_of(delivery: str) -> str:
+    """The stream of the delivery with that id."""
+    return f"{PREFIX}{delivery}"
+
+
+def next_steps(delivery: Delivery) -> tuple[Step, ...]:
+    """The next act, while there is one. What goes to the inbox waits there for its reader."""
+    requested = delivery.requested
+    if requested is None or delivery.status != "waiting" or requested.target == INBOX:
+        return ()
+    step = Step(
+        id=f"{delivery.id}-{delivery.version}",
+        stream=delivery.stream,
+        kind="delivery.send",
+        attempt=delivery.attempt,
+        not_before=delivery.retry_at,
+    )
+    return (step,)
+
+
+def evolve(delivery: Delivery, event: e.DeliveryEvent) -> Delivery:
+    """The delivery after one more fact."""
+    return replace(_apply(delivery, event), version=delivery.version + 1)
+
+
+def _apply(delivery: Delivery, event: e.DeliveryEvent) -> Delivery:
+    match event:
+        case e.DeliveryRequested():
+            return replace(delivery, requested=event)
+        case e.DeliveryPlaced():
+            # A part that is placed anew takes the place of what had gone.
+            receipts = (*delivery.receipts[: event.part], event.receipt)
+            return replace(
+                delivery,
+                receipts=receipts,
+                placements=delivery.placements + 1,
+                failures=0,
+                retry_at=0.0,
+                message="",
+            )
+        case e.DeliverySent():
+            return replace(delivery, status="sent", retry_at=0.0)
+        case e.DeliveryFailed():
+            status: DeliveryStatus = "failed" if event.retry_at is None else "waiting"
+            return replace(
+                delivery,
+                status=status,
+                failures=event.attempt,
+                retry_at=event.retry_at or 0.0,
+                message=event.message,
+            )
+        case _:
+            assert_never(event)
+
+
+# --- what people and workers decide ------------------------------------------------------------
+
+
+def failed(
+    delivery: Delivery, message: str, *, now: float, fraction: float, retry_after: float | None = None
+) -> e.DeliveryFailed:
+    """An attempt that may be repeated: when, or that it was the last.
+
+    `now` is seconds since the epoch, `fraction` random from 0 up to 1, `retry_after` what the target asks.
+    """
+    attempt = delivery.attempt
+    wait = min(FIRST_WAIT * 2.0 ** (attempt - 1), LONGEST_WAIT) * (1 + JITTER * fraction)
+    wait = max(wait, min(retry_after or 0.0, MOST_ASKED_FOR))
+    retry_at = None if attempt >= MAX_ATTEMPTS else now + wait
+    return e.DeliveryFailed(delivery=delivery.id, attempt=attempt, message=message, retry_at=retry_at)
+
+
+def read(delivery: Delivery) -> tuple[e.DeliverySent, ...]:
+    """What follows when a person has read it in the inbox; nothing where it had been read."""
+    if not delivery.is_unread:
+        return ()
+    return (e.DeliverySent(delivery=delivery.id, attempt=delivery.attempt, receipt=INBOX),)

@@ -1,0 +1,64 @@
+"""Facts of the stream `memory`: what the agent knows of its user and of the work, entry by entry."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from hermes_jobs.domain.events.event import Event
+
+Author = Literal["turn", "review", "flush", "user", "hand_edit", "curator"]
+"""Who wrote: the agent in a conversation, in a review or before a compression, a person by command, a person
+in an editor, or a curator's proposal that a person applied."""
+
+MemoryTarget = Literal["memory", "user"]
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a write came from: the session, its turn, and the tool call that asked for it."""
+
+    session: str
+    turn: str | None = None
+    call: str | None = None
+
+
+class MemoryAdded(Event, frozen=True, kw_only=True):
+    """A new entry at the target's end.
+
+    `undoes`: the version of the write that this one takes back. `file`: the digest of the file, as a person
+    had left it, that this was taken in from.
+    """
+
+    target: MemoryTarget
+    content: str
+    author: Author
+    evidence: Evidence | None = None
+    undoes: int | None = None
+    file: str | None = None
+
+
+class MemoryReplaced(Event, frozen=True, kw_only=True):
+    """The entry `old` reads `content` from here on, at the same place."""
+
+    target: MemoryTarget
+    old: str
+    content: str
+    author: Author
+    evidence: Evidence | None = None
+    undoes: int | None = None
+    file: str | None = None
+
+
+class MemoryRemoved(Event, frozen=True, kw_only=True):
+    """The entry `old` is gone."""
+
+    target: MemoryTarget
+    old: str
+    author: Author
+    evidence: Evidence | None = None
+    undoes: int | None = None
+    file: str | None = None
+
+
+MemoryEvent = MemoryAdded | MemoryReplaced | MemoryRemoved

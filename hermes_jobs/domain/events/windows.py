@@ -1,0 +1,18 @@
+"""Facts of the stream `windows`: what models take at a time, as their providers said when they refused."""
+
+from __future__ import annotations
+
+from hermes_jobs.domain.events.event import Event
+
+
+class WindowLearned(Event, frozen=True, kw_only=True):
+    """A refusal named the model's window, in tokens, where more was `assumed`. `endpoint` is a URL without
+    credentials."""
+
+    endpoint: str
+    model: str
+    window: int
+    assumed: int
+
+
+WindowEvent = WindowLearned

@@ -1,0 +1,64 @@
+"""Chat gateways as state: which session a person is in, and which process speaks for an account."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+
+PERSON_PREFIX = "person-"
+PREFIX = "gateway-"
+
+
+class Person(msgspec.Struct, frozen=True, kw_only=True):
+    """The fold of a stream `person-NAME` at `version`. `session` null: nothing was said yet."""
+
+    stream: str
+    version: int = 0
+    session: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Who it is: a name of `gateway.users`, or the one id on the one platform, such as `telegram:12`."""
+        return self.stream.removeprefix(PERSON_PREFIX)
+
+
+class Gateway(msgspec.Struct, frozen=True, kw_only=True):
+    """The fold of a stream `gateway-ID` at `version`. `worker` is who took it last."""
+
+    stream: str
+    version: int = 0
+    worker: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The platform and the account on it, such as `telegram:123456`."""
+        return self.stream.removeprefix(PREFIX)
+
+
+def stream_of_person(name: str) -> str:
+    """The stream of the person of that name."""
+    return f"{PERSON_PREFIX}{name}"
+
+
+def stream_of(gateway: str) -> str:
+    """The stream of the gateway of that name."""
+    return f"{PREFIX}{gateway}"
+
+
+def person_named(user: str, users: Mapping[str, Sequence[str]]) -> str:
+    """Who the user of a platform is: the person that `users` gives this id to, else the id itself."""
+    return next((name for name, ids in users.items() if user in ids), user)
+
+
+def evolve_person(person: Person, event: e.ConversationOpened) -> Person:
+    """The person after one more fact."""
+    return replace(person, session=event.session, version=person.version + 1)
+
+
+def evolve(gateway: Gateway, event: e.GatewayTaken) -> Gateway:
+    """The gateway after one more fact."""
+    return replace(gateway, worker=event.worker, version=gateway.version + 1)

@@ -1,0 +1,85 @@
+"""A session's lineage as state: what was said, the turn that runs, the texts that wait."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from hermes_jobs.domain.compression import Compression
+from hermes_jobs.domain.events import Opening, SessionStarted, Todo
+from hermes_jobs.domain.messages import Message
+from hermes_jobs.domain.reviews import Nudges, Review
+from hermes_jobs.domain.turn import Turn
+
+EndStatus = Literal["completed", "failed", "cancelled", "merged"]
+
+
+class EndedTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """How a turn ended. `turn` is kept where it can be taken up again; `into` says where it was merged."""
+
+    status: EndStatus
+    turn: Turn | None = None
+    into: str | None = None
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """The fold of one `session-ID` stream at `version`.
+
+    `messages` is the canonical history: complete rounds only ever grow it. While a round is open its
+    results wait in `current.calls`, so that the order in which they arrive leaves no trace.
+
+    `forked_from` is the lineage that this one goes on from, if any. `prompt_tokens` is what the provider
+    counted for the first `measured` messages, 0 where nothing is known. `futile` compressions in a row had no
+    real effect; while `resting` none is tried by itself. `pressed`: the user was told that the context fills
+    up.
+    """
+
+    stream: str
+    version: int = 0
+    opening: Opening | None = None
+    forked_from: str | None = None
+    started: SessionStarted | None = None
+    title: str | None = None
+    model: str | None = None
+    ended_because: str | None = None
+    messages: tuple[Message, ...] = ()
+    current: Turn | None = None
+    waiting: tuple[Turn, ...] = ()
+    ended: Mapping[str, EndedTurn] = {}
+    last_ended: str | None = None
+    todos: tuple[Todo, ...] = ()
+    compression: Compression | None = None
+    num_requested: int = 0
+    num_compressed: int = 0
+    futile: int = 0
+    resting: bool = False
+    prompt_tokens: int = 0
+    measured: int = 0
+    pressed: bool = False
+    nudges: Nudges = Nudges()
+    reviews: tuple[Review, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The id of the session at the lineage's tip."""
+        return self.started.session if self.started else self.stream.removeprefix("session-")
+
+    def find(self, turn: str) -> Turn | None:
+        """The running or waiting turn with that id."""
+        open_turns = (self.current, *self.waiting) if self.current else self.waiting
+        return next((each for each in open_turns if each.id == turn), None)
+
+
+def forked(parent: Session, stream: str) -> Session:
+    """A session that goes on from what its parent had heard and said; nothing of its work is taken along."""
+    said = parent.messages
+    if parent.current is not None and parent.current.calls:
+        said = said[:-1]  # calls without results: the parent was still at them
+    return Session(stream=stream, opening=parent.opening, model=parent.model, messages=said)
+
+
+def stream_of(session: str) -> str:
+    """The stream of the lineage that the session with that id began."""
+    return f"session-{session}"

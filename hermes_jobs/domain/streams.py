@@ -1,0 +1,137 @@
+"""Every kind of stream: its state before the first fact, how facts change it, and what is then due.
+
+| stream        | state            | facts           |
+|---------------|------------------|-----------------|
+| `session-ID`  | `Session`        | `SessionEvent`  |
+| `memory`      | `Memory`         | `MemoryEvent`   |
+| `skill-NAME`  | `Skill`          | `SkillEvent`    |
+| `curation-ID` | `Curation`       | `CurationEvent` |
+| `schedule-ID` | `Schedule`       | `ScheduleEvent` |
+| `delivery-ID` | `Delivery`       | `DeliveryEvent` |
+| `person-NAME` | `Person`         | `GatewayEvent`  |
+| `gateway-ID`  | `Gateway`        | `GatewayEvent`  |
+| `windows`     | `LearnedWindows` | `WindowEvent`   |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from typing import Any, Protocol
+
+import msgspec
+
+from hermes_jobs.domain import curation as curations
+from hermes_jobs.domain import delivery as deliveries
+from hermes_jobs.domain import evolve as sessions
+from hermes_jobs.domain import gateway as gateways
+from hermes_jobs.domain import memory as memories
+from hermes_jobs.domain import schedule as schedules
+from hermes_jobs.domain import skill as skills
+from hermes_jobs.domain import windows
+from hermes_jobs.domain.changes import Change, Changed, Key, Load, StreamFacts
+from hermes_jobs.domain.errors import Corrupt, Rejected
+from hermes_jobs.domain.events import Event
+from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.steps import Step, next_steps
+
+SESSIONS = "session-"
+
+
+class StreamState(Protocol):
+    """What the states of all streams have in common."""
+
+    @property
+    def stream(self) -> str:
+        """The stream's name."""
+
+    @property
+    def version(self) -> int:
+        """How many facts were folded."""
+
+
+def _nothing_due(_state: Any) -> tuple[Step, ...]:
+    return ()
+
+
+class StreamKind(msgspec.Struct, frozen=True):
+    """One kind of stream. Names of its streams begin with `prefix`."""
+
+    prefix: str
+    blank: Callable[[str], StreamState]
+    evolve: Callable[[Any, Any], StreamState]
+    next_steps: Callable[[Any], tuple[Step, ...]] = _nothing_due
+
+
+KINDS = (
+    StreamKind(SESSIONS, lambda stream: Session(stream=stream), sessions.evolve, next_steps),
+    StreamKind(memories.STREAM, lambda stream: memories.Memory(stream=stream), memories.evolve),
+    StreamKind(skills.PREFIX, lambda stream: skills.Skill(stream=stream), skills.evolve),
+    StreamKind(curations.PREFIX, lambda stream: curations.Curation(stream=stream), curations.evolve),
+    StreamKind(
+        schedules.PREFIX,
+        lambda stream: schedules.Schedule(stream=stream),
+        schedules.evolve,
+        schedules.next_steps,
+    ),
+    StreamKind(
+        deliveries.PREFIX,
+        lambda stream: deliveries.Delivery(stream=stream),
+        deliveries.evolve,
+        deliveries.next_steps,
+    ),
+    StreamKind(gateways.PERSON_PREFIX, lambda stream: gateways.Person(stream=stream), gateways.evolve_person),
+    StreamKind(gateways.PREFIX, lambda stream: gateways.Gateway(stream=stream), gateways.evolve),
+    StreamKind(windows.STREAM, lambda stream: windows.LearnedWindows(stream=stream), windows.evolve),
+)
+
+
+def blank(stream: str) -> StreamState:
+    """The state of a stream without facts. Raises `Corrupt` for a name of no known kind."""
+    return _kind_of(stream).blank(stream)
+
+
+def fold(state: StreamState, facts: Iterable[Event]) -> StreamState:
+    """The state after those facts, in order."""
+    return reduce(_kind_of(state.stream).evolve, facts, state)
+
+
+def in_sequence(changes: Sequence[Change]) -> Change:
+    """One change that makes all of them, each on what the one before has left; a refused one only says so."""
+
+    def change(load: Load) -> Changed:
+        states: dict[str, StreamState] = {}
+        facts: dict[str, tuple[Event, ...]] = {}
+        answers: list[str] = []
+        keys: list[Key] = []
+
+        def loaded(stream: str) -> Any:
+            return states.get(stream) or load(stream)
+
+        for each in changes:
+            try:
+                changed = each(loaded)
+            except Rejected as refused:
+                answers.append(f"Error: {refused.message} {refused.hint}".rstrip())
+                continue
+            for write in changed.writes:
+                states[write.stream] = fold(loaded(write.stream), write.facts)
+                facts[write.stream] = (*facts.get(write.stream, ()), *write.facts)
+            answers.append(changed.answer)
+            keys.extend(changed.keys)
+        writes = tuple(StreamFacts(stream, each) for stream, each in facts.items())
+        return Changed(writes=writes, answer="\n".join(answers), keys=tuple(keys))
+
+    return change
+
+
+def due_steps(state: StreamState) -> tuple[Step, ...]:
+    """Every step of the stream that is due or under way, in a fixed order."""
+    return _kind_of(state.stream).next_steps(state)
+
+
+def _kind_of(stream: str) -> StreamKind:
+    for kind in KINDS:
+        if stream.startswith(kind.prefix):
+            return kind
+    raise Corrupt(f"{stream!r} is no stream of a known kind.")

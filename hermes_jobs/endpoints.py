@@ -1,0 +1,128 @@
+"""The endpoints that models are asked at: the client, windows and prices of each, made when first wanted."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+from hermes_jobs.domain.changes import Change
+from hermes_jobs.domain.windows import LearnedWindow, LearnedWindows, learn
+from hermes_jobs.engine.ports import Clock, Model
+from hermes_jobs.settings import REHEARSAL_MODEL, Choice, Settings
+
+if TYPE_CHECKING:
+    from hermes_jobs.llm.client import OpenAIModel
+    from hermes_jobs.llm.dialect import Manner
+    from hermes_jobs.llm.pricing import PriceList
+    from hermes_jobs.llm.windows import Windows
+
+K = TypeVar("K")
+T = TypeVar("T")
+
+
+class Endpoints:
+    """One of each for every `base_url`, null for OpenAI's own; a client for each key too.
+
+    Safe for many threads; close it at the end.
+    """
+
+    def __init__(self, settings: Settings, clock: Clock, learned: Callable[[], LearnedWindows]) -> None:
+        """`learned` gives the windows that are remembered."""
+        self._settings = settings
+        self._clock = clock
+        self._learned = learned
+        self._lock = threading.RLock()
+        self._models: dict[tuple[str | None, str], OpenAIModel] = {}
+        self._windows: dict[str | None, Windows] = {}
+        self._prices: dict[str | None, PriceList] = {}
+
+    def close(self) -> None:
+        """Release the connections of all clients."""
+        with self._lock:
+            models, self._models = list(self._models.values()), {}
+        for model in models:
+            model.close()
+
+    def model(self, choice: Choice) -> Model:
+        """The client for that choice; the rehearsal where it is chosen."""
+        if choice.model == REHEARSAL_MODEL:
+            from hermes_jobs.llm.rehearsal import RehearsalModel
+
+            return RehearsalModel()
+        return self._made(self._models, (choice.base_url, choice.key), self._client)
+
+    def windows(self, base_url: str | None) -> Windows:
+        """What the endpoint's models take at a time, as known, configured and learned."""
+        return self._made(self._windows, base_url, self._known_windows)
+
+    def prices(self, base_url: str | None) -> PriceList:
+        """What the endpoint's models cost."""
+        from hermes_jobs.llm.pricing import PriceList
+
+        return self._made(self._prices, base_url, lambda url: PriceList(url, self._clock))
+
+    def learn(self, base_url: str | None, model: str, window: int) -> Change | None:
+        """How to remember a window that the endpoint has named; null where no more was assumed anyway."""
+        assumed = self.windows(base_url).assumed(model)
+        if window >= assumed:
+            return None
+        return learn(endpoint_name(base_url), model, LearnedWindow(window, assumed))
+
+    def _made(self, known: dict[K, T], which: K, make: Callable[[K], T]) -> T:
+        with self._lock:
+            if which not in known:
+                known[which] = make(which)
+            return known[which]
+
+    def _client(self, which: tuple[str | None, str]) -> OpenAIModel:
+        from hermes_jobs.llm.client import OpenAIModel
+
+        base_url, key = which
+        return OpenAIModel(
+            api_key=self._settings.secrets.get(key),
+            base_url=base_url,
+            timeout=self._settings.model.timeout,
+            manner=_manner(self._settings),
+            windows=self.windows(base_url),
+        )
+
+    def _known_windows(self, base_url: str | None) -> Windows:
+        from hermes_jobs.llm.windows import Windows, known_window
+
+        main = self._settings.model
+        endpoint = endpoint_name(base_url)
+        return Windows(
+            override=main.context_length if base_url == main.base_url else None,
+            known=lambda name: known_window(name, base_url),
+            recalled=lambda name: self._learned().windows.get((endpoint, name)),
+        )
+
+
+def caches(settings: Settings, model: str) -> bool:
+    """Whether that model's prompts are marked for the provider's cache, as far as its name says."""
+    from hermes_jobs.llm.dialect import OPENAI_URL, first_dialect
+
+    url = settings.main_model.base_url or OPENAI_URL
+    return first_dialect(url, model, _manner(settings)).cache is not None
+
+
+def _manner(settings: Settings) -> Manner:
+    from hermes_jobs.llm.dialect import Manner
+
+    model = settings.model
+    return Manner(
+        api=model.api,
+        tool_calling=model.tool_calling,
+        prompt_cache=model.prompt_cache,
+        cache_ttl=model.cache_ttl,
+    )
+
+
+def endpoint_name(base_url: str | None) -> str:
+    """What an endpoint is called where it is remembered: its address, without what may be secret in it."""
+    from hermes_jobs.llm.dialect import OPENAI_URL
+
+    parts = urlsplit(base_url or OPENAI_URL)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))

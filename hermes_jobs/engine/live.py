@@ -1,0 +1,168 @@
+"""An answer's text while it is being said: told beside the log, to whoever watches at that moment.
+
+It is worth nothing to anybody else. The log holds the answer once it is whole; a piece may be lost, doubled
+or late, and nobody waits for one.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+logger = logging.getLogger(__name__)
+
+
+class Piece(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Text that may be shown, of one attempt at a model call.
+
+    `call` names the attempt, unlike any other's; `at` characters of its text stand before this one. `over`:
+    the attempt has ended, well or not.
+    """
+
+    turn: str
+    step: str
+    attempt: int
+    call: str
+    at: int
+    text: str = ""
+    over: bool = False
+
+
+Heard = Callable[[Piece], None]
+"""Hears pieces of an answer as they come, from any thread. Never blocks, never raises."""
+
+
+def nobody_listens(piece: Piece) -> None:
+    """The `Heard` where nobody watches."""
+
+
+class LiveChannel(Protocol):
+    """Carries pieces from whoever works on a turn to whoever watches it. Safe for many threads."""
+
+    def tell(self, piece: Piece) -> None:
+        """Tell a piece to those who listen. Never blocks, never raises."""
+
+    def listen(self, turn: str, hear: Heard) -> Callable[[], None]:
+        """Hear the turn's pieces from now on, those of an attempt under way from its beginning.
+
+        Returns how to stop that.
+        """
+
+    def close(self) -> None:
+        """Tell and hear nothing more."""
+
+
+class Speech:
+    """The text of one attempt, told piece by piece as it is made. For one thread."""
+
+    def __init__(self, heard: Heard, *, turn: str, step: str, attempt: int, call: str) -> None:
+        self._heard = heard
+        self._piece = Piece(turn=turn, step=step, attempt=attempt, call=call, at=0)
+        self._said: list[str] = []
+        self._length = 0
+
+    @property
+    def text(self) -> str:
+        """All that was said."""
+        return "".join(self._said)
+
+    def say(self, text: str) -> None:
+        """The next piece of text."""
+        self._heard(msgspec.structs.replace(self._piece, at=self._length, text=text))
+        self._said.append(text)
+        self._length += len(text)
+
+    def end(self) -> None:
+        """Nothing more is said."""
+        self._heard(msgspec.structs.replace(self._piece, at=self._length, over=True))
+
+
+class LiveText:
+    """What a watcher makes of a turn's pieces: the text of the attempt that speaks now. For one thread."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self._piece: Piece | None = None
+        self._past: set[str] = set()
+        self._ended: dict[str, int] = {}
+
+    def hear(self, piece: Piece) -> bool:
+        """Take in a piece; whether the text has changed. Another attempt begins it anew."""
+        if piece.over or piece.call in self._past or self._ended.get(piece.step, 0) >= piece.attempt:
+            return False
+        if self._piece is None or self._piece.call != piece.call:
+            self._forget()
+            self._piece = piece
+        if piece.at > len(self.text):
+            return False  # something in between was lost: the log will have all of it
+        longer = self.text[: piece.at] + piece.text
+        if len(longer) <= len(self.text):
+            return False
+        self.text = longer
+        return True
+
+    def end(self, step: str, attempt: int) -> None:
+        """The log says how that attempt has ended: what is still told of it comes too late."""
+        self._ended[step] = attempt
+        if self._piece is not None and self._piece.step == step:
+            self._forget()
+
+    def _forget(self) -> None:
+        if self._piece is not None:
+            self._past.add(self._piece.call)
+        self._piece, self.text = None, ""
+
+
+class LocalChannel:
+    """The channel within one process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._listeners: dict[str, list[Heard]] = {}
+        self._spoken: dict[str, list[Piece]] = {}  # by turn, of the attempt under way
+
+    def tell(self, piece: Piece) -> None:
+        """See `LiveChannel.tell`."""
+        with self._lock:
+            spoken = self._spoken.setdefault(piece.turn, [])
+            if spoken and spoken[0].call != piece.call:
+                spoken.clear()
+            spoken.append(piece)
+            if piece.over:
+                del self._spoken[piece.turn]
+            for hear in self._listeners.get(piece.turn, ()):
+                tell_listener(hear, piece)
+
+    def listen(self, turn: str, hear: Heard) -> Callable[[], None]:
+        """See `LiveChannel.listen`."""
+        with self._lock:
+            self._listeners.setdefault(turn, []).append(hear)
+            for piece in self._spoken.get(turn, ()):
+                tell_listener(hear, piece)
+        return lambda: self._leave(turn, hear)
+
+    def close(self) -> None:
+        """See `LiveChannel.close`."""
+        with self._lock:
+            self._listeners.clear()
+            self._spoken.clear()
+
+    def _leave(self, turn: str, hear: Heard) -> None:
+        with self._lock:
+            listeners = self._listeners.get(turn, [])
+            if hear in listeners:
+                listeners.remove(hear)
+            if not listeners:
+                self._listeners.pop(turn, None)
+
+
+def tell_listener(hear: Heard, piece: Piece) -> None:
+    """Tell one listener; one that stumbles is no reason for others to."""
+    try:
+        hear(piece)
+    except Exception:
+        logger.exception("a listener stumbled; the turn goes on")

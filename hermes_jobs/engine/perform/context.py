@@ -1,0 +1,46 @@
+"""Whom a step serves: the running turn, its folder and its tools."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.turn import Turn
+from hermes_jobs.engine.ports import ToolContext
+
+
+def current(session: Session) -> Turn:
+    """The running turn, which a due step's session always has."""
+    assert session.current is not None, f"{session.stream} has no running turn"
+    return session.current
+
+
+def context_of(session: Session, turn: Turn, call: str) -> ToolContext:
+    """For whom a call of the turn works."""
+    return ToolContext(
+        session=session.id,
+        turn=turn.id,
+        call=call,
+        workdir=workdir_of(session),
+        attended=turn.attended,
+        todos=session.todos,
+        source=turn.source,
+        deliver=turn.deliver,
+        author=purpose_of(session),
+        lineage=session.stream.removeprefix("session-"),
+    )
+
+
+def purpose_of(session: Session) -> Literal["turn", "review"]:
+    """What the session's calls are for."""
+    return "review" if session.started is not None and session.started.kind == "review" else "turn"
+
+
+def toolsets_of(session: Session, turn: Turn) -> tuple[str, ...] | None:
+    """The turn's own toolsets, else the session's, else null for the configured ones."""
+    return turn.toolsets or (session.started.toolsets if session.started else None)
+
+
+def workdir_of(session: Session) -> str:
+    """The session's working folder; empty where it has none."""
+    return (session.started.workdir if session.started else None) or ""

@@ -1,0 +1,23 @@
+"""What the configuration allows a turn."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What the configuration allows a turn. Seconds, tokens.
+
+    `memory_nudge` user turns, or `skill_nudge` rounds of tool calls, of a conversation make a review due.
+    """
+
+    max_iterations: int
+    max_tokens: int | None
+    enlarged_tokens: int = 8192
+    approval_seconds: float
+    result_chars: int = 100_000
+    turn_chars: int = 200_000
+    preview_chars: int = 1_500
+    review_iterations: int = 8
+    memory_nudge: int = 0
+    skill_nudge: int = 0

@@ -1,0 +1,64 @@
+"""`turn.prefetch`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hermes_jobs.domain import commands as c
+from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.domain.events import ContextPrefetched
+from hermes_jobs.domain.results import UNLIMITED, room_for_results
+from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.steps import Step
+from hermes_jobs.engine.perform.context import current
+from hermes_jobs.engine.perform.limits import Limits
+from hermes_jobs.engine.ports import Cancel, PromptBuilder, Recall
+
+RECALLING = frozenset({"conversation", "scheduled"})
+"""Sessions in which what is known from elsewhere is brought to mind; the others are told all they need."""
+
+
+def nothing_recalled(session: Session, text: str) -> str:  # noqa: ARG001 - the port's
+    """The `Recall` of an engine that remembers nothing."""
+    return ""
+
+
+class Prefetch:
+    """`turn.prefetch`: the session's prompt, when it is new, and what holds for this turn."""
+
+    def __init__(
+        self,
+        prompt: PromptBuilder,
+        limits: Limits,
+        window_of: Callable[[str], int] = lambda model: UNLIMITED,
+        recall: Recall = nothing_recalled,
+    ) -> None:
+        """`window_of(model)` is what a model takes, in tokens: large results shrink with it."""
+        self._prompt = prompt
+        self._limits = limits
+        self._window_of = window_of
+        self._recall = recall
+
+    def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
+        turn = current(session)
+        try:
+            started = self._prompt.start(session) if session.started is None else None
+        except Rejected as refused:
+            return c.FailTurn(step=step.id, kind=refused.kind, message=refused.message, hint=refused.hint)
+        begun = started or session.started
+        kind = begun.kind if begun else "conversation"
+        limits = self._limits
+        model = turn.model or session.model or (started.model if started else "")
+        room = room_for_results(self._window_of(model))
+        prefetched = ContextPrefetched(
+            turn=turn.id,
+            model=model,
+            max_iterations=limits.review_iterations if kind == "review" else limits.max_iterations,
+            memory_nudge=limits.memory_nudge if kind == "conversation" else 0,
+            skill_nudge=limits.skill_nudge if kind == "conversation" else 0,
+            result_chars=min(limits.result_chars, room.result_chars),
+            turn_chars=min(limits.turn_chars, room.turn_chars),
+            preview_chars=limits.preview_chars,
+            recalled=self._recall(session, "\n\n".join(turn.texts)) if kind in RECALLING else "",
+        )
+        return c.FinishPrefetch(step=step.id, prefetched=prefetched, started=started)

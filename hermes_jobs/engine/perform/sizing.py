@@ -1,0 +1,98 @@
+"""How large the next request will be, and whether the history has to be compressed before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from hermes_jobs.domain import commands as c
+from hermes_jobs.domain.compression import MAX_FUTILE, MAX_IN_A_TURN
+from hermes_jobs.domain.events import ContextPressure, ModelReplied
+from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.turn import Turn
+from hermes_jobs.engine.perform.context import toolsets_of
+from hermes_jobs.engine.ports import ContextEngine, ContextSize, Toolbox
+
+OVERFLOWS = frozenset({"context_overflow", "payload_too_large"})
+CHARACTERS_A_TOKEN = 4
+
+
+class Sizing:
+    """Looks at a session with its context engine. `window_of(model)` and all sizes are in tokens.
+
+    `automatic` false: nothing is compressed but at a person's request.
+    """
+
+    def __init__(
+        self,
+        context: ContextEngine,
+        toolbox: Toolbox,
+        window_of: Callable[[str], int],
+        *,
+        automatic: bool = True,
+    ) -> None:
+        self._context = context
+        self._toolbox = toolbox
+        self._window_of = window_of
+        self._automatic = automatic
+
+    def preflight(self, session: Session) -> c.RequestCompression | None:
+        """What has to happen before the next model call, if anything."""
+        if not self._automatic or session.resting or session.futile >= MAX_FUTILE:
+            return None
+        turn = session.current
+        if turn is None or session.compression is not None:
+            return None
+        size = self.size(session, turn)
+        reason = self._context.should_compress(size)
+        if reason is None or not self._context.has_content_to_compress(session.messages, size.window):
+            return None
+        return c.RequestCompression(reason=reason, tokens=size.tokens, window=size.window)
+
+    def overflow(self, session: Session, turn: Turn, kind: str) -> c.RequestCompression | None:
+        """What may make a prompt fit that was refused as too long."""
+        if kind not in OVERFLOWS or not self._automatic or turn.compressions >= MAX_IN_A_TURN:
+            return None
+        size = self.size(session, turn)
+        if not self._context.has_content_to_compress(session.messages, size.window):
+            return None
+        return c.RequestCompression(reason="overflow", tokens=size.tokens, window=size.window)
+
+    def pressure(self, session: Session, turn: Turn, reply: ModelReplied) -> ContextPressure | None:
+        """What to tell people of how full the context is, where that has changed."""
+        tokens = reply.usage.prompt_tokens
+        size = msgspec.structs.replace(self.size(session, turn), tokens=tokens, is_measured=True)
+        if tokens <= 0 or self._context.pressure(size) == session.pressed:
+            return None
+        return ContextPressure(
+            turn=turn.id,
+            tokens=tokens,
+            threshold=self._context.threshold(size.window),
+            window=size.window,
+            high=not session.pressed,
+        )
+
+    def size(self, session: Session, turn: Turn | None) -> ContextSize:
+        """What the next call would send."""
+        model = (turn.model if turn else None) or session.model or ""
+        measured = session.prompt_tokens > 0
+        if measured:
+            tokens = session.prompt_tokens + self._context.estimate(session.messages[session.measured :])
+        else:
+            tokens = self._overhead(session, turn) + self._context.estimate(session.messages)
+        return ContextSize(
+            window=self._window_of(model),
+            tokens=tokens,
+            num_messages=len(session.messages),
+            is_measured=measured,
+            first_call=turn is not None and turn.step == 1,
+            num_compressions=turn.compressions if turn else 0,
+        )
+
+    def _overhead(self, session: Session, turn: Turn | None) -> int:
+        """The system prompt and the tools."""
+        prompt = session.started.system_prompt if session.started else ""
+        toolsets = toolsets_of(session, turn) if turn else None
+        tools = sum(spec.num_characters for spec in self._toolbox.specs(toolsets))
+        return (len(prompt) + tools) // CHARACTERS_A_TOKEN

@@ -1,0 +1,43 @@
+"""The world's clock and dice, as the engine's ports want them."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from datetime import UTC, datetime, tzinfo
+
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: nothing that looks like something else
+NAME_LENGTH = 12  # 60 bits
+
+
+class SystemClock:
+    """The host's clocks."""
+
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+class RandomIds:
+    """Ids that no two processes will draw alike."""
+
+    def name(self, prefix: str) -> str:
+        return prefix + "".join(secrets.choice(ALPHABET) for _ in range(NAME_LENGTH))
+
+    def fence(self) -> int:
+        return secrets.randbits(63)
+
+    def fraction(self) -> float:
+        return secrets.randbelow(1 << 32) / (1 << 32)
+
+
+def iso(seconds: float) -> str:
+    """Seconds since the epoch as ISO 8601 in UTC with microseconds."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def day_of(seconds: float, zone: tzinfo | None = None) -> str:
+    """The day of a moment (seconds since the epoch), as YYYY-MM-DD; `zone` null for the machine's."""
+    return datetime.fromtimestamp(seconds, UTC).astimezone(zone).date().isoformat()

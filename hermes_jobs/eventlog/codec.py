@@ -1,0 +1,128 @@
+"""Values to stored text and back: events, their authors, names and any other text.
+
+Stored text is UTF-8 without NUL, so that every database takes it. Halves of surrogate pairs, which no UTF-8
+can hold, are stored as U+FFFD.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from hermes_jobs.domain.errors import Corrupt, NewerSchema
+from hermes_jobs.domain.events import EVENT_TYPES, SINCE, Event
+from hermes_jobs.eventlog.log import Meta
+from hermes_jobs.eventlog.upcasts import UPCASTS, UpcastTable, current_schema, upcast
+
+_json = msgspec.json.Encoder()
+_string = msgspec.json.Decoder(str)
+_meta = msgspec.json.Decoder(Meta)
+
+
+class EncodedEvent(msgspec.Struct, frozen=True):
+    """An event as it will be stored, and as it will be read back."""
+
+    event: Event
+    type: str
+    data: str
+    schema: int
+    reader: int
+
+
+class Codec:
+    """Knows the event types of one build: their names, stored forms and the build level that reads them."""
+
+    def __init__(
+        self,
+        types: Mapping[str, type[Event]] = EVENT_TYPES,
+        upcasts: UpcastTable = UPCASTS,
+        since: Mapping[str, int] = SINCE,
+    ) -> None:
+        self._types = types
+        self._upcasts = upcasts
+        self._since = since
+        self._schemas = {name: current_schema(name, upcasts) for name in types}
+        self._decoders = {name: msgspec.json.Decoder(kind) for name, kind in types.items()}
+        self.reads_up_to = max(since.values(), default=1)
+
+    def encode(self, event: Event) -> EncodedEvent:
+        """The event as text. Raises `Corrupt` where its type is not declared."""
+        name = type(event).__name__
+        if self._types.get(name) is not type(event):
+            raise Corrupt(f"{name} is not a declared event type; declare it in hermes_jobs.domain.events.")
+        try:
+            data = _json.encode(event).decode()
+        except UnicodeEncodeError:
+            data = to_json(event)
+            event = self._decoders[name].decode(data)
+        return EncodedEvent(event, name, data, self._schemas[name], self._since.get(name, 1))
+
+    def decode(self, kind: str, data: str, schema: int) -> Event:
+        """The event that was stored; fields that this build does not know are ignored.
+
+        Raises `NewerSchema` where the type, or its form, is newer than this build; `Corrupt` where the text
+        does not hold what the type needs.
+        """
+        known = self._schemas.get(kind)
+        if known is None or schema > known:
+            form = kind if known is None else f"{kind} in form {schema}"
+            raise NewerSchema(f"An event {form} was written by a newer hermes-jobs: upgrade this one.")
+        try:
+            if schema == known:
+                return self._decoders[kind].decode(data)
+            fields = upcast(kind, schema, msgspec.json.decode(data), self._upcasts)
+            return msgspec.convert(fields, self._types[kind])
+        except (msgspec.MsgspecError, ValueError, KeyError) as error:
+            raise Corrupt(f"A stored {kind} (form {schema}) cannot be read: {error}.") from error
+
+
+def to_json(value: object) -> str:
+    """Any value as JSON text without NUL; what is no valid Unicode becomes U+FFFD."""
+    try:
+        return _json.encode(value).decode()
+    except UnicodeEncodeError:
+        return _json.encode(_mended(msgspec.to_builtins(value))).decode()
+
+
+def to_meta(text: str) -> Meta:
+    """An event's author, from stored text."""
+    return _meta.decode(text)
+
+
+def escaped(name: str) -> str:
+    """A name as stored: quotes, backslashes and control characters are escaped as in JSON."""
+    return to_json(name)[1:-1]
+
+
+def unescaped(stored: str) -> str:
+    """The name that was stored so."""
+    return _string.decode(f'"{stored}"') if "\\" in stored else stored
+
+
+def chained(previous: str, *texts: str) -> str:
+    """The hash of an event: SHA-256, in hex, over its predecessor's hash and its own stored texts.
+
+    Each text is preceded by its length in bytes, so that no two lists of texts give the same bytes.
+    """
+    digest = sha256()
+    for text in (previous, *texts):
+        raw = text.encode()
+        digest.update(b"%d:" % len(raw))
+        digest.update(raw)
+    return digest.hexdigest()
+
+
+def _mended(value: Any) -> Any:
+    match value:
+        case str():
+            # Over UTF-16 two halves that stand side by side become the character that they mean.
+            return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        case list() | tuple():
+            return [_mended(each) for each in value]
+        case dict():
+            return {_mended(key): _mended(each) for key, each in value.items()}
+        case _:
+            return value

@@ -1,0 +1,299 @@
+"""Portable lines into a log, inside one transaction: everything that they say, checked, or nothing.
+
+What follows from events (heads, the times of steps, accounts) is made from them anew. Positions are given
+anew too, so that they have no gaps; a stream that is there already stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
+from typing import Any, assert_never
+
+import msgspec
+from sqlalchemy import insert, select
+
+from hermes_jobs.domain.budgets import Charge, charges
+from hermes_jobs.domain.errors import Corrupt, HermesJobsError, NewerSchema, Rejected
+from hermes_jobs.domain.events import SINCE, Event
+from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.streams import StreamState, blank, due_steps, fold
+from hermes_jobs.eventlog import schema as t
+from hermes_jobs.eventlog.appending import step_values
+from hermes_jobs.eventlog.charging import charge
+from hermes_jobs.eventlog.portable import (
+    FORMAT,
+    AnyLine,
+    End,
+    EventLine,
+    Header,
+    KeyLine,
+    ResultLine,
+    StepLine,
+    refused,
+    to_line,
+)
+from hermes_jobs.eventlog.rows import row_hash
+from hermes_jobs.eventlog.transaction import TransactionLog
+
+DayOf = Callable[[str], str]
+"""The day, YYYY-MM-DD, of a moment of the log: that on whose account a response stands."""
+
+_ROWS_AT_ONCE = 1000
+
+
+class Imported(msgspec.Struct, frozen=True, kw_only=True):
+    """What has come in: its streams, in the order of their first events; `known` were there already."""
+
+    num_events: int
+    streams: tuple[str, ...]
+    known: tuple[str, ...]
+
+
+class _End(msgspec.Struct):
+    """How far a stream of the file has been read. `is_known`: this log has a stream of that name."""
+
+    version: int
+    hash: str
+    reader: int
+    is_known: bool
+
+
+def imported(
+    log: TransactionLog,
+    raws: Iterable[bytes],
+    day_of: DayOf,
+    wanted: Callable[[str], bool] = lambda stream: True,
+) -> Imported:
+    """Bring in the lines' streams as far as they are `wanted`. Memory grows with streams, not with events.
+
+    Raises `Rejected`, naming the line, for what cannot be read or is not what was written; for a stream that
+    this log has with other content; and for what only a newer hermes-jobs understands.
+    """
+    reading = _Reading(log, wanted)
+    for number, line in _checked(raws):
+        reading.take(number, line)
+    reading.finish()
+    _Following(log, reading.added, reading.steps, day_of).write()
+    return Imported(
+        num_events=reading.num_events,
+        streams=tuple(reading.added),
+        known=tuple(name for name, end in reading.ends.items() if end.is_known),
+    )
+
+
+def _checked(raws: Iterable[bytes]) -> Iterator[tuple[int, AnyLine]]:
+    """The numbered lines between header and end, once those are what they must be."""
+    digest, num_events, number, ended = sha256(), 0, 0, False
+    for number, raw in enumerate(raws, 1):
+        line = to_line(raw, number)
+        if ended:
+            raise refused(number, "nothing may follow on the end")
+        if isinstance(line, Header) != (number == 1):
+            raise refused(number, "an export begins with its header, and has one")
+        if isinstance(line, Header):
+            _check_header(line)
+        elif isinstance(line, End):
+            ended = True
+            if (line.events, line.sha256) != (num_events, digest.hexdigest()):
+                raise refused(number, "what came before it is not what was written")
+        else:
+            yield number, line
+        num_events += isinstance(line, EventLine)
+        digest.update(raw)
+    if not ended:
+        raise refused(number + 1, "it is missing; the file stops before its end")
+
+
+def _check_header(header: Header) -> None:
+    if header.format > FORMAT:
+        raise Rejected(
+            f"The export has format {header.format}, made by hermes-jobs {header.version}; "
+            f"this one reads formats up to {FORMAT}.",
+            kind="newer_export",
+            hint="Upgrade hermes-jobs.",
+        )
+
+
+class _Reading:
+    """One pass over the lines. What they say is written as it comes; the ends of streams gather in it."""
+
+    def __init__(self, log: TransactionLog, wanted: Callable[[str], bool]) -> None:
+        self.num_events = 0
+        self.ends: dict[str, _End] = {}
+        self.steps: dict[str, StepLine] = {}
+        self._log = log
+        self._wanted = wanted
+        self._position = log.last_position()
+        self._last_read = 0
+        self._rows: list[dict[str, Any]] = []
+
+    @property
+    def added(self) -> list[str]:
+        """The streams that this log did not have."""
+        return [name for name, end in self.ends.items() if not end.is_known]
+
+    def take(self, number: int, line: AnyLine) -> None:
+        match line:
+            case EventLine():
+                if self._wanted(line.stream):
+                    self._take_event(number, line)
+            case KeyLine():
+                if self._is_new(line.stream):
+                    self._take_key(number, line)
+            case ResultLine():
+                if self._log.result(line.call) is None:
+                    values = {"call": line.call, "content": line.content}
+                    self._log.connection.execute(insert(t.results), values)
+            case StepLine():
+                if self._is_new(line.stream):
+                    self.steps[line.step] = line
+            case Header() | End():
+                raise AssertionError("it was looked at before")
+            case _:
+                assert_never(line)
+
+    def finish(self) -> None:
+        """After the last line: write what waits, and the heads of streams."""
+        self._flush()
+        for name, end in self.ends.items():
+            if end.is_known:
+                self._check_known(name, end)
+        heads = [
+            {"stream": name, "version": end.version, "hash": end.hash, "segment": 1, "reader": end.reader}
+            for name, end in self.ends.items()
+            if not end.is_known
+        ]
+        for start in range(0, len(heads), _ROWS_AT_ONCE):
+            self._log.connection.execute(insert(t.streams), heads[start : start + _ROWS_AT_ONCE])
+
+    def _is_new(self, stream: str) -> bool:
+        end = self.ends.get(stream)
+        return end is not None and not end.is_known
+
+    def _take_event(self, number: int, line: EventLine) -> None:
+        self._check_order(number, line)
+        end = self.ends.get(line.stream)
+        if end is None:
+            self.ends[line.stream] = end = _End(0, "", 1, self._log.head(line.stream) is not None)
+        if line.version != end.version + 1:
+            raise refused(number, f"version {line.version} of {line.stream} follows on version {end.version}")
+        data = bytes(line.data).decode()
+        row = {
+            "stream": line.stream,
+            "version": line.version,
+            "type": line.type,
+            "schema": line.schema,
+            "recorded_at": line.recorded_at,
+            "meta": bytes(line.meta).decode(),
+            "data": data,
+        }
+        if line.hash != row_hash(end.hash, row):
+            raise refused(number, f"version {line.version} of {line.stream} is not what was written")
+        self._check_readable(number, line, data)
+        end.version, end.hash = line.version, line.hash
+        end.reader = max(end.reader, SINCE.get(line.type, 1))
+        if not end.is_known:
+            self._position += 1
+            self.num_events += 1
+            self._rows.append({**row, "position": self._position, "hash": line.hash})
+            if len(self._rows) >= _ROWS_AT_ONCE:
+                self._flush()
+
+    def _check_order(self, number: int, line: EventLine) -> None:
+        if line.position <= self._last_read:
+            raise refused(number, f"position {line.position} follows on position {self._last_read}")
+        self._last_read = line.position
+
+    def _check_readable(self, number: int, line: EventLine, data: str) -> None:
+        try:
+            blank(line.stream)
+            self._log.codec.decode(line.type, data, line.schema)
+        except NewerSchema as error:
+            raise Rejected(
+                f"Line {number} of the export: {error}", kind="newer_export", hint="Nothing was imported."
+            ) from error
+        except HermesJobsError as error:
+            raise refused(number, str(error).rstrip(".")) from error
+
+    def _take_key(self, number: int, line: KeyLine) -> None:
+        self._flush()
+        if self._log.key(line.scope, line.key) is not None:
+            return  # used here for something else: the first use counts
+        at = select(t.events.c.position).where(
+            t.events.c.stream == line.stream, t.events.c.version == line.version
+        )
+        position = self._log.connection.execute(at).scalar()
+        if position is None:
+            raise refused(number, f"it points at version {line.version} of {line.stream}, which is missing")
+        values = {"scope": line.scope, "key": line.key, "stream": line.stream, "digest": line.digest}
+        self._log.connection.execute(insert(t.keys), {**values, "position": position})
+
+    def _check_known(self, stream: str, end: _End) -> None:
+        """The stream that is here must begin with what the file has of it; hashes are chained."""
+        at = select(t.events.c.hash).where(t.events.c.stream == stream, t.events.c.version == end.version)
+        if self._log.connection.execute(at).scalar() != end.hash:
+            raise Rejected(
+                f"{stream} is here already, with other content than the export has.",
+                kind="other_content",
+                hint="Nothing was imported. Import it into another, empty home: set HERMES_JOBS_HOME.",
+            )
+
+    def _flush(self) -> None:
+        if self._rows:
+            self._log.connection.execute(insert(t.events), self._rows)
+            self._rows = []
+
+
+class _Following:
+    """What follows from the events of streams that came in: due steps and accounts."""
+
+    def __init__(
+        self, log: TransactionLog, streams: Iterable[str], steps: dict[str, StepLine], day_of: DayOf
+    ) -> None:
+        self._log = log
+        self._streams = streams
+        self._held = steps
+        self._day_of = day_of
+
+    def write(self) -> None:
+        rows: dict[str, dict[str, Any]] = {}
+        for stream in self._streams:
+            state = self._folded(stream)
+            rows.update({step.id: step_values(step) for step in due_steps(state)})
+        if rows.keys() != self._held.keys():
+            differing = ", ".join(sorted(rows.keys() ^ self._held.keys())[:3])
+            raise Rejected(
+                f"The export's due steps do not follow from its events: {differing}.",
+                kind="unreadable_export",
+                hint="Nothing was imported. Run `hermes-jobs events verify` where it was made.",
+            )
+        for line in self._held.values():  # in the order in which they came
+            held = {"owner": line.owner, "fence": line.fence}
+            self._log.connection.execute(insert(t.steps), {**rows[line.step], **held})
+
+    def _folded(self, stream: str) -> StreamState:
+        state, sums = blank(stream), dict[str, Charge]()
+        for event, recorded_at in self._events(stream):
+            if isinstance(state, Session):
+                for each in charges(state, (event,), self._day_of(recorded_at)):
+                    known = sums.get(each.account, Charge(account=each.account))
+                    sums[each.account] = Charge(
+                        account=each.account,
+                        spent=known.spent + each.spent,
+                        reserved=known.reserved + each.reserved,
+                    )
+            try:
+                state = fold(state, (event,))
+            except Exception as error:
+                raise Corrupt(
+                    f"{stream}: {type(event).__name__} cannot follow on what was before."
+                ) from error
+        charge(self._log.connection, tuple(sums.values()), ())
+        return state
+
+    def _events(self, stream: str) -> Iterator[tuple[Event, str]]:
+        ordered = select(t.events).where(t.events.c.stream == stream).order_by(t.events.c.version)
+        options = {"yield_per": _ROWS_AT_ONCE}
+        for row in self._log.connection.execute(ordered, execution_options=options):
+            yield self._log.codec.decode(row.type, row.data, row.schema), row.recorded_at

@@ -1,0 +1,165 @@
+"""Who is alive: each process's lease, and how others learn that it has ended. No clock time is stored.
+
+A process bumps a counter (`Lease`). An observer that sees a counter stand still for `lease_seconds` of its
+own monotonic clock takes the process for dead; on the same host a free lock file tells it at once. A process
+that could not bump its counter for half that time must start nothing new: the other half is the margin in
+which it ends what it does before anybody takes that over.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Sequence
+
+import msgspec
+
+from hermes_jobs.domain.errors import HermesJobsError
+from hermes_jobs.domain.events import READS_UP_TO
+from hermes_jobs.eventlog.lock_folder import LockFolder
+from hermes_jobs.eventlog.log import EventLog, WorkerRow
+
+BEATS_PER_LEASE = 6
+LOOKS_PER_LEASE = 4
+
+
+class Lease:
+    """This process's entry among the workers, from its making to `close`.
+
+    A lease that was lost stays lost: who wants to go on makes another, under a new id.
+    """
+
+    def __init__(
+        self,
+        log: EventLog,
+        folder: LockFolder,
+        *,
+        worker: str,
+        name: str,
+        lanes: Sequence[str],
+        lease_seconds: float,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Enters the process. `worker` is an id that was never used, fit for a file's name.
+
+        Raises `LogUnavailable`, or `OSError` from the lock folder.
+        """
+        self.worker = worker
+        self._log = log
+        self._seconds = lease_seconds
+        self._monotonic = monotonic
+        self._lost = False
+        self._closing = threading.Event()
+        folder.sweep()
+        self._lock = folder.hold(worker)
+        try:
+            self._renewed_at = monotonic()
+            log.register(
+                WorkerRow(
+                    id=worker,
+                    name=name,
+                    locks=folder.id,
+                    lanes=tuple(lanes),
+                    beats=0,
+                    reader=READS_UP_TO,
+                )
+            )
+        except BaseException:
+            self._lock.release()
+            raise
+        self._thread = threading.Thread(target=self._keep, name=f"lease-{worker}", daemon=True)
+
+    def start(self) -> None:
+        """Begin to renew it, in a thread."""
+        self._thread.start()
+
+    def is_fresh(self) -> bool:
+        """Whether something new may be started under it: renewed within half a lease, and not lost."""
+        return not self._lost and self._monotonic() - self._renewed_at < self._seconds / 2
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether somebody has declared this process dead."""
+        return self._lost
+
+    def renew(self) -> None:
+        """Bump the counter. Where the log cannot be reached nothing is renewed."""
+        if self._lost:
+            return
+        # The moment before: the counter may have moved any time after it.
+        moment = self._monotonic()
+        try:
+            registered = self._log.beat(self.worker)
+        except HermesJobsError:
+            return
+        if registered:
+            self._renewed_at = moment
+        else:
+            self._lost = True
+
+    def close(self) -> None:
+        """Leave the list of workers. Raises `LogUnavailable`, with the lock let go all the same."""
+        self._closing.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._lost = True
+        try:
+            self._log.unregister(self.worker)
+        finally:
+            self._lock.release()
+
+    def _keep(self) -> None:
+        while not self._lost and not self._closing.wait(self._seconds / BEATS_PER_LEASE):
+            self.renew()
+
+
+class _Sighting(msgspec.Struct):
+    """A worker's counter as last seen, and for how many seconds it has not moved."""
+
+    beats: int
+    still: float = 0.0
+
+
+class Observer:
+    """Tells which processes have ended. It needs several looks to judge a process of another host.
+
+    A single gap between two looks counts for a quarter of a lease at most, so that an observer which was
+    itself suspended does not wake up to a world of the dead.
+    """
+
+    def __init__(
+        self,
+        folder: LockFolder,
+        *,
+        lease_seconds: float,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._folder = folder
+        self._seconds = lease_seconds
+        self._monotonic = monotonic
+        self._looked_at = monotonic()
+        self._sightings: dict[str, _Sighting] = {}
+
+    def dead(self, workers: Sequence[WorkerRow], owners: Collection[str] = ()) -> set[str]:
+        """The ids, among all workers but oneself and the owners of steps, of those that have ended.
+
+        Read the owners first: who holds a step was registered before, so it is among the workers or has left.
+        """
+        now = self._monotonic()
+        elapsed = min(now - self._looked_at, self._seconds / LOOKS_PER_LEASE)
+        self._looked_at = now
+        registered = {worker.id for worker in workers}
+        self._sightings = {worker.id: self._seen(worker, elapsed) for worker in workers}
+        ended = {worker.id for worker in workers if self._has_ended(worker)}
+        return ended | (set(owners) - registered)
+
+    def _seen(self, worker: WorkerRow, elapsed: float) -> _Sighting:
+        before = self._sightings.get(worker.id)
+        if before is None or before.beats != worker.beats:
+            return _Sighting(worker.beats)
+        return _Sighting(worker.beats, before.still + elapsed)
+
+    def _has_ended(self, worker: WorkerRow) -> bool:
+        if worker.locks == self._folder.id and self._folder.is_free(worker.id):
+            return True
+        return self._sightings[worker.id].still >= self._seconds

@@ -1,0 +1,225 @@
+"""The port of the event log, and the values that cross it.
+
+One append changes everything that belongs together in one transaction: events of one or several streams,
+their heads, the due steps that follow, the claim or release of a step, keys and large results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+import msgspec
+
+from hermes_jobs.domain.budgets import Charge, Limit
+from hermes_jobs.domain.changes import Key
+from hermes_jobs.domain.events import Event
+from hermes_jobs.domain.steps import Lane, Step
+
+
+class Meta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Who wrote an event and why: `causation` and `correlation` are ids of steps, turns or commands."""
+
+    worker: str
+    causation: str | None = None
+    correlation: str | None = None
+
+
+class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+    """An event as stored. `recorded_at` is ISO 8601, UTC, microseconds; `hash` chains the stream."""
+
+    position: int
+    stream: str
+    version: int
+    type: str
+    event: Event
+    meta: Meta
+    schema: int
+    recorded_at: str
+    hash: str
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """A stream's end. `segment` is the version at which its newest segment starts, 1 at first;
+    `reader` the build level (`domain.events.READS_UP_TO`) that it needs."""
+
+    stream: str
+    version: int
+    hash: str
+    segment: int
+    reader: int
+
+
+class StepRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A due step and who holds it: `owner` null when nobody does. `fence` is new with every claim."""
+
+    step: Step
+    owner: str | None
+    fence: int
+
+
+class KeyRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The first use of a key: where its event stands, and the digest of what it was used for."""
+
+    scope: str
+    key: str
+    stream: str
+    position: int
+    digest: str
+
+
+class Guard(msgspec.Struct, frozen=True, kw_only=True):
+    """The condition on a step's row, and what becomes of the row.
+
+    `claim`: nobody holds it; afterwards (`owner`, `fence`) do.
+    `finish`: (`owner`, `fence`) hold it; afterwards nobody does (and `StreamWrite` drops or renews it).
+    Else the append fails with `StepLost` and changes nothing.
+    """
+
+    action: Literal["claim", "finish"]
+    step: str
+    owner: str
+    fence: int
+
+
+class StreamWrite(msgspec.Struct, frozen=True, kw_only=True):
+    """Events for one stream. `expected` is its version before them (0: it does not exist); null for any.
+
+    `gone` are ids of steps to drop, `due` steps to insert, or to renew (owner cleared) where the id exists.
+    `segment`: the version, among these events, at which a new segment starts.
+    """
+
+    stream: str
+    events: tuple[Event, ...]
+    expected: int | None
+    due: tuple[Step, ...] = ()
+    gone: tuple[str, ...] = ()
+    segment: int | None = None
+
+
+class LargeResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool's output that is too large for a message, kept whole beside the events."""
+
+    call: str
+    content: str
+
+
+class Append(msgspec.Struct, frozen=True, kw_only=True):
+    """All that one decision changes, or nothing of it.
+
+    `limits` hold for those of their accounts that `charges` name.
+    `durable`: on disk before the append returns. Without it a crash of the machine (not of the process)
+    may lose it, together with everything after it.
+    """
+
+    meta: Meta
+    recorded_at: str
+    writes: tuple[StreamWrite, ...] = ()
+    guard: Guard | None = None
+    keys: tuple[Key, ...] = ()
+    results: tuple[LargeResult, ...] = ()
+    charges: tuple[Charge, ...] = ()
+    limits: tuple[Limit, ...] = ()
+    durable: bool = True
+
+
+class WorkerRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A process that works. `beats` grows while it lives; `locks` names the lock folder of its host.
+
+    `lanes` are the queues it consumes; `name` is shown to people; `reader` is its build level.
+    """
+
+    id: str
+    name: str
+    locks: str
+    lanes: tuple[str, ...]
+    beats: int
+    reader: int
+
+
+class EventLog(Protocol):
+    """Append-only streams with their due work. Safe for many threads and processes.
+
+    Every method raises `LogUnavailable` where the database cannot be reached, is full or read-only, and
+    `NewerSchema` where it was made by a newer hermes-jobs.
+    """
+
+    @property
+    def log_id(self) -> str:
+        """Names this log among all others; made with it."""
+
+    def append(self, change: Append) -> tuple[Recorded, ...]:
+        """Write the change; the events as recorded, in order.
+
+        Raises, each leaving the log as it was, in this order where several hold: `Corrupt` (an event type
+        that is not declared), `ValueError` (keys but no event, or a key twice), `NewerSchema` (the stream
+        needs a newer build), `Conflict` (version), `KeyTaken`, `StepLost` (guard), `OverBudget`.
+        """
+
+    def head(self, stream: str) -> Head | None:
+        """The stream's end; null where it does not exist."""
+
+    def read(self, stream: str, after: int = 0, upto: int | None = None) -> Sequence[Recorded]:
+        """The stream's events with `after < version <= upto`, in order.
+
+        Raises `NewerSchema` where the stream's head asks for a newer build, whatever the range holds.
+        """
+
+    def tail(self, after: int = 0, limit: int = 1000, *, stream: str | None = None) -> Sequence[Recorded]:
+        """At most `limit` events of all streams (or one) with `position > after`, in order.
+
+        Ends before an event that this build cannot read; raises `NewerSchema` where that is the first.
+        """
+
+    def last_position(self) -> int:
+        """The newest event's position, 0 for an empty log."""
+
+    def wait(self, after: int, seconds: float) -> bool:
+        """Block until an event stands after that position, or `seconds` have passed; whether one does."""
+
+    def streams(self, prefix: str = "") -> Sequence[Head]:
+        """The heads of all streams whose name begins so, by name."""
+
+    def step(self, step_id: str) -> StepRow | None:
+        """The due step with that id."""
+
+    def steps(self, stream: str | None = None) -> Sequence[StepRow]:
+        """All due steps (of a stream), claimed or not, first come first; a renewed one keeps its place."""
+
+    def claimed_by_others(self, worker: str) -> Sequence[StepRow]:
+        """The due steps that somebody else has claimed, first come first."""
+
+    def due(
+        self, now: float, *, stream: str | None = None, lane: Lane | None = None, limit: int = 1000
+    ) -> Sequence[StepRow]:
+        """Unclaimed steps whose time has come, in streams that this build can read; of one stream or lane.
+
+        In the order of `not_before`, then first come first.
+        """
+
+    def next_due_at(self, *, stream: str | None = None, lane: Lane | None = None) -> float | None:
+        """The earliest `not_before` among the steps that `due` gives, now or later; null for none."""
+
+    def key(self, scope: str, key: str) -> KeyRow | None:
+        """The first use of a key."""
+
+    def account(self, account: str) -> Charge:
+        """What is spent and reserved on an account by now."""
+
+    def result(self, call: str) -> str | None:
+        """A large result, whole."""
+
+    def register(self, worker: WorkerRow) -> None:
+        """Enter a process among the workers, or renew its row."""
+
+    def beat(self, worker: str) -> bool:
+        """Bump a worker's heartbeat; false where it is not registered (somebody declared it dead)."""
+
+    def unregister(self, worker: str) -> None:
+        """Take a process off the list of workers."""
+
+    def workers(self) -> Sequence[WorkerRow]:
+        """All registered processes."""
+
+    def close(self) -> None:
+        """Release connections. The log is not used after."""

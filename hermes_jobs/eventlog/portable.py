@@ -1,0 +1,115 @@
+"""The portable form of a log: JSON lines that any hermes-jobs of this format or a later one can bring in.
+
+| line   | how many | holds                                                                        |
+|--------|----------|------------------------------------------------------------------------------|
+| header | first    | the format's number, and where and when the file was made                    |
+| event  | any      | an event as stored, byte by byte, so that its hash can be checked anywhere   |
+| key    | any      | a name that was used once, and the event that it points at                   |
+| result | any      | a tool's output that is too large for a message                              |
+| step   | any      | due work in the order in which it came, and who held it                      |
+| end    | last     | how many events there were, and the SHA-256 of all lines before              |
+
+Events come in the order of their positions. Heads, steps' times and accounts follow from events.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from hermes_jobs.domain.errors import Rejected
+
+FORMAT = 1
+
+Scope = Literal["home", "sessions"]
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
+    """Root of all lines."""
+
+
+class Header(Line, frozen=True, kw_only=True, tag="header"):
+    """`log` is the id of the log that was written out, `version` that of the hermes-jobs that did so."""
+
+    format: int
+    version: str
+    log: str
+    made_at: str
+    scope: Scope
+
+
+class EventLine(Line, frozen=True, kw_only=True, tag="event"):
+    """An event; `meta` and `data` are its stored texts as they are."""
+
+    position: int
+    stream: str
+    version: int
+    type: str
+    schema: int
+    recorded_at: str
+    meta: msgspec.Raw
+    data: msgspec.Raw
+    hash: str
+
+
+class KeyLine(Line, frozen=True, kw_only=True, tag="key"):
+    """A key that points at that version of that stream."""
+
+    scope: str
+    key: str
+    stream: str
+    version: int
+    digest: str
+
+
+class ResultLine(Line, frozen=True, kw_only=True, tag="result"):
+    """A large result, whole."""
+
+    call: str
+    content: str
+
+
+class StepLine(Line, frozen=True, kw_only=True, tag="step"):
+    """A due step, and who held it when the file was made."""
+
+    step: str
+    stream: str
+    owner: str | None = None
+    fence: int = 0
+
+
+class End(Line, frozen=True, kw_only=True, tag="end"):
+    """What must have come before."""
+
+    events: int
+    sha256: str
+
+
+AnyLine = Header | EventLine | KeyLine | ResultLine | StepLine | End
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(AnyLine)
+
+
+def to_bytes(line: AnyLine) -> bytes:
+    """The line with its line break."""
+    return _encoder.encode(line) + b"\n"
+
+
+def to_line(raw: bytes, number: int) -> AnyLine:
+    """What the line says; `number` counts from 1. Raises `Rejected` where it says nothing that is known."""
+    try:
+        line: AnyLine = _decoder.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise refused(number, f"it cannot be read: {error}") from error
+    return line
+
+
+def refused(number: int, why: str) -> Rejected:
+    """The refusal of a whole file for one of its lines."""
+    return Rejected(
+        f"Line {number} of the export: {why}.",
+        kind="unreadable_export",
+        hint="Nothing was imported. Make the export again, or take another copy of it.",
+    )

@@ -1,0 +1,175 @@
+"""The log in one SQLite file (and `FILE-wal`, `FILE-shm`), with `FILE.lock` beside it.
+
+SQLite's own waiting is unfair: under load one process may wait for seconds. So processes queue for a lock on
+`FILE.lock` before they begin; SQLite's write lock alone keeps the data whole, also against programs that know
+nothing of that file. The database file is never opened but by SQLite: closing any other descriptor of it
+would drop the process's locks.
+
+A process that forks must not use the log in the child. The file and the lock file must lie on a local disk.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sqlalchemy import Connection, NullPool, QueuePool, create_engine
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolExhausted
+
+from hermes_jobs.domain.errors import Corrupt, HermesJobsError, LogUnavailable
+from hermes_jobs.eventlog.database import Begin
+from hermes_jobs.eventlog.file_lock import FileLock
+
+BUSY_SECONDS = 10.0  # for programs that do not queue: backups, the sqlite3 shell
+READERS = 8  # connections of a process that read at the same time
+WAL_BYTES = 64 * 1024 * 1024  # what a checkpoint leaves of a WAL that had to grow
+
+
+class SqliteDatabase:
+    """One file of one host."""
+
+    poll_seconds = 0.02
+
+    def __init__(self, path: Path) -> None:
+        """Makes the file, readable by its owner alone, where it is missing. Raises `LogUnavailable`."""
+        self._path = path.resolve()
+        try:
+            self._lock = FileLock(Path(f"{self._path}.lock"))
+            with self._lock.held():
+                _make(self._path)
+        except OSError as error:
+            raise LogUnavailable(
+                f"The log {self._path} cannot be opened: {error.strerror} ({error.filename}). "
+                "Its folder must exist and be yours to write."
+            ) from error
+        self._readers = create_engine(
+            "sqlite://",
+            creator=self._connect,
+            poolclass=QueuePool,
+            pool_size=READERS,
+            max_overflow=0,
+            hide_parameters=True,
+        )
+        self._writers = create_engine(
+            "sqlite://", creator=self._connect, poolclass=NullPool, hide_parameters=True
+        )
+        self._writer: Connection | None = None
+        self._synchronous: str | None = None
+        self._watcher: sqlite3.Connection | None = None
+        self._watching = threading.Lock()
+
+    @contextmanager
+    def turn(self) -> Iterator[Begin]:
+        with self._lock.held():
+            try:
+                yield self._begin
+            except (DBAPIError, sqlite3.Error):
+                self._drop_writer()
+                raise
+
+    def _begin(self, durable: bool) -> Connection:
+        if self._writer is None:
+            self._writer = self._writers.connect()
+            self._writer.connection.cursor().execute("PRAGMA journal_mode = wal")
+        self._writer.begin()
+        # A commit that is synchronous brings every earlier one to the disk with it: they share the WAL.
+        synchronous = "full" if durable else "normal"
+        if synchronous != self._synchronous:
+            self._writer.connection.cursor().execute(f"PRAGMA synchronous = {synchronous}")
+            self._synchronous = synchronous
+        self._writer.connection.cursor().execute("BEGIN IMMEDIATE")
+        return self._writer
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        with self._readers.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        with self._readers.connect() as connection:
+            connection.exec_driver_sql("BEGIN")
+            yield connection
+
+    def pulse(self) -> int:
+        with self._watching:
+            if self._watcher is None:
+                self._watcher = self._connect()
+            version: int = self._watcher.execute("PRAGMA data_version").fetchone()[0]
+            return version
+
+    def translated(self, error: Exception) -> HermesJobsError | None:
+        if isinstance(error, PoolExhausted):
+            return LogUnavailable(f"Too many threads read the log {self._path} at once: try again.")
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        if isinstance(cause, sqlite3.IntegrityError):
+            return Corrupt(f"The log {self._path} contradicts itself: {cause}. Run `events verify`.")
+        if not isinstance(cause, sqlite3.Error):
+            return None
+        code = getattr(cause, "sqlite_errorname", "")
+        for prefix, kind, what in _FAILURES:
+            if code.startswith(prefix):
+                return kind(f"The log {self._path} {what}")
+        return LogUnavailable(f"The log {self._path} cannot be used: {cause} ({code or 'no code'}).")
+
+    def close(self) -> None:
+        with self._lock.held():
+            self._drop_writer()
+            with self._watching:
+                if self._watcher is not None:
+                    self._watcher.close()
+                    self._watcher = None
+            self._readers.dispose()
+        self._lock.close()
+
+    def _connect(self) -> sqlite3.Connection:
+        # Transactions are begun by hand; SQLAlchemy passes a connection to one thread at a time.
+        connection = sqlite3.connect(
+            self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        connection.execute("PRAGMA fullfsync = on")  # macOS: past the disk's own cache
+        connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
+        return connection
+
+    def _drop_writer(self) -> None:
+        writer, self._writer, self._synchronous = self._writer, None, None
+        if writer is not None:
+            with suppress(DBAPIError):
+                writer.close()
+
+
+_FAILURES: tuple[tuple[str, type[HermesJobsError], str], ...] = (
+    ("SQLITE_FULL", LogUnavailable, "cannot grow: the disk is full. Free some space; nothing was recorded."),
+    (
+        "SQLITE_READONLY",
+        LogUnavailable,
+        "cannot be written: the file, its folder or its disk is read-only. Mend the permissions.",
+    ),
+    (
+        "SQLITE_CANTOPEN",
+        LogUnavailable,
+        "cannot be opened: the file or its folder is missing, or not yours to read and write.",
+    ),
+    (
+        "SQLITE_BUSY",
+        LogUnavailable,
+        f"was locked by another program for {BUSY_SECONDS:.0f} s. Close what holds it, then try again.",
+    ),
+    ("SQLITE_NOTADB", Corrupt, "is not a SQLite database. Restore it from a backup, or move it away."),
+    ("SQLITE_CORRUPT", Corrupt, "is damaged. Restore it from a backup."),
+    ("SQLITE_IOERR", LogUnavailable, "cannot be used: its disk is full or faulty. Look at the disk."),
+)
+
+
+def _make(path: Path) -> None:
+    """Make an empty file for its owner alone, unless it is there; call it under the lock.
+
+    Only a file that nobody has opened yet may be opened and closed here: see the module's beginning.
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))

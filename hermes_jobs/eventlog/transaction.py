@@ -1,0 +1,53 @@
+"""A log within one transaction that somebody else began and will commit, or take back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from sqlalchemy import Connection
+
+from hermes_jobs.domain.errors import HermesJobsError
+from hermes_jobs.eventlog.appending import PreparedAppend
+from hermes_jobs.eventlog.codec import Codec
+from hermes_jobs.eventlog.database import Begin
+from hermes_jobs.eventlog.log import Append, Recorded
+from hermes_jobs.eventlog.sql import SqlEventLog
+
+
+class TransactionLog(SqlEventLog):
+    """Sees what the transaction has written so far, and appends to it. For one thread, while it is open."""
+
+    def __init__(self, connection: Connection, log_id: str, codec: Codec) -> None:
+        super().__init__(_Open(connection), log_id, codec)
+        self.connection = connection
+
+    def append(self, change: Append) -> tuple[Recorded, ...]:
+        return PreparedAppend(change, self._codec)(self.connection)
+
+
+class _Open:
+    """The `Database` that there is inside a transaction: one connection, for everything."""
+
+    poll_seconds = 0.0
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def turn(self) -> AbstractContextManager[Begin]:
+        raise AssertionError("a transaction cannot begin another")
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        yield self._connection
+
+    snapshot = reading
+
+    def pulse(self) -> int:
+        return 0
+
+    def translated(self, error: Exception) -> HermesJobsError | None:
+        return None  # whoever began the transaction words it
+
+    def close(self) -> None:
+        """It is not ours to close."""

@@ -1,0 +1,73 @@
+"""A worker within the gateway's process, while there is no other: a gateway alone answers too."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from hermes_jobs.cli.waiting import workers_are_alive
+from hermes_jobs.engine.live import Heard, nobody_listens
+from hermes_jobs.wiring import Installation
+
+if TYPE_CHECKING:
+    from workers.inline import InlineWorker
+
+logger = logging.getLogger(__name__)
+
+LOOK_EVERY = 1.0  # seconds between looks at whether others work
+
+
+class Helper:
+    """A thread that performs due steps whenever nobody else does. `told` hears when it begins and ends,
+    `heard` what it lets models say."""
+
+    def __init__(
+        self, installation: Installation, told: Callable[[str], None], *, heard: Heard = nobody_listens
+    ) -> None:
+        self._installation = installation
+        self._heard = heard
+        self._told = told
+        self._stopping = threading.Event()
+        self._looked_at = float("-inf")
+        self._is_relieved = False
+        self._thread = threading.Thread(target=self._run, name="helper", daemon=True)
+
+    def start(self) -> None:
+        """Begin, in a thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Claim nothing more, let writes end, and leave the rest to others."""
+        self._stopping.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                if workers_are_alive(self._installation):
+                    self._stopping.wait(LOOK_EVERY)
+                else:
+                    self._work()
+            except Exception:
+                logger.exception("working was broken off; it goes on")
+                self._stopping.wait(LOOK_EVERY)
+
+    def _work(self) -> None:
+        """Until told to stop, or relieved. The module stands above this one and is loaded by name."""
+        make: type[InlineWorker] = import_module("workers.inline").InlineWorker
+        self._told("No worker is alive: this process works on the turns too.")
+        self._is_relieved, self._looked_at = False, self._installation.clock.monotonic()
+        with make(self._installation, heard=self._heard) as worker:
+            worker.work(self._is_done)
+        if not self._stopping.is_set():
+            self._told("Workers are alive: they do the work.")
+
+    def _is_done(self) -> bool:
+        now = self._installation.clock.monotonic()
+        if now - self._looked_at >= LOOK_EVERY:
+            self._looked_at = now
+            self._is_relieved = workers_are_alive(self._installation)
+        return self._is_relieved or self._stopping.is_set()

@@ -1,0 +1,1 @@
+"""How the agent learns from its conversations once the answers are out."""

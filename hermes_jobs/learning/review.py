@@ -1,0 +1,61 @@
+"""`review.*`: a review begins as a session of its own that goes on from the conversation as it was."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from hermes_jobs.domain.changes import Change, Changed, Load, StreamFacts
+from hermes_jobs.domain.events import ReviewStarted, TurnSubmitted
+from hermes_jobs.domain.reviewing import to_begin
+from hermes_jobs.domain.reviews import SOURCE
+from hermes_jobs.domain.session import Session, stream_of
+from hermes_jobs.domain.steps import Step
+from hermes_jobs.engine.ports import Cancel, Ids
+from hermes_jobs.learning.prompts import review_prompt
+
+TOOLSETS = ("review",)
+
+
+class BeginReview:
+    """Begins the review that is due. `model` is the one that reviews; null: the conversation's own."""
+
+    def __init__(self, ids: Ids, model: str | None) -> None:
+        self._ids = ids
+        self._model = model
+
+    def perform(self, state: Session, step: Step, cancel: Cancel) -> Change:
+        """The review's session and its one turn, begun together with the fact that says so."""
+        turn = self._ids.name("t")
+
+        def change(load: Load) -> Changed:
+            conversation: Session = load(step.stream)
+            review = to_begin(conversation)
+            if review is None or step.id != f"{review.id}-begin" or conversation.started is None:
+                return Changed()
+            begun = ReviewStarted(review=review.id, session=review.id, turn=turn)
+            started = replace(
+                conversation.started,
+                session=review.id,
+                kind="review",
+                source=f"{SOURCE}{review.kind}",
+                model=self._model or conversation.model or conversation.started.model,
+                parent=conversation.stream.removeprefix("session-"),
+                at=review.at,
+                toolsets=TOOLSETS,
+            )
+            submitted = TurnSubmitted(
+                turn=turn,
+                text=review_prompt(review.kind),
+                source=started.source,
+                session=review.id,
+                toolsets=TOOLSETS,
+                attended=False,
+            )
+            return Changed(
+                writes=(
+                    StreamFacts(conversation.stream, (begun,)),
+                    StreamFacts(stream_of(review.id), (started, submitted)),
+                )
+            )
+
+        return change

@@ -1,0 +1,205 @@
+"""The forms in which models write tool calls into their text. A new form is one entry in `FORMS`.
+
+Broken JSON makes a call all the same, with the broken text as its arguments, so that the model is told.
+What begins right after a backtick is spoken of, not called.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+import msgspec
+
+from hermes_jobs.llm.text import well_formed
+
+UNNAMED = "unnamed"
+"""The tool of a call in which no name can be read; no tool has this name."""
+
+
+class WrittenCall(msgspec.Struct, frozen=True):
+    """A call as it was understood: `arguments` is a JSON object, or the text that is none."""
+
+    name: str
+    arguments: str
+
+
+class Read(msgspec.Struct, frozen=True):
+    """How far the text was read, and the call in it; null: so far it is text after all."""
+
+    end: int
+    call: WrittenCall | None
+
+
+class Braces:
+    """Finds the end of the first object at or after `start`, counting on as the text grows."""
+
+    _MARKS = re.compile(r'\\.|["{}]', re.DOTALL)
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self._at = start
+        self._depth = 0
+        self._in_string = False
+        self._end: int | None = None
+
+    def end(self, text: str) -> int | None:
+        """Where the object ends; null while it has not."""
+        while self._end is None:
+            mark = self._MARKS.search(text, self._at)
+            if mark is None:
+                self._at = len(text) - text.endswith("\\")
+                return None
+            self._at = mark.end()
+            self._count(mark[0])
+        return self._end
+
+    def _count(self, mark: str) -> None:
+        if mark == '"':
+            self._in_string = not self._in_string
+        elif mark in "{}" and not self._in_string:
+            self._depth += 1 if mark == "{" else -1
+            if self._depth <= 0:
+                self._end = self._at
+
+
+class Opened(msgspec.Struct):
+    """A call that has begun: its name, where the opening holds it, and the object that follows."""
+
+    name: str
+    braces: Braces
+
+
+Reader = Callable[[str, Opened, bool], Read | None]
+"""`(text, opened, final)`: reads the call that begins the text. Null: more text must come; not if `final`."""
+
+
+class Form(msgspec.Struct, frozen=True):
+    """`opening` begins a call, perhaps with its `name`; `beginning` fits an end that may become one."""
+
+    opening: re.Pattern[str]
+    beginning: re.Pattern[str]
+    read: Reader
+
+
+def _read_tagged(text: str, opened: Opened, final: bool) -> Read | None:
+    """`<tool_call>{"name": …, "arguments": {…}}</tool_call>`; the closing tag may be missing."""
+    end = opened.braces.end(text)
+    if end is None and not final:
+        return None
+    call = _named(text[opened.braces.start : end]) if end is not None else None
+    if call is not None and end is not None:
+        closed = _closed(text, end, _CLOSE, final=final)
+        return None if closed is None else Read(closed, call)
+    limit = len(text) if end is None else end
+    stops = [at for tag in (_CLOSE, _OPEN) if (at := text.find(tag, opened.braces.start, limit)) >= 0]
+    stop = min(stops, default=limit)
+    after = _closed(text, stop, _CLOSE, final=final)
+    return None if after is None else Read(after, _broken(text[opened.braces.start : stop]))
+
+
+def _read_named(text: str, opened: Opened, final: bool) -> Read | None:
+    """`call:NAME{…}`, with JSON or bare keys in the braces."""
+    end = opened.braces.end(text)
+    if end is None:
+        return Read(len(text), WrittenCall(opened.name, text[opened.braces.start :])) if final else None
+    body = text[opened.braces.start : end].replace('<|"|>', '"')
+    for written in (body, _BARE_KEY.sub(_quoted_key, body)):
+        arguments = _decoded(written)
+        if arguments is not None:
+            return Read(end, WrittenCall(opened.name, _encoded(arguments)))
+    return Read(end, WrittenCall(opened.name, body))
+
+
+def _read_fenced(text: str, opened: Opened, final: bool) -> Read | None:
+    """A fenced block that holds nothing but an object with `name` and `arguments`; else it is text."""
+    end = opened.braces.end(text)
+    if end is None and not final:
+        return None
+    limit = len(text) if end is None else end
+    body = text[opened.braces.start : limit]
+    fence = text.find(_FENCE, opened.braces.start, limit)
+    if end is None and fence >= 0:
+        limit, body = fence, text[opened.braces.start : fence]
+    after = _closed(text, limit, _FENCE, final=final)
+    if after is None:
+        return None
+    closed = text.startswith(_FENCE, after - len(_FENCE)) or not text[limit:].strip()
+    call = _named(body, needs_arguments=True)
+    if call is None and _decoded(body) is None and _NAME.search(body) and '"arguments"' in body:
+        call = _broken(body)
+    return Read(after, call) if call and closed else Read(opened.braces.start, None)
+
+
+_OPEN, _CLOSE, _FENCE = "<tool_call>", "</tool_call>", "```"
+_NAME = re.compile(r'"name"\s*:\s*"([\w.-]+)"')
+_BARE_KEY = re.compile(r'("(?:[^"\\]|\\.)*")|([{,]\s*)([A-Za-z_][\w-]*)(\s*:)', re.DOTALL)
+_TOOL = r"[A-Za-z_][\w.-]{0,63}"
+
+
+def _beginnings(literal: str) -> str:
+    """A pattern of the literal's proper beginnings, at the end of a text."""
+    return "|".join(re.escape(literal[:length]) for length in range(len(literal) - 1, 0, -1))
+
+
+FORMS = (
+    Form(
+        re.compile(rf"(?<!`){_OPEN}"),
+        re.compile(rf"(?<!`)(?:{_beginnings(_OPEN)})\Z"),
+        _read_tagged,
+    ),
+    Form(
+        re.compile(rf"(?<![\w`:/.-])call:(?P<name>{_TOOL})(?=\{{)"),
+        re.compile(rf"(?<![\w`:/.-])(?:call:(?:{_TOOL})?|{_beginnings('call:')})\Z"),
+        _read_named,
+    ),
+    Form(
+        re.compile(r"(?<!`)```json\s*(?=\{)", re.IGNORECASE),
+        re.compile(rf"(?<!`)(?:```json\s*|{_beginnings('```json')})\Z", re.IGNORECASE),
+        _read_fenced,
+    ),
+)
+
+
+def _closed(text: str, end: int, closing: str, *, final: bool) -> int | None:
+    """Where the closing mark ends, if it comes next, else `end`; null while it may still come."""
+    rest = text[end:].lstrip()
+    if rest.startswith(closing):
+        return len(text) - len(rest) + len(closing)
+    return None if not final and closing.startswith(rest) else end
+
+
+def _named(body: str, *, needs_arguments: bool = False) -> WrittenCall | None:
+    said = _decoded(body)
+    name = said.get("name") if said is not None else None
+    if said is None or not isinstance(name, str) or not name.strip():
+        return None
+    given = [said[key] for key in ("arguments", "parameters") if key in said]
+    if needs_arguments and not given:
+        return None
+    arguments = given[0] if given else {}
+    written = arguments if isinstance(arguments, str) else _encoded({} if arguments is None else arguments)
+    return WrittenCall(well_formed(name), well_formed(written))
+
+
+def _broken(body: str) -> WrittenCall:
+    name = _NAME.search(body)
+    return WrittenCall(name[1] if name else UNNAMED, body.strip())
+
+
+def _decoded(body: str) -> dict[str, object] | None:
+    """The object in the body; line breaks inside of strings are let pass, as models write them."""
+    try:
+        decoded = json.loads(body, strict=False)
+    except (ValueError, RecursionError):
+        return None
+    return decoded if isinstance(decoded, dict) else None
+
+
+def _encoded(value: object) -> str:
+    return well_formed(json.dumps(value, ensure_ascii=False))
+
+
+def _quoted_key(found: re.Match[str]) -> str:
+    return found[1] or f'{found[2]}"{found[3]}"{found[4]}'

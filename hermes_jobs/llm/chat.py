@@ -1,0 +1,262 @@
+"""One endpoint, asked on an asyncio loop. Importing this imports openai (half a second)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import ssl
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import aiohttp
+import httpx2
+import msgspec
+import openai
+from aiohttp.http_exceptions import HttpProcessingError
+
+from hermes_jobs.domain.usage import Usage
+from hermes_jobs.engine.ports import ModelError, ModelRequest, Reply
+from hermes_jobs.llm.assembly import ReplyAssembler
+from hermes_jobs.llm.dialect import BY_NAME, Dialect, Manner, adapted, first_dialect
+from hermes_jobs.llm.draft import ReplyDraft, draft_for
+from hermes_jobs.llm.errors import Refusal, classify, garbage, model_error, refusal_in, shortened
+from hermes_jobs.llm.render import request_body
+from hermes_jobs.llm.responses import ResponsesAssembler, responses_body
+from hermes_jobs.llm.windows import Windows, is_hidden_overflow
+
+_CONNECT_SECONDS = 30.0
+BROKEN = "The provider or the network failed: try again later."
+_PLACEHOLDER_KEY = "no-key"  # local servers want none, the client does
+
+OnText = Callable[[str], None]
+
+
+class Answer(Protocol):
+    """An answer while it arrives, in whichever form the endpoint gives it."""
+
+    HOLDS: str
+
+    @property
+    def usage(self) -> Usage:
+        """What was reported so far."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything has arrived."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the endpoint said that the answer is at its end."""
+
+    def refusal(self, chunk: object) -> Refusal | None:
+        """The refusal that a chunk holds."""
+
+    def feed(self, chunk: dict[str, object]) -> str:
+        """The next chunk, or a whole answer; returns the text in it that may be shown."""
+
+    def finish(self) -> tuple[Reply, str]:
+        """The reply, and the last of its text that may be shown."""
+
+
+class Api(msgspec.Struct, frozen=True):
+    """Where an API is asked, how, and how its answers are read."""
+
+    path: str
+    body: Callable[[ModelRequest, Dialect], dict[str, Any]]
+    answer: Callable[[ReplyDraft], Answer]
+
+
+APIS: dict[str, Api] = {
+    "chat": Api("/chat/completions", request_body, ReplyAssembler),
+    "responses": Api("/responses", responses_body, ResponsesAssembler),
+}
+
+ChunkStream = openai.AsyncStream[object]
+
+
+class Chat:
+    """Asks one endpoint. `timeout`: seconds for a whole call. Use from one loop only."""
+
+    def __init__(
+        self,
+        *,
+        api_key: str,
+        base_url: str,
+        timeout: float,
+        windows: Windows,
+        manner: Manner = BY_NAME,
+    ) -> None:
+        self._timeout = timeout
+        self._windows = windows
+        self._secrets = (api_key,) if api_key else ()
+        self._manner = manner
+        self._api = APIS[manner.api]
+        self._learned: dict[str, Dialect] = {}
+        self._base_url = base_url
+        self._client = openai.AsyncOpenAI(
+            api_key=api_key or _PLACEHOLDER_KEY,
+            base_url=base_url,
+            timeout=httpx2.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
+            max_retries=0,  # a retry is an event of ours
+            http_client=openai.DefaultAioHttpClient(),  # less than half of what httpx2's own costs a call
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def reply(self, request: ModelRequest, on_text: OnText) -> Reply:
+        """Ask, and again in another way where the endpoint refuses how it was asked. Raises `ModelError`."""
+        try:
+            return await self._adapting(request, on_text)
+        except ModelError as error:
+            raise self._learning(request, error) from error.__cause__
+
+    async def _adapting(self, request: ModelRequest, on_text: OnText) -> Reply:
+        tried: list[Dialect] = []
+        while True:
+            dialect = self._learned.get(request.model) or self._first(request.model)
+            tried.append(dialect)
+            answer = self._api.answer(draft_for(request, dialect))
+            try:
+                async with asyncio.timeout(self._timeout):
+                    return await self._ask(request, dialect, answer, on_text)
+            except openai.APIStatusError as error:
+                changed = adapted(dialect, error.status_code, f"{error.message} {error.body}", self._manner)
+                if changed is None or changed in tried:
+                    raise self._failure(error, answer) from error
+                self._learned[request.model] = changed
+            except ModelError:
+                raise
+            except Exception as error:
+                raise self._failure(error, answer) from error
+
+    def _learning(self, request: ModelRequest, error: ModelError) -> ModelError:
+        """The error, and what it says about the model's window."""
+        if is_hidden_overflow(error, request, self._windows):
+            error = model_error("context_overflow", error.message, usage=error.usage)
+        if error.kind == "context_overflow":
+            self._windows.exceeded(request.model, error.limit)
+        return error
+
+    def _first(self, model: str) -> Dialect:
+        return first_dialect(self._base_url, model, self._manner)
+
+    async def _ask(self, request: ModelRequest, dialect: Dialect, answer: Answer, on_text: OnText) -> Reply:
+        stream = await self._client.post(
+            self._api.path,
+            cast_to=object,
+            body=self._api.body(request, dialect),
+            stream=True,
+            stream_cls=ChunkStream,
+        )
+        async with stream:
+            kind = stream.response.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if kind in {"application/json", "text/html"}:
+                self._read_whole(await stream.response.aread(), answer, on_text)
+            else:
+                await self._read_stream(stream, answer, on_text)
+        reply, shown = answer.finish()
+        if shown:
+            on_text(shown)
+        return reply
+
+    async def _read_stream(self, stream: ChunkStream, answer: Answer, on_text: OnText) -> None:
+        chunks = 0
+        async for chunk in stream:
+            chunks += 1
+            self._take(chunk, answer, on_text)
+        if not chunks:
+            raise self._garbage("is an empty stream", answer)
+        if not answer.complete:
+            raise self._garbage("ended before it was complete", answer)
+
+    def _read_whole(self, body: bytes, answer: Answer, on_text: OnText) -> None:
+        text = body.decode("utf-8", "replace")
+        try:
+            completion = json.loads(text)
+        except ValueError:
+            raise self._garbage("is no JSON" if text.strip() else "is empty", answer, text) from None
+        self._take(completion, answer, on_text)
+        if not completion.get(answer.HOLDS):
+            raise self._garbage(f"holds no {answer.HOLDS}", answer, text)
+
+    def _take(self, chunk: object, answer: Answer, on_text: OnText) -> None:
+        if (refusal := answer.refusal(chunk)) is not None:
+            raise classify(refusal, secrets=self._secrets, usage=answer.usage)
+        if not isinstance(chunk, dict):
+            raise self._garbage("is no object", answer, json.dumps(chunk))
+        if shown := answer.feed(chunk):
+            on_text(shown)
+
+    def _garbage(self, what: str, answer: Answer, excerpt: str = "") -> ModelError:
+        return garbage(what, excerpt, secrets=self._secrets, usage=answer.usage)
+
+    def _failure(self, error: Exception, answer: Answer) -> ModelError:
+        match error:
+            case openai.APIStatusError():
+                return classify(_refusal(error), secrets=self._secrets)
+            case openai.APITimeoutError() | TimeoutError() | httpx2.TimeoutException() if not _is_cut(error):
+                return self._error("timeout", f"No complete answer within {self._timeout:g} s.", answer)
+            case openai.APIConnectionError() | httpx2.TransportError() if answer.begun:
+                return self._error(
+                    "garbage", f"The answer broke off in the middle: {_root(error)}", answer, BROKEN
+                )
+            case openai.APIConnectionError() | httpx2.TransportError():
+                return self._error("connection", _unreachable(error, self._base_url), answer)
+            case openai.APIError():  # inside a stream: `body` is what stood under `error`
+                refusal = refusal_in({"error": error.body}) or Refusal(message=error.message)
+                return classify(refusal, secrets=self._secrets, usage=answer.usage)
+            case json.JSONDecodeError():
+                return self._garbage("holds a chunk that is no JSON", answer, error.doc)
+            case UnicodeError():
+                return self._garbage("is no UTF-8", answer)
+            case _:
+                return self._error("unknown", f"{type(error).__name__}: {error}", answer)
+
+    def _error(self, kind: str, message: str, answer: Answer, hint: str = "") -> ModelError:
+        return model_error(kind, message, hint=hint, secrets=self._secrets, usage=answer.usage)
+
+
+def _refusal(error: openai.APIStatusError) -> Refusal:
+    headers = {name.lower(): value for name, value in error.response.headers.items()}
+    text = error.response.text
+    try:
+        found = refusal_in(msgspec.json.decode(text), status=error.status_code, headers=headers)
+    except msgspec.MsgspecError:
+        found = None
+    return found or Refusal(message=shortened(text), status=error.status_code, headers=headers)
+
+
+def _unreachable(error: Exception, url: str) -> str:
+    causes = list(_causes(error))
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
+        return f"The name in {url} cannot be resolved."
+    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
+        return f"Nothing answers at {url}: the connection was refused."
+    if any(isinstance(cause, ssl.SSLError) for cause in causes):
+        return f"No secure connection to {url}: {_root(error)}"
+    return f"The connection to {url} failed: {_root(error)}"
+
+
+def _is_cut(error: Exception) -> bool:
+    """Whether the connection failed: openai's layer over aiohttp calls that a timeout too."""
+    return any(
+        isinstance(cause, aiohttp.ClientConnectionError) and not isinstance(cause, TimeoutError)
+        for cause in _causes(error)
+    )
+
+
+def _root(error: Exception) -> str:
+    *_, root = _causes(error)
+    # aiohttp puts a status before its message that the server never sent.
+    told = root.message if isinstance(root, HttpProcessingError) else str(root)
+    return " ".join(told.split()) or type(root).__name__
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    following: BaseException | None = error
+    while following is not None:
+        yield following
+        following = following.__cause__ or following.__context__

@@ -1,0 +1,105 @@
+"""An OpenAI-compatible endpoint as the engine's `Model`: threads ask, one asyncio loop does the talking."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from hermes_jobs.engine.ports import Cancel, ModelError, ModelRequest, Reply
+from hermes_jobs.llm.dialect import BY_NAME, OPENAI_URL, Manner
+from hermes_jobs.llm.loop import LoopThread
+from hermes_jobs.llm.windows import Windows, known_window
+
+if TYPE_CHECKING:
+    from hermes_jobs.llm.chat import Chat
+
+
+class OpenAIModel:
+    """Asks an endpoint for Chat Completions, streamed where it streams.
+
+    `base_url` null is OpenAI's own; `timeout` is seconds for a whole call; `windows` learns from refusals.
+    Models that share a `loop` share its thread; without one, the model makes its own. openai is imported by
+    `warm` or the first call.
+    """
+
+    def __init__(
+        self,
+        *,
+        api_key: str | None,
+        base_url: str | None = None,
+        timeout: float = 600.0,
+        manner: Manner = BY_NAME,
+        windows: Windows | None = None,
+        loop: LoopThread | None = None,
+    ) -> None:
+        self._api_key = api_key or ""
+        self._base_url = base_url or OPENAI_URL
+        self._timeout = timeout
+        self._manner = manner
+        self._windows = windows or Windows(
+            override=None, known=lambda model: known_window(model, self._base_url)
+        )
+        self._loop = loop or LoopThread()
+        self._owns_loop = loop is None
+        self._lock = threading.Lock()
+        self._made: Chat | None = None
+        self._closed = False
+
+    def warm(self) -> None:
+        """Import the client and make it ready, so that the first call need not (about half a second)."""
+        self._chat()
+
+    def close(self) -> None:
+        """Close the connections; calls under way fail, later ones raise RuntimeError."""
+        with self._lock:
+            made, self._made = self._made, None
+            self._closed = True
+        if made is not None:
+            self._loop.submit(made.close()).result()
+        if self._owns_loop:
+            self._loop.close()
+
+    def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
+        """See `Model.reply`. `on_text` is called in the calling thread."""
+        pieces: SimpleQueue[str | None] = SimpleQueue()
+        future = self._loop.submit(self._chat().reply(request, pieces.put))
+        future.add_done_callback(lambda _: pieces.put(None))
+        take_back = cancel.on_cancel(partial(_stop, future))
+        try:
+            while (piece := pieces.get()) is not None and not future.cancelled():
+                on_text(piece)
+            return future.result()
+        except CancelledError:
+            raise cancelled(cancel) from None
+        finally:
+            take_back()
+            future.cancel()  # when on_text raised: nobody waits for the rest
+
+    def _chat(self) -> Chat:
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("The model was closed; make a new one.")
+            if self._made is None:
+                from hermes_jobs.llm.chat import Chat
+
+                self._made = Chat(
+                    api_key=self._api_key,
+                    base_url=self._base_url,
+                    timeout=self._timeout,
+                    windows=self._windows,
+                    manner=self._manner,
+                )
+            return self._made
+
+
+def cancelled(cancel: Cancel) -> ModelError:
+    """What a model raises when `cancel` has fired, or it was closed under its callers."""
+    return ModelError("cancelled", f"The model call was stopped: {cancel.reason or 'the model was closed'}.")
+
+
+def _stop(future: Future[Any]) -> None:
+    future.cancel()

@@ -1,0 +1,83 @@
+"""One reply while it arrives: its text told apart into answer, reasoning and calls."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from hermes_jobs.domain.messages import AssistantMessage, ToolCall
+from hermes_jobs.domain.usage import Usage
+from hermes_jobs.engine.ports import ModelRequest, Reply
+from hermes_jobs.llm.dialect import Dialect
+from hermes_jobs.llm.text import WholeCharacters, well_formed
+from hermes_jobs.llm.text_calls import TextCallFilter
+from hermes_jobs.llm.think import Split, ThinkFilter
+from hermes_jobs.llm.tool_calls import ToolCallJoiner
+
+
+class ReplyDraft:
+    """Takes what is said in order. For one reply, one thread.
+
+    `calls_in_text`: calls are read from the text too; `taken` are ids that the history already holds.
+    """
+
+    def __init__(self, *, calls_in_text: bool = False, taken: Collection[str] = ()) -> None:
+        self.calls = ToolCallJoiner()
+        self._taken = taken
+        self._text = WholeCharacters()
+        self._thinking = ThinkFilter()
+        self._written = TextCallFilter() if calls_in_text else None
+        self._content: list[str] = []
+        self._reasoning: list[str] = []  # said apart
+        self._thoughts: list[str] = []  # from blocks in the text
+
+    def say(self, text: str) -> str:
+        """The next piece of text; returns what of it may be shown."""
+        return self._keep(self._thinking.feed(self._text.feed(text)))
+
+    def think(self, text: str) -> None:
+        """The next piece of reasoning."""
+        self._reasoning.append(text)
+
+    def finish(self, finish_reason: str, usage: Usage, model: str) -> tuple[Reply, str]:
+        """The reply, and the last of its text that may be shown. `finish_reason` in our own words."""
+        shown = self._keep(self._thinking.feed(self._text.finish())) + self._keep(self._thinking.finish())
+        if self._written is not None:
+            rest = self._written.finish()
+            self._content.append(rest)
+            shown += rest
+        calls = (*self.calls.calls(), *self._written_calls())
+        reply = Reply(
+            content="".join(self._content),
+            tool_calls=calls,
+            reasoning=well_formed(f"{''.join(self._reasoning)}\n{''.join(self._thoughts)}").strip(),
+            finish_reason="tool_calls" if calls and finish_reason == "stop" else finish_reason,
+            usage=usage,
+            model=model,
+        )
+        return reply, shown
+
+    def _keep(self, split: Split) -> str:
+        visible = self._written.feed(split.visible) if self._written is not None else split.visible
+        self._content.append(visible)
+        self._thoughts.append(split.reasoning)
+        return visible
+
+    def _written_calls(self) -> list[ToolCall]:
+        """Nine letters and digits make an id that every endpoint takes back, Mistral's too."""
+        written = self._written.calls if self._written is not None else []
+        taken = {*self._taken, *(call.id for call in self.calls.calls())}
+        numbers = range(len(self._taken), len(self._taken) + len(taken) + len(written))
+        fresh = (name for number in numbers if (name := f"call{number:05d}") not in taken)
+        return [ToolCall(key, call.name, call.arguments) for key, call in zip(fresh, written, strict=False)]
+
+
+def draft_for(request: ModelRequest, dialect: Dialect) -> ReplyDraft:
+    """The draft of the request's reply.
+
+    Calls are read from the text where tools were offered in it, or stand in the history before it.
+    """
+    asked = [message.tool_calls for message in request.messages if isinstance(message, AssistantMessage)]
+    taken = [call.id for calls in asked for call in calls]
+    return ReplyDraft(
+        calls_in_text=dialect.tool_calls == "text" and bool(request.tools or taken), taken=taken
+    )

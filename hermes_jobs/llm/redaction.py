@@ -1,0 +1,27 @@
+"""Takes secrets out of what providers write into their errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+REDACTED = "[REDACTED]"
+
+_SHORTEST_SECRET = 6  # a shorter «key» is a placeholder such as `none`, and a common word
+_SHAPES = (
+    re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|r8|nvapi|sess)[-_][A-Za-z0-9_*.-]{8,}"),
+    re.compile(r"\bAIza[A-Za-z0-9_-]{20,}"),
+    re.compile(r"(?<=Bearer )[A-Za-z0-9._~+/*=-]{8,}", re.IGNORECASE),
+    re.compile(r"(?<=[?&]key=)[^&\s\"']+", re.IGNORECASE),
+    re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"),
+)
+
+
+def redacted(text: str, secrets: Iterable[str] = ()) -> str:
+    """The text without these secrets, and without what looks like a key."""
+    for secret in secrets:
+        if len(secret) >= _SHORTEST_SECRET:
+            text = text.replace(secret, REDACTED)
+    for shape in _SHAPES:
+        text = shape.sub(REDACTED, text)
+    return text

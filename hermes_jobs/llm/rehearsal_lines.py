@@ -1,0 +1,173 @@
+"""What the rehearsal says, and upon which words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+import msgspec
+
+NOTICE = (
+    "— This is a rehearsal: no language model was asked. To use one, set OPENAI_API_KEY (and OPENAI_BASE_URL "
+    "for an endpoint other than OpenAI's) in the environment or in `.env` of the home, and start again."
+)
+
+HELLO = "Hello! Ask me what I can do, or say «look around»."
+HELP = """\
+I am a stand-in for a language model, and know a few lines by heart. Try:
+
+- «look around»: runs two commands at the same time and answers from what they print
+- «run `uname -a`»: runs the command between the backticks
+- «read notes.txt», «write Buy milk to notes.txt»: works with a file
+- «remember that I like tea»: writes to the memory
+- «list skills», «search for tea»: looks into skills and earlier conversations
+
+Everything around me is real: sessions, tools, memory, reviews, schedules, and the log that keeps them."""
+NO_TOOL = "I would use the tool `{tool}` for that, but this request does not offer it."
+NOTHING_TO_SAVE = "Nothing to save."
+ECHO = "You said: «{text}». I know too little to say more about it; «help» shows what I can do."
+SILENCE = "You said nothing. «help» shows what I can do."
+
+SUMMARY = """\
+## Active Task
+The newest message of the user, as it stands after this summary.
+
+## Goal
+None noted.
+
+## Completed Actions
+None noted: a rehearsal cannot read what it summarises.
+
+## Critical Context
+The whole conversation before this point stays in the log, and can be searched."""
+
+Call = tuple[str, dict[str, Any]]
+
+_MOST_LINES = 20
+_READ = 2000  # characters of a text in which the words are looked for
+_REVIEW_TOOLS = frozenset({"memory", "skill_manage", "skills_list", "skill_view"})
+_REMEMBER = re.compile(
+    r"\b(?:remember|note|don't forget)(?: that|:)?\s+(?P<what>.+)", re.IGNORECASE | re.DOTALL
+)
+_ABOUT_THE_USER = re.compile(r"\b(?:i|my|me|i'm)\b", re.IGNORECASE)
+
+
+class Response(msgspec.Struct, frozen=True):
+    """What to say, or to say and call."""
+
+    text: str
+    calls: tuple[Call, ...] = ()
+
+
+Tools = AbstractSet[str]
+Speaker = Callable[[re.Match[str], Tools], Response]
+
+
+def response(text: str, tools: Tools, earlier: Sequence[str]) -> Response:
+    """What follows upon a user's text, with these tools; `earlier` texts matter to a review."""
+    if not tools and "active task" in text.lower():
+        return Response(SUMMARY)
+    if tools and tools <= _REVIEW_TOOLS and re.search(r"nothing to save|compressed", text, re.IGNORECASE):
+        return _reviewed(tools, earlier)
+    if not text:
+        return Response(SILENCE)
+    matches = ((pattern.search(text[:_READ]), speaker) for pattern, speaker in _TABLE)
+    found = next(((match, speaker) for match, speaker in matches if match), None)
+    if found is None:
+        return Response(ECHO.format(text=text if len(text) <= 200 else text[:199] + "…"))
+    match, speaker = found
+    return speaker(match, tools)
+
+
+def with_results(results: Sequence[tuple[str, str]]) -> str:
+    """An answer from tool results: each one's name and its first lines."""
+    shown = "\n\n".join(f"`{name}`:\n```\n{_first_lines(content)}\n```" for name, content in results)
+    count = "what came back" if len(results) == 1 else f"what the {len(results)} calls gave"
+    return f"This is {count}.\n\n{shown}"
+
+
+def _reviewed(tools: Tools, earlier: Sequence[str]) -> Response:
+    wishes = [found for text in earlier if (found := _REMEMBER.search(text))]
+    if not wishes or "memory" not in tools:
+        return Response(NOTHING_TO_SAVE)
+    return _remember(wishes[-1], tools)
+
+
+def _first_lines(content: str) -> str:
+    all_lines = content.strip().splitlines() or ["(nothing)"]
+    more = [f"… {len(all_lines) - _MOST_LINES} more lines"] if len(all_lines) > _MOST_LINES else []
+    return "\n".join([*all_lines[:_MOST_LINES], *more])
+
+
+def _says(text: str) -> Speaker:
+    return lambda match, tools: Response(text)
+
+
+def _calls(say: str, *wanted: Call) -> Speaker:
+    """Calls those of the wanted tools that the request offers; `{…}` in arguments are the match's groups."""
+
+    def speak(match: re.Match[str], tools: Tools) -> Response:
+        groups = {name: value.strip() for name, value in match.groupdict(default="").items()}
+        offered = tuple(
+            (name, {key: value.format(**groups) for key, value in arguments.items()})
+            for name, arguments in wanted
+            if name in tools
+        )
+        return Response(say, offered) if offered else Response(NO_TOOL.format(tool=wanted[0][0]))
+
+    return speak
+
+
+def _remember(match: re.Match[str], tools: Tools) -> Response:
+    if "memory" not in tools:
+        return Response(NO_TOOL.format(tool="memory"))
+    what = match["what"].strip()
+    target = "user" if _ABOUT_THE_USER.search(what) else "memory"
+    return Response("I write that down.", (("memory", {"action": "add", "target": target, "content": what}),))
+
+
+def _show_tools(match: re.Match[str], tools: Tools) -> Response:
+    looked = _calls("These are at hand; I try two of them at the same time.", *_LOOK_AROUND)(match, tools)
+    if looked.calls or not tools:
+        return looked
+    return Response("These tools are at hand: " + ", ".join(f"`{name}`" for name in sorted(tools)) + ".")
+
+
+_LOOK_AROUND: tuple[Call, ...] = (("terminal", {"command": "ls"}), ("terminal", {"command": "date"}))
+
+
+def _pattern(words: str) -> re.Pattern[str]:
+    return re.compile(words, re.IGNORECASE | re.DOTALL)
+
+
+_TABLE: tuple[tuple[re.Pattern[str], Speaker], ...] = (
+    (_REMEMBER, _remember),
+    (_pattern(r"\brun\s+`(?P<command>[^`]+)`"), _calls("I run it.", ("terminal", {"command": "{command}"}))),
+    (
+        _pattern(r"\bwrite\s+(?P<content>.+?)\s+(?:to|into)\s+`?(?P<path>[\w./~-]+\w)`?"),
+        _calls("I write it.", ("write_file", {"path": "{path}", "content": "{content}\n"})),
+    ),
+    (
+        _pattern(r"\bread\s+(?:the\s+)?(?:file\s+)?`?(?P<path>[\w/~-]*[./][\w./~-]*\w)`?"),
+        _calls("I read it.", ("read_file", {"path": "{path}"})),
+    ),
+    (_pattern(r"\b(?:show|list|try|use)\b.{0,20}\btools?\b|\bwhat tools\b"), _show_tools),
+    (
+        _pattern(
+            r"\blook around\b|\b(?:list|show)\b.{0,20}\bfiles?\b|\bwhat(?:'s| is) here\b"
+            r"|\bwhere are (?:we|you)\b"
+        ),
+        _calls("I look around, with two commands at the same time.", *_LOOK_AROUND),
+    ),
+    (_pattern(r"\bskills?\b"), _calls("I look at the skills.", ("skills_list", {}))),
+    (
+        _pattern(r"\bsearch(?:\s+for)?\s+(?P<query>.+)"),
+        _calls("I search the earlier conversations.", ("session_search", {"query": "{query}"})),
+    ),
+    (_pattern(r"^\s*/?help\b|\bwhat can you do\b|\bwho are you\b|\bwhat are you\b|^\s*\?+\s*$"), _says(HELP)),
+    (_pattern(r"^\s*(?:hi|hello|hey|good (?:morning|day|evening))\b"), _says(HELLO)),
+    (_pattern(r"\b(?:thanks|thank you)\b"), _says("You are welcome.")),
+    (_pattern(r"^\s*(?:bye|goodbye|good night)\b"), _says("Goodbye. The log keeps all of this.")),
+)

@@ -1,0 +1,114 @@
+"""The canonical history as Chat Completions messages.
+
+Pure, and for models that take tools one message for one message: what a shorter history renders to begins
+what a longer one renders to, so that providers' prompt caches hold. Sources: https://platform.openai.com/docs/api-reference/chat/create,
+and what other endpoints refuse of it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, assert_never
+
+import msgspec
+
+from hermes_jobs.domain.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.engine.ports import ModelRequest, ToolSpec
+from hermes_jobs.llm.cache import marked
+from hermes_jobs.llm.dialect import Dialect
+from hermes_jobs.llm.text_render import text_messages
+
+Json = dict[str, Any]
+
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def request_body(request: ModelRequest, dialect: Dialect) -> Json:
+    """The whole request, as this endpoint takes it."""
+    messages = rendered(request, dialect)
+    if dialect.cache is not None:
+        messages = marked(messages, ttl=dialect.cache, on_messages=dialect.marks_messages)
+    body: Json = {"model": request.model, "messages": messages}
+    if request.tools and dialect.tool_calls == "structured":
+        body["tools"] = [_tool(spec) for spec in request.tools]
+    if request.max_tokens is not None:
+        body[dialect.limit_field] = request.max_tokens
+    if request.temperature is not None and dialect.takes_temperature:
+        body["temperature"] = request.temperature
+    body["stream"] = dialect.streams
+    if dialect.streams and dialect.streams_usage:
+        body["stream_options"] = {"include_usage": True}
+    return body
+
+
+def rendered(request: ModelRequest, dialect: Dialect) -> list[Json]:
+    """The request's messages, in the way in which the model calls tools."""
+    if dialect.tool_calls == "text":
+        messages = text_messages(request.system_prompt, request.messages, request.tools)
+    else:
+        messages = chat_messages(request.system_prompt, request.messages)
+    return messages if dialect.system_role else _without_system(messages)
+
+
+def _without_system(messages: list[Json]) -> list[Json]:
+    """The system prompt at the beginning of the first user message, for templates that know no such role."""
+    match messages:
+        case [{"role": "system", "content": prompt}, {"role": "user", "content": said}, *rest]:
+            return [{"role": "user", "content": f"{prompt}\n{said}"}, *rest]
+        case [{"role": "system", "content": prompt}, *rest]:
+            return [{"role": "user", "content": prompt}, *rest]
+        case _:
+            return messages
+
+
+def chat_messages(system_prompt: str, messages: Sequence[Message]) -> list[Json]:
+    """The system prompt, where there is one, and the history."""
+    system = [{"role": "system", "content": system_prompt}] if system_prompt else []
+    return [*system, *(_message(message) for message in messages)]
+
+
+def _message(message: Message) -> Json:
+    match message:
+        case UserMessage(content):
+            return {"role": "user", "content": content}
+        case AssistantMessage(content, ()):
+            return {"role": "assistant", "content": content}
+        case AssistantMessage(content, calls):
+            # Null where nothing was said: Anthropic and Bedrock, behind compatible endpoints, refuse "".
+            return {
+                "role": "assistant",
+                "content": content or None,
+                "tool_calls": [_call(call) for call in calls],
+            }
+        case ToolMessage(tool_call, _, content):
+            return {"role": "tool", "tool_call_id": tool_call, "content": content}
+        case _:
+            assert_never(message)
+
+
+def _call(call: ToolCall) -> Json:
+    function = {"name": _name(call.name), "arguments": _arguments(call.arguments)}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _name(name: str) -> str:
+    """A name that every endpoint takes back: one that was made up must not make the history unsendable."""
+    return _NOT_IN_NAMES.sub("_", name)[:64] or "unnamed"
+
+
+def _arguments(written: str) -> str:
+    """Arguments that every endpoint takes back: many parse them and refuse what is no object."""
+    if not written.strip():
+        return "{}"
+    try:
+        is_object = isinstance(msgspec.json.decode(written), dict)
+    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
+        is_object = False
+    return written if is_object else json.dumps({"unreadable_arguments": written}, ensure_ascii=False)
+
+
+def _tool(spec: ToolSpec) -> Json:
+    function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
+    return {"type": "function", "function": function}

@@ -1,0 +1,25 @@
+r"""Well-formed text: JSON can hold halves of surrogate pairs (`"\ud83d"`), which no encoder takes back."""
+
+from __future__ import annotations
+
+import codecs
+
+
+class WholeCharacters:
+    """Joins pairs that were sent in two pieces; a half without its other half becomes U+FFFD."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-16-le")("replace")
+
+    def feed(self, text: str) -> str:
+        """The next piece, but for a half that waits for its other half."""
+        return self._decoder.decode(text.encode("utf-16-le", "surrogatepass"))
+
+    def finish(self) -> str:
+        """What still waits."""
+        return self._decoder.decode(b"", final=True)
+
+
+def well_formed(text: str) -> str:
+    """The text with pairs joined and lone halves replaced by U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

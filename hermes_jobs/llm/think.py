@@ -1,0 +1,94 @@
+"""`<think>…</think>` blocks, told from the answer while it arrives in pieces.
+
+The result depends on the text alone, not on how it was cut into pieces. A tag right after a backtick is
+spoken of, not used: an answer that explains `<think>` stays whole. A closing tag without its opening one is
+dropped. White space before the answer goes with the block that it followed.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+TAGS = ("think", "thinking")
+
+_TAG = re.compile(rf"(?P<tick>`?)<(?P<close>/?)(?:{'|'.join(TAGS)})>", re.IGNORECASE)
+_LONGEST = max(len(f"`</{tag}>") for tag in TAGS)
+_BEGINNINGS = {
+    whole[:length]
+    for tag in TAGS
+    for whole in (f"<{tag}>", f"</{tag}>", f"`<{tag}>", f"`</{tag}>")
+    for length in range(1, len(whole))
+}
+
+
+class Split(msgspec.Struct, frozen=True):
+    """A piece of text, told apart."""
+
+    visible: str = ""
+    reasoning: str = ""
+
+
+class ThinkFilter:
+    """Takes text piece by piece and gives back what can be told apart so far. For one answer, one thread."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._inside = False
+        self._had_block = False
+        self._spaces: str | None = ""  # what may still turn out to surround a block; null once text was shown
+
+    def feed(self, text: str) -> Split:
+        """The next piece. What may be the beginning of a tag is held back."""
+        return self._split(self._held + text, final=False)
+
+    def finish(self) -> Split:
+        """The end of the text: what was held back is told apart as it stands."""
+        rest = self._split(self._held, final=True)
+        if self._spaces and not self._had_block:
+            return Split(self._spaces + rest.visible, rest.reasoning)
+        return rest
+
+    def _split(self, text: str, *, final: bool) -> Split:
+        visible: list[str] = []
+        reasoning: list[str] = []
+        at = 0
+        for tag in _TAG.finditer(text):
+            self._take(text[at : tag.start()], visible, reasoning)
+            self._turn(tag, visible, reasoning)
+            at = tag.end()
+        rest = text[at:]
+        cut = len(rest) if final else len(rest) - _possible_tag(rest)
+        self._take(rest[:cut], visible, reasoning)
+        self._held = rest[cut:]
+        return Split("".join(visible), "".join(reasoning))
+
+    def _turn(self, tag: re.Match[str], visible: list[str], reasoning: list[str]) -> None:
+        opening = not tag["close"]
+        if self._inside and not opening:
+            reasoning += [tag["tick"], "\n"]
+            self._inside = False
+        elif self._inside or tag["tick"]:
+            self._take(tag[0], visible, reasoning)
+        elif opening:
+            self._inside = self._had_block = True
+            if self._spaces:
+                self._spaces = ""
+
+    def _take(self, text: str, visible: list[str], reasoning: list[str]) -> None:
+        if self._inside:
+            reasoning.append(text)
+        elif self._spaces is None:
+            visible.append(text)
+        elif not text.strip():
+            self._spaces += text
+        else:
+            visible.append(text.lstrip() if self._had_block else self._spaces + text)
+            self._spaces = None
+
+
+def _possible_tag(text: str) -> int:
+    """How many of the last characters may be the beginning of a tag."""
+    low = text[-_LONGEST:].lower()
+    return next((len(low) - at for at in range(len(low)) if low[at:] in _BEGINNINGS), 0)

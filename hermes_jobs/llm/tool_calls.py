@@ -1,0 +1,96 @@
+"""Tool calls, joined from the pieces in which endpoints send them.
+
+OpenAI numbers the pieces by `index`. Others send no index, index 0 for every call, whole calls, arguments as
+an object, ids late, twice or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hermes_jobs.domain.messages import ToolCall
+from hermes_jobs.llm.text import well_formed
+
+
+@dataclass
+class _Draft:
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+class ToolCallJoiner:
+    """Takes the pieces of one reply's tool calls in order. For one thread."""
+
+    def __init__(self) -> None:
+        self._drafts: list[_Draft] = []
+        self._by_index: dict[int, _Draft] = {}
+
+    def feed(self, pieces: object) -> None:
+        """A `tool_calls` list, of a streamed delta or of a whole message. What is no call is passed over."""
+        if isinstance(pieces, Sequence) and not isinstance(pieces, str | bytes):
+            for piece in pieces:
+                if isinstance(piece, Mapping):
+                    self._feed_one(piece)
+
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The calls so far, in the order of their first pieces, each with an id of its own."""
+        ids = _unique([well_formed(draft.id) for draft in self._drafts])
+        return tuple(
+            ToolCall(key, well_formed(draft.name), well_formed(draft.arguments))
+            for key, draft in zip(ids, self._drafts, strict=True)
+        )
+
+    def _feed_one(self, piece: Mapping[object, object]) -> None:
+        function = piece.get("function")
+        function = function if isinstance(function, Mapping) else {}
+        key, name = _text(piece.get("id")), _text(function.get("name"))
+        arguments = _arguments(function.get("arguments"))
+        index = piece.get("index")
+        draft = self._draft(index if isinstance(index, int) else None, key, name)
+        draft.id = draft.id or key
+        if name != draft.name:
+            draft.name += name
+        draft.arguments += arguments
+
+    def _draft(self, index: int | None, key: str, name: str) -> _Draft:
+        found = self._by_index.get(index) if index is not None else self._without_index(key, name)
+        if found is None or _is_another(found, key, name):
+            found = _Draft()
+            self._drafts.append(found)
+        if index is not None:
+            self._by_index[index] = found
+        return found
+
+    def _without_index(self, key: str, name: str) -> _Draft | None:
+        if key:
+            return next((draft for draft in self._drafts if draft.id == key), None)
+        return self._drafts[-1] if self._drafts and not name else None
+
+
+def _is_another(draft: _Draft, key: str, name: str) -> bool:
+    """Whether a piece with that id and name begins a call of its own, although its place is taken."""
+    if key and draft.id and key != draft.id:
+        return True
+    return bool(name and name != draft.name and draft.arguments)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _arguments(value: object) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _unique(ids: list[str]) -> Iterator[str]:
+    taken: set[str] = set()
+    fresh = (name for number in range(2 * len(ids)) if (name := f"call_{number}") not in ids)
+    for given in ids:
+        chosen = given if given and given not in taken else next(fresh)
+        taken.add(chosen)
+        yield chosen

@@ -1,0 +1,84 @@
+"""What providers report as usage, read into the canonical form.
+
+Three shapes: Anthropic (`input_tokens` without the cached ones), OpenAI Responses (`input_tokens` with them)
+and Chat Completions (`prompt_tokens` with them). Nothing written here raises or counts below zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from hermes_jobs.domain.usage import NO_USAGE, Usage
+
+_MOST = 2**53 - 1  # what JSON numbers hold exactly; more is no token count
+
+
+def canonical_usage(reported: object) -> Usage:
+    """The usage in a provider's words; `NO_USAGE` for what is no usage at all."""
+    if not isinstance(reported, Mapping):
+        return NO_USAGE
+    if "prompt_tokens" in reported or "completion_tokens" in reported:
+        return _chat_completions(reported)
+    if "input_tokens_details" in reported or "output_tokens_details" in reported:
+        return _responses(reported)
+    return _anthropic(reported)
+
+
+def _chat_completions(reported: Mapping[object, object]) -> Usage:
+    details = _mapping(reported, "prompt_tokens_details")
+    cached = _first(
+        _count(details, "cached_tokens"),
+        _count(reported, "prompt_cache_hit_tokens"),  # DeepSeek
+        _count(reported, "cache_read_input_tokens"),  # proxies in front of Anthropic
+    )
+    written = _first(
+        _count(details, "cache_write_tokens"),
+        _count(details, "cache_creation_tokens"),
+        _count(reported, "cache_creation_input_tokens"),
+    )
+    prompt, output = _count(reported, "prompt_tokens"), _count(reported, "completion_tokens")
+    reasoning = _count(_mapping(reported, "completion_tokens_details"), "reasoning_tokens")
+    if reasoning and _count(reported, "total_tokens") == prompt + output + reasoning:
+        output += reasoning  # xAI reports them apart: https://docs.x.ai/docs/guides/reasoning
+    return Usage(max(0, prompt - cached - written), output, cached, written, reasoning)
+
+
+def _responses(reported: Mapping[object, object]) -> Usage:
+    details = _mapping(reported, "input_tokens_details")
+    cached = _count(details, "cached_tokens")
+    written = _first(_count(details, "cache_creation_tokens"), _count(details, "cache_write_tokens"))
+    return Usage(
+        max(0, _count(reported, "input_tokens") - cached - written),
+        _count(reported, "output_tokens"),
+        cached,
+        written,
+        _count(_mapping(reported, "output_tokens_details"), "reasoning_tokens"),
+    )
+
+
+def _anthropic(reported: Mapping[object, object]) -> Usage:
+    return Usage(
+        _count(reported, "input_tokens"),
+        _count(reported, "output_tokens"),
+        _count(reported, "cache_read_input_tokens"),
+        _count(reported, "cache_creation_input_tokens"),
+    )
+
+
+def _mapping(reported: Mapping[object, object], name: str) -> Mapping[object, object]:
+    value = reported.get(name)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _first(*counts: int) -> int:
+    return next((count for count in counts if count), 0)
+
+
+def _count(reported: Mapping[object, object], name: str) -> int:
+    value = reported.get(name)
+    if isinstance(value, str):
+        value = int(value) if value.isascii() and value.isdigit() and len(value) < len(str(_MOST)) else 0
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return 0
+    return min(max(0, int(value)), _MOST)

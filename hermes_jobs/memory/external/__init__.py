@@ -1,0 +1,1 @@
+"""Memory providers that are shipped, each an extra of the package."""

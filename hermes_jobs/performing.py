@@ -1,0 +1,215 @@
+"""Who performs which kind of step in an installation, and with what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from hermes_jobs.delivery.sending import SendDelivery
+from hermes_jobs.domain import commands as c
+from hermes_jobs.domain.budgets import Budgets
+from hermes_jobs.domain.changes import Change
+from hermes_jobs.domain.events import Opening
+from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.steps import StepKind
+from hermes_jobs.engine.engine import Job, Performer
+from hermes_jobs.engine.firing import FireSchedule
+from hermes_jobs.engine.live import Heard
+from hermes_jobs.engine.perform import (
+    ByKind,
+    CallModel,
+    Compress,
+    Flush,
+    Limits,
+    Prefetch,
+    Requests,
+    RunTool,
+    Sizing,
+    performers,
+)
+from hermes_jobs.engine.perform.context import purpose_of
+from hermes_jobs.engine.ports import Model, Pricing
+from hermes_jobs.engine.purse import Purse
+from hermes_jobs.learning.curation import BeginCuration
+from hermes_jobs.learning.review import BeginReview
+from hermes_jobs.llm.retry import delay
+from hermes_jobs.llm.windows import estimated_tokens
+from hermes_jobs.prompt.builder import SessionPrompt
+from hermes_jobs.prompt.fences import Unfenced, with_recall
+from hermes_jobs.skills.telling import Librarian
+
+if TYPE_CHECKING:
+    from hermes_jobs.settings import Choice
+    from hermes_jobs.wiring import Installation
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A model of an installation at its endpoint: `name` null where each session names its own."""
+
+    model: Model
+    name: str | None
+    prices: Pricing
+    window_of: Callable[[str], int]
+    learn: Callable[[str, int], Change | None]
+
+
+class Crew:
+    """The performers and jobs of one process, made of an installation's parts. `heard` hears answers come."""
+
+    def __init__(self, installation: Installation, heard: Heard) -> None:
+        self._installation = installation
+        self._heard = heard
+        settings = installation.settings
+        self._limits = Limits(
+            max_iterations=settings.agent.max_iterations,
+            max_tokens=settings.model.max_tokens,
+            approval_seconds=settings.terminal.approval_seconds,
+            result_chars=settings.tools.result_chars,
+            turn_chars=settings.tools.turn_chars,
+            preview_chars=settings.tools.preview_chars,
+            memory_nudge=settings.memory.nudge_interval,
+            skill_nudge=settings.skills.creation_nudge_interval,
+        )
+        self._prompt = SessionPrompt(
+            soul=settings.paths.soul,
+            default_model=settings.model_name,
+            workdir=settings.agent.workdir,
+            clock=installation.clock,
+            tools=installation.toolbox.specs,
+            blocks=(installation.providers.block, self._skills),
+        )
+        self._main = self._asked(settings.main_model)
+        self._reviews = self._set_apart("review")
+        self._flusher = self._set_apart("compression")
+        self._context = installation.context
+        self._sizing = self._sized(self._main)
+        self._sizing_reviews = self._sized(self._reviews)
+
+        budgets = settings.budgets
+        self._requests = Requests(installation.toolbox, self._limits, with_recall)
+        self.purse = Purse(
+            request=self._requests.next,
+            estimate=estimated_tokens,
+            pricing=self._main.prices,
+            budgets=Budgets(
+                turn_usd=budgets.turn_usd,
+                turn_tokens=budgets.turn_tokens,
+                session_usd=budgets.session_usd,
+                day_usd=budgets.day_usd,
+            ),
+            clock=installation.clock,
+            zone=settings.zone,
+            summariser=self._summary_prices,
+            flusher=(self._flusher.name, self._flusher.prices) if self._flusher.name else None,
+            reviews=self._reviews.prices,
+        )
+
+    def preflight(self, session: Session) -> c.RequestCompression | None:
+        """What has to happen before the session's next model call. See `Preflight`."""
+        sizing = self._sizing_reviews if purpose_of(session) == "review" else self._sizing
+        return sizing.preflight(session)
+
+    def _skills(self, session: Session) -> str:
+        """The index of skills, where the session has the tools to read them; a review tends them all."""
+        opening = session.opening or Opening()
+        on = self._installation.toolbox.toolsets_on(opening.toolsets)
+        if "skills" not in on:
+            return ""
+        return Librarian(self._installation.skills).index(None if opening.kind == "review" else on)
+
+    def performers(self) -> Mapping[StepKind, Performer]:
+        """Who performs the steps of turns, and compressions."""
+        of = self._installation
+        main, reviews, flusher = self._main, self._reviews, self._flusher
+        return performers(
+            prefetch=ByKind(self._prefetch(main), self._prefetch(reviews)),
+            call_model=ByKind(
+                self._call_model(main, self._sizing), self._call_model(reviews, self._sizing_reviews)
+            ),
+            run_tool=RunTool(of.toolbox, keep=of.results.keep),
+            flush=Flush(
+                flusher.model,
+                of.toolbox,
+                flusher.prices,
+                self._context,
+                flusher.window_of,
+                flusher.name,
+                before=of.providers.before_compression,
+            ),
+            compress=Compress(
+                context=self._context,
+                summariser=self._summariser,
+                pricing=self._summary_prices()[1],
+                prompt=self._prompt,
+                window_of=main.window_of,
+                ids=of.ids,
+            ),
+        )
+
+    def _prefetch(self, asked: Asked) -> Prefetch:
+        return Prefetch(self._prompt, self._limits, asked.window_of, self._installation.providers.recall)
+
+    def _call_model(self, asked: Asked, sizing: Sizing) -> CallModel:
+        of = self._installation
+        return CallModel(
+            model=asked.model,
+            toolbox=of.toolbox,
+            pricing=asked.prices,
+            retry=delay,
+            clock=of.clock,
+            ids=of.ids,
+            limits=self._limits,
+            heard=self._heard,
+            sizing=sizing,
+            learn=asked.learn,
+            requests=self._requests,
+        )
+
+    def jobs(self) -> Mapping[StepKind, Job]:
+        """Who performs the steps that are no turn's."""
+        of = self._installation
+        begin = BeginReview(of.ids, self._reviews.name)
+        return {
+            "schedule.fire": FireSchedule(of.clock, of.ids),
+            "delivery.send": SendDelivery(
+                of.couriers, clock=of.clock, ids=of.ids, redact=of.settings.secrets.redact
+            ),
+            "review.memory": begin,
+            "review.skills": begin,
+            "review.combined": begin,
+            "review.curate": BeginCuration(
+                of.ids, self._reviews.name or of.settings.model_name, of.curator.stock
+            ),
+        }
+
+    def _asked(self, choice: Choice, name: str | None = None) -> Asked:
+        endpoints = self._installation.endpoints
+        return Asked(
+            model=Unfenced(endpoints.model(choice)),
+            name=name,
+            prices=endpoints.prices(choice.base_url),
+            window_of=endpoints.windows(choice.base_url).of,
+            learn=partial(endpoints.learn, choice.base_url),
+        )
+
+    def _set_apart(self, purpose: str) -> Asked:
+        """Who is asked for that purpose: the main model, unless `auxiliary` says otherwise."""
+        choice = self._installation.settings.set_apart(purpose)
+        return self._main if choice is None else self._asked(choice, choice.model)
+
+    def _sized(self, asked: Asked) -> Sizing:
+        of = self._installation
+        automatic = of.settings.compression.enabled
+        return Sizing(self._context, of.toolbox, asked.window_of, automatic=automatic)
+
+    def _summariser(self) -> tuple[Model, str, int]:
+        model, name = self._installation.auxiliary("compression")
+        base_url = self._installation.settings.auxiliary_model("compression").base_url
+        return model, name, self._installation.endpoints.windows(base_url).of(name)
+
+    def _summary_prices(self) -> tuple[str, Pricing]:
+        chosen = self._installation.settings.auxiliary_model("compression")
+        return chosen.model, self._installation.endpoints.prices(chosen.base_url)

@@ -1,0 +1,29 @@
+"""The configuration: every key typed and documented, read once from flags, environment, `.env` and file.
+
+Nothing else in the project reads the environment: whoever starts a process passes its variables to `load`.
+"""
+
+from hermes_jobs.settings.home import Paths, ensure_home, find_home
+from hermes_jobs.settings.keys import Key, known_keys
+from hermes_jobs.settings.loading import Choice, Settings, load
+from hermes_jobs.settings.secrets import REDACTED, Secrets
+from hermes_jobs.settings.sections import DEFAULT_MODEL, REHEARSAL_MODEL
+from hermes_jobs.settings.showing import Shown, render, set_value
+
+__all__ = [
+    "DEFAULT_MODEL",
+    "REDACTED",
+    "REHEARSAL_MODEL",
+    "Choice",
+    "Key",
+    "Paths",
+    "Secrets",
+    "Settings",
+    "Shown",
+    "ensure_home",
+    "find_home",
+    "known_keys",
+    "load",
+    "render",
+    "set_value",
+]

@@ -1,0 +1,104 @@
+"""The home: where it is, what lies in it, and how it is made."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from hermes_jobs.domain.errors import Misconfigured
+
+HOME_VARIABLE = "HERMES_JOBS_HOME"
+
+
+class Paths(Struct, frozen=True):
+    """The files and folders of one home."""
+
+    home: Path
+
+    @property
+    def config(self) -> Path:
+        return self.home / "config.yaml"
+
+    @property
+    def env_file(self) -> Path:
+        return self.home / ".env"
+
+    @property
+    def soul(self) -> Path:
+        return self.home / "SOUL.md"
+
+    @property
+    def events_db(self) -> Path:
+        return self.home / "events.db"
+
+    @property
+    def memories(self) -> Path:
+        return self.home / "memories"
+
+    @property
+    def skills(self) -> Path:
+        return self.home / "skills"
+
+    @property
+    def plugins(self) -> Path:
+        return self.home / "plugins"
+
+    @property
+    def views(self) -> Path:
+        return self.home / "views"
+
+    @property
+    def results(self) -> Path:
+        return self.home / "results"
+
+    @property
+    def logs(self) -> Path:
+        return self.home / "logs"
+
+    @property
+    def run(self) -> Path:
+        return self.home / "run"
+
+    @property
+    def chat_history(self) -> Path:
+        return self.home / "chat_history"
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folders that a process may need."""
+        return (self.memories, self.skills, self.plugins, self.views, self.results, self.logs, self.run)
+
+
+def find_home(environ: Mapping[str, str]) -> Path:
+    """Return the home that the environment names, absolute; it need not exist."""
+    user_home = Path(environ.get("HOME") or Path.home())
+    named = environ.get(HOME_VARIABLE, "").strip()
+    if not named:
+        return user_home / ".hermes-jobs"
+    if named == "~" or named.startswith("~/"):
+        return (user_home / named[2:]).resolve()
+    return Path(named).resolve()
+
+
+def ensure_home(paths: Paths) -> None:
+    """Create what is missing of the home and its folders, readable by their owner alone.
+
+    Raises `Misconfigured` where that is impossible or the home cannot be written.
+    """
+    try:
+        for folder in (paths.home, *paths.folders):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise _unwritable(paths.home, f"{error.filename} is a file, not a folder") from error
+    except OSError as error:
+        raise _unwritable(paths.home, f"{error.strerror} ({error.filename})") from error
+    if not os.access(paths.home, os.W_OK | os.X_OK):
+        raise _unwritable(paths.home, "permission denied")
+
+
+def _unwritable(home: Path, reason: str) -> Misconfigured:
+    return Misconfigured(
+        f"The home {home} cannot be written: {reason}.",
+        hint=f"Set {HOME_VARIABLE} to a folder that you may write, or mend its permissions.",
+    )

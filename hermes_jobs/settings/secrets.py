@@ -1,0 +1,97 @@
+"""Secrets: which variables hold them, and how to keep their values out of everything that is shown."""
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+REDACTED = "[REDACTED]"
+MAIN_KEY = "OPENAI_API_KEY"
+"""The variable that holds the model provider's key."""
+SHORTEST_SECRET = 6
+"""A shorter value would also occur in ordinary words; it is too short to be a secret worth the name."""
+
+_SECRET_NAME = re.compile(
+    r"(^|[_.-])(key|keys|token|pat)$|(apikey|passphrase|password|passwd|secret|secrets|credential|credentials)$"
+    r"|otlp(_traces)?_headers$",
+    re.IGNORECASE,
+)
+_URL_PASSWORD = re.compile(
+    r"(?P<before>[a-z][a-z0-9+.-]*://[^\s/@:]*:)(?P<value>[^\s/]+)(?=@)", re.IGNORECASE
+)
+_QUERY_PASSWORD = re.compile(
+    r"(?P<before>[?&;](?:password|passwd|pwd|sslpassword|token|api_?key|secret)=)(?P<value>[^\s&;#]+)",
+    re.IGNORECASE,
+)
+
+
+def looks_secret(name: str) -> bool:
+    """Tell whether a key or variable of this name holds a secret."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def url_passwords(text: str) -> list[str]:
+    """Return the passwords that stand in the URLs of a text, as written and percent-decoded."""
+    from urllib.parse import unquote
+
+    written = [
+        match["value"] for pattern in (_URL_PASSWORD, _QUERY_PASSWORD) for match in pattern.finditer(text)
+    ]
+    return [form for value in written for form in dict.fromkeys((value, unquote(value)))]
+
+
+def hide_url_passwords(text: str) -> str:
+    """Return the text with `[REDACTED]` for every password in a URL."""
+    for pattern in (_URL_PASSWORD, _QUERY_PASSWORD):
+        text = pattern.sub(rf"\g<before>{REDACTED}", text)
+    return text
+
+
+class Secrets:
+    """The secrets of this process by variable name; printing it shows the names alone."""
+
+    def __init__(self, values: Mapping[str, str], unnamed: Iterable[str] = ()) -> None:
+        """`unnamed` are further values to redact, such as the password of a broker's URL."""
+        self._values = dict(values)
+        self._unnamed = tuple(unnamed)
+
+    @property
+    def api_key(self) -> str | None:
+        """The model provider's key, from OPENAI_API_KEY."""
+        return self._values.get(MAIN_KEY)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables that hold a secret; no child process should inherit them."""
+        return tuple(sorted(self._values))
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The secrets themselves, for comparing with what is about to be handed on."""
+        return tuple(self._values.values())
+
+    def get(self, name: str) -> str | None:
+        """Return the secret of one variable, such as TELEGRAM_BOT_TOKEN."""
+        return self._values.get(name)
+
+    def redact(self, text: str) -> str:
+        """Return the text with `[REDACTED]` for secrets (six characters or more) and passwords in URLs."""
+        return hide_url_passwords(self.redact_known(text))
+
+    def redact_known(self, text: str) -> str:
+        """Return the text with `[REDACTED]` for this process's secrets alone, all else as it is."""
+        return self._pattern.sub(REDACTED, text) if self._pattern else text
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str] | None:
+        values = {
+            value for value in (*self._values.values(), *self._unnamed) if len(value) >= SHORTEST_SECRET
+        }
+        # Longest first: a secret that contains another is replaced whole.
+        ordered = sorted(values, key=lambda value: (-len(value), value))
+        return re.compile("|".join(map(re.escape, ordered))) if ordered else None
+
+    def __repr__(self) -> str:
+        return f"Secrets({', '.join(self.names)})"
+
+    def __reduce__(self) -> str:
+        raise TypeError("secrets are not serialised")

@@ -1,0 +1,293 @@
+"""Where values come from: flags, the environment, `.env` and `config.yaml`, each read and checked by itself.
+
+A source yields `Given` values, already of their key's type. Which source wins is `loading`'s to say.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from hermes_jobs.domain.errors import Misconfigured
+from hermes_jobs.settings.home import HOME_VARIABLE
+from hermes_jobs.settings.keys import Key, accepts_null, accepts_text, known_keys, known_sections, nearest_key
+from hermes_jobs.settings.secrets import REDACTED, Secrets, looks_secret, url_passwords
+
+if TYPE_CHECKING:
+    from hermes_jobs.settings.yaml_text import YamlError
+
+PREFIX = "HERMES_JOBS_"
+
+_SHORT_VARIABLES = {
+    f"{PREFIX}MODEL": "model.model",
+    f"{PREFIX}BROKER_URL": "broker_url",
+    f"{PREFIX}LOG_URL": "log_url",
+}
+_SHARED_VARIABLES = {"OPENAI_BASE_URL": "model.base_url"}
+"""Variables of other programs too: our own variable for the same key wins."""
+
+_FLAGS = {"toolsets.enabled": "--toolsets"}
+"""Flags that are not named like the last part of their key."""
+
+_LONGEST_SHOWN = 80
+
+
+class Given(NamedTuple):
+    """A value that one source gives to one key."""
+
+    key: str
+    value: object
+    origin: str
+
+
+def from_flags(overrides: Mapping[str, object], secrets: Secrets) -> Iterator[Given]:
+    """Yield the flags that were given; None is a flag that was not."""
+    for name, value in overrides.items():
+        if value is None:
+            continue
+        origin = "flag " + _FLAGS.get(name, "--" + name.rpartition(".")[2].replace("_", "-"))
+        yield Given(name, convert(_known(name, origin), value, origin, secrets), origin)
+
+
+def from_variables(variables: Mapping[str, str], where: str, secrets: Secrets) -> list[Given]:
+    """Return what the variables of the environment or of `.env` say; an empty one counts as not set."""
+    given: dict[str, Given] = {}
+    for name in sorted(variables):
+        key = _key_of_variable(name, where) if name.startswith(PREFIX) else None
+        text = variables[name].strip()
+        if key is None or not text:
+            continue
+        origin = f"{where} {name}"
+        value = convert(key, _text_value(key, text, origin), origin, secrets)
+        first = given.setdefault(key.name, Given(key.name, value, origin))
+        if first.value != value:
+            raise Misconfigured(
+                f"{key.name}: {first.origin} and {name} say different things.", hint="Keep one of the two."
+            )
+    for name, shared in _SHARED_VARIABLES.items():
+        text = variables.get(name, "").strip()
+        if text and shared not in given:
+            origin = f"{where} {name}"
+            given[shared] = Given(shared, convert(known_keys()[shared], text, origin, secrets), origin)
+    return list(given.values())
+
+
+def read_env_file(path: Path) -> dict[str, str]:
+    """Return the variables of `.env`, empty where there is none; refuses a file that others can read."""
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            _refuse_wider_mode(path, os.fstat(file.fileno()).st_mode)
+            text = file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(path, error) from error
+    return dict(_env_bindings(path, text))
+
+
+def from_file(path: Path, text: str, secrets: Secrets) -> list[Given]:
+    """Return what `text`, which stands or shall stand in `config.yaml`, says."""
+    if not text.strip():
+        return []
+    from hermes_jobs.settings.yaml_text import YamlError, read
+
+    try:
+        document = read(text)
+    except YamlError as error:
+        raise broken(path, error, secrets) from error
+    if document.value is None:
+        return []
+    if not isinstance(document.value, dict):
+        found = _found(document.value, secrets)
+        raise Misconfigured(
+            f"{path}: expected keys and values, such as `model: {{api: chat}}`, found {found}."
+        )
+    return list(_from_mapping(document.value, (), _File(path, document.lines, secrets)))
+
+
+def broken(path: Path, error: "YamlError", secrets: Secrets) -> Misconfigured:
+    """Say where a `config.yaml` cannot be read."""
+    return Misconfigured(
+        f"{path}, line {error.line}, column {error.column}: {secrets.redact(error.problem)}."
+    )
+
+
+def read_config(path: Path) -> str:
+    """Return the text of `config.yaml` with its own line ends, empty where there is none."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(path, error) from error
+
+
+def from_text(name: str, text: str) -> object:
+    """Return the value that `config set` gives to a key, checked as if it stood in `config.yaml`."""
+    origin = "config set"
+    key = _known(name, origin)
+    value = _text_value(key, text, origin)
+    _refuse_secret_value(key.name, value, origin)
+    convert(key, value, origin, Secrets({}))
+    return value
+
+
+def convert(key: Key, value: object, origin: str, secrets: Secrets) -> object:
+    """Return the value in the key's type; `Misconfigured` names key, expectation, finding, origin."""
+    try:
+        return key.convert(value)
+    except msgspec.ValidationError as error:
+        raise Misconfigured(
+            f"{key.name}: expected {key.expected}, found {_found(value, secrets)} ({origin}).",
+            hint=key.description,
+        ) from error
+
+
+class _File(NamedTuple):
+    """What is known of a `config.yaml` while its values are read."""
+
+    path: Path
+    lines: Mapping[tuple[str, ...], int]
+    secrets: Secrets
+
+    def origin(self, path: tuple[str, ...]) -> str:
+        return f"{self.path}, line {self.lines.get(path, 1)}"
+
+
+def _from_mapping(mapping: Mapping[object, object], above: tuple[str, ...], file: _File) -> Iterator[Given]:
+    for part, value in mapping.items():
+        path = (*above, str(part))
+        name = ".".join(path)
+        origin = file.origin(path)
+        if name in known_sections():
+            if isinstance(value, dict):
+                yield from _from_mapping(value, path, file)
+            elif value is not None:
+                raise Misconfigured(
+                    f"{name}: expected a section of keys, found {_found(value, file.secrets)} ({origin})."
+                )
+            continue
+        key = _known(name, origin, value)
+        _refuse_secret_value(name, value, origin)
+        yield Given(name, convert(key, value, origin, file.secrets), file.path.name)
+
+
+def _known(name: str, origin: str, value: object = None) -> Key:
+    if key := known_keys().get(name):
+        return key
+    if name in known_sections():
+        keys = ", ".join(key for key in known_keys() if key.startswith(f"{name}."))
+        raise Misconfigured(f"{name} is a section, not a key ({origin}).", hint=f"Its keys: {keys}.")
+    _refuse_secret_key(name, value, origin)
+    raise Misconfigured(
+        f"Unknown key {name!r} ({origin}). The nearest known one is {nearest_key(name)!r}.",
+        hint="`hermes-jobs config show` lists every key.",
+    )
+
+
+def _key_of_variable(name: str, where: str) -> Key | None:
+    """Return the key that one of our variables sets; None for the home's own variable."""
+    if name == HOME_VARIABLE:
+        if where == ".env":
+            raise Misconfigured(f"{HOME_VARIABLE} cannot stand in .env, which lies in the home already.")
+        return None
+    dotted = _SHORT_VARIABLES.get(name) or name.removeprefix(PREFIX).lower().replace("__", ".")
+    if key := known_keys().get(dotted):
+        return key
+    origin = f"{where} {name}"
+    _refuse_secret_key(dotted, None, origin)
+    nearest = _nearest_variable(name)
+    raise Misconfigured(
+        f"Unknown variable {name}: there is no key {dotted!r} ({where}). The nearest known one is {nearest}.",
+        hint="A key is set by HERMES_JOBS_<SECTION>__<KEY>.",
+    )
+
+
+def _nearest_variable(name: str) -> str:
+    from difflib import get_close_matches
+
+    known = [*_SHORT_VARIABLES, HOME_VARIABLE]
+    known += [PREFIX + key.replace(".", "__").upper() for key in known_keys() if "." in key]
+    return get_close_matches(name, known, n=1, cutoff=0.0)[0]
+
+
+def _text_value(key: Key, text: str, origin: str) -> object:
+    """Read a text as the key's type wants it: as YAML, and as it stands where a text is wanted."""
+    if accepts_text(key.type):
+        return None if accepts_null(key.type) and text in ("null", "~") else text
+    from hermes_jobs.settings.yaml_text import YamlError, read
+
+    try:
+        return read(text).value
+    except YamlError as error:
+        raise Misconfigured(
+            f"{key.name}: expected {key.expected}, found a text that is no YAML ({origin})."
+        ) from error
+
+
+def _env_bindings(path: Path, text: str) -> Iterator[tuple[str, str]]:
+    from io import StringIO
+
+    from dotenv.parser import parse_stream
+
+    for binding in parse_stream(StringIO(text)):
+        if binding.error or (binding.key and binding.value is None):
+            # The line itself may hold a secret: only its number is said.
+            before = len(binding.original.string) - len(binding.original.string.lstrip("\r\n"))
+            raise Misconfigured(f"{path}, line {binding.original.line + before}: expected NAME=value.")
+        if binding.key and binding.value is not None:
+            yield binding.key, binding.value
+
+
+def _refuse_wider_mode(path: Path, mode: int) -> None:
+    if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
+        raise Misconfigured(
+            f"{path} holds secrets and others can read it (mode {stat.S_IMODE(mode):o}).",
+            hint=f"chmod 600 {path}",
+        )
+
+
+def _refuse_secret_key(name: str, value: object, origin: str) -> None:
+    below = [str(part) for part in value] if isinstance(value, dict) else []
+    if any(looks_secret(part) for part in (*name.split("."), *below)):
+        raise Misconfigured(
+            f"{name} looks like a secret, which has no place here ({origin}).",
+            hint="Put it into .env in the home (mode 600) under its own name, such as OPENAI_API_KEY=…",
+        )
+
+
+def _refuse_secret_value(name: str, value: object, origin: str) -> None:
+    if isinstance(value, str) and url_passwords(value):
+        variable = PREFIX + name.replace(".", "__").upper()
+        raise Misconfigured(
+            f"{name} holds a password, which has no place here ({origin}).",
+            hint=f"Put the URL into .env in the home (mode 600) as {variable}=…",
+        )
+
+
+def _found(value: object, secrets: Secrets) -> str:
+    """Show a value that was refused: short, and without anything secret."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case dict():
+            return "a mapping"
+        case list() | tuple():
+            shown = "a list: " + ", ".join(_found(item, secrets) for item in value)
+        case str():
+            credentials, at, host = secrets.redact(value).rpartition("@")
+            shown = repr(f"{REDACTED}@{host}" if at and ":" in credentials else credentials + at + host)
+        case _:
+            shown = str(value)
+    return shown if len(shown) <= _LONGEST_SHOWN else shown[:_LONGEST_SHOWN] + "…"
+
+
+def _unreadable(path: Path, error: OSError | UnicodeDecodeError) -> Misconfigured:
+    reason = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
+    return Misconfigured(f"{path} cannot be read: {reason}.")

@@ -1,0 +1,222 @@
+"""YAML as `config.yaml` is written: the 1.2 core rules, each key's line, edits that keep every other byte.
+
+PyYAML reads YAML 1.1, where `on` is true, `12:30` is 750, and the second of two equal keys wins silently.
+This module alone knows how to have it otherwise. It is imported only when there is YAML to read.
+"""
+
+import re
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+import yaml
+from yaml.nodes import CollectionNode, MappingNode, Node
+
+_CORE_SCALARS = {
+    "null": (r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    "bool": (r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    "int": (r"[-+]?(?:0|[1-9][0-9]*)", list("-+0123456789")),
+    "float": (r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", list("-+.0123456789")),
+}
+_RARE_BREAKS = re.compile("[\x85\u2028\u2029\ufeff]")
+_DEEPEST = 3
+"""How many levels of keys a configuration has; what lies deeper is a value."""
+
+
+class YamlError(ValueError):
+    """The text is no YAML, or not what a configuration may hold; `line` and `column` count from 1."""
+
+    def __init__(self, problem: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.line = line
+        self.column = column
+
+
+class CannotEdit(ValueError):
+    """The text is written in a way that this module cannot change in one place."""
+
+
+class Document(NamedTuple):
+    """A text that was read: its value, and the line of each key by its path."""
+
+    value: Any
+    lines: dict[tuple[str, ...], int]
+
+
+class _Loader(yaml.SafeLoader):
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - PyYAML reads it from the class
+
+    def compose_node(self, parent: Node | None, index: int) -> Node | None:
+        if self.check_event(yaml.AliasEvent):
+            place = _place(self.get_event().start_mark)  # type: ignore[no-untyped-call]
+            raise YamlError("an alias (*name) has no place here; write the value out", *place)
+        node: Node | None = super().compose_node(parent, index)
+        return node
+
+
+class _Dumper(yaml.SafeDumper):
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - PyYAML reads it from the class
+
+
+for _name, (_pattern, _first) in _CORE_SCALARS.items():
+    for _user in (_Loader, _Dumper):
+        _user.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(f"(?:{_pattern})$"), _first)
+
+
+def read(text: str) -> Document:
+    """Read a text; raises `YamlError`, also for a key that stands in it twice."""
+    root = _compose(text)
+    lines = dict(_lines(root, ()))
+    return Document(_construct(root), lines)
+
+
+def write(value: object) -> str:
+    """Return a value in one line, fit for any place of a YAML text."""
+    plain, escaped = (
+        str(yaml.dump([value], Dumper=_Dumper, default_flow_style=True, width=10**9, allow_unicode=as_it_is))
+        for as_it_is in (True, False)
+    )
+    # YAML breaks lines at characters that are no line breaks to anybody else.
+    listed = escaped if _RARE_BREAKS.search(plain) else plain
+    return listed.strip("\n")[1:-1]
+
+
+def replace(text: str, path: tuple[str, ...], value: object) -> str:
+    """Return the text with `path` set to `value` and everything else, comments too, as it was.
+
+    Raises `YamlError` on a broken text, `CannotEdit` where something else would change as well.
+    """
+    expected = _assigned(read(text).value, path, value)
+    edited = _edited(text, _compose(text), path, value)
+    try:
+        reached = read(edited).value
+    except YamlError as error:
+        raise CannotEdit(error.problem) from error
+    if reached != expected:
+        raise CannotEdit("the change would alter other keys")
+    return edited
+
+
+def _compose(text: str) -> Node | None:
+    try:
+        loader = _Loader(text)
+        node: Node | None = loader.get_single_node()
+    except yaml.MarkedYAMLError as error:
+        raise _broken(error) from error
+    except yaml.reader.ReaderError as error:
+        before = text[: error.position].split("\n")
+        raise YamlError("a character that YAML does not allow", len(before), len(before[-1]) + 1) from error
+    except RecursionError as error:
+        raise YamlError("nested too deeply") from error
+    return node
+
+
+def _construct(root: Node | None) -> Any:
+    if root is None:
+        return None
+    try:
+        return _Loader("").construct_document(root)
+    except yaml.MarkedYAMLError as error:
+        raise _broken(error) from error
+
+
+def _broken(error: yaml.MarkedYAMLError) -> YamlError:
+    return YamlError(error.problem or "cannot be read", *_place(error.problem_mark or error.context_mark))
+
+
+def _place(mark: yaml.Mark | None) -> tuple[int, int]:
+    return (mark.line + 1, mark.column + 1) if mark else (1, 1)
+
+
+def _lines(node: Node | None, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
+    if not isinstance(node, MappingNode) or len(above) > _DEEPEST:
+        return
+    seen: set[str] = set()
+    for key, value in node.value:
+        name = str(key.value)
+        if name in seen:
+            raise YamlError(f"{'.'.join((*above, name))} stands here a second time", *_place(key.start_mark))
+        seen.add(name)
+        yield (*above, name), key.start_mark.line + 1
+        yield from _lines(value, (*above, name))
+
+
+def _assigned(tree: Any, path: tuple[str, ...], value: object) -> Any:
+    tree = deepcopy(tree) if tree is not None else {}
+    branch = tree
+    for name in path[:-1]:
+        if not isinstance(branch, dict):
+            break
+        if branch.get(name) is None:
+            branch[name] = {}
+        branch = branch[name]
+    if not isinstance(branch, dict):
+        raise CannotEdit("a section is written as a single value")
+    branch[path[-1]] = value
+    return tree
+
+
+def _edited(text: str, root: Node | None, path: tuple[str, ...], value: object) -> str:
+    """Replace the deepest part of the path that the text has, or insert what it lacks."""
+    if not isinstance(root, MappingNode):
+        separator = "" if not text or text.endswith("\n") else "\n"
+        return f"{text}{separator}{_block(path, value, 0)}\n"
+    mapping = root
+    for depth, name in enumerate(path):
+        pair = next(((key, node) for key, node in mapping.value if key.value == name), None)
+        if pair is None:
+            return _inserted(text, mapping, path[depth:], value)
+        key, node = pair
+        if depth == len(path) - 1 or not isinstance(node, MappingNode):
+            return _overwritten(text, key, node, write(_nested(path[depth + 1 :], value)))
+        mapping = node
+    raise AssertionError("a path has at least one part")
+
+
+def _nested(path: tuple[str, ...], value: object) -> object:
+    for name in reversed(path):
+        value = {name: value}
+    return value
+
+
+def _block(path: tuple[str, ...], value: object, indent: int) -> str:
+    lines = [f"{' ' * (indent + 2 * depth)}{name}:" for depth, name in enumerate(path)]
+    return "\n".join(lines) + f" {write(value)}"
+
+
+def _inserted(text: str, mapping: MappingNode, path: tuple[str, ...], value: object) -> str:
+    if mapping.flow_style:
+        at = mapping.start_mark.index + 1
+        separator = ", " if mapping.value else ""
+        return f"{text[:at]}{path[0]}: {write(_nested(path[1:], value))}{separator}{text[at:]}"
+    block = _block(path, value, mapping.start_mark.column)
+    last = _end(mapping)
+    if text[last - 1] == "\n":
+        return f"{text[:last]}{block}\n{text[last:]}"
+    line_end = text.find("\n", last)
+    if line_end < 0:
+        return f"{text}\n{block}\n"
+    return f"{text[:line_end]}\n{block}{text[line_end:]}"
+
+
+def _overwritten(text: str, key: Node, node: Node, written: str) -> str:
+    start, end = node.start_mark.index, _end(node)
+    if text[end - 1] == "\n":
+        written += "\n"
+    if start == end:
+        return f"{text[:start]} {written}{text[end:]}"
+    colon, _, gap = text[key.end_mark.index : start].partition(":")
+    if "\n" in gap:
+        # The old value stood below its key; the new one stands beside it, before any comment.
+        return f"{text[: key.end_mark.index]}{colon}: {written}{gap.rstrip()}{text[end:]}"
+    return f"{text[:start]}{written}{text[end:]}"
+
+
+def _end(node: Node) -> int:
+    """Return where a node's text ends; a block collection's own mark lies beyond the comments after it."""
+    if isinstance(node, CollectionNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        return _end(last[1] if isinstance(node, MappingNode) else last)
+    index: int = node.end_mark.index
+    return index

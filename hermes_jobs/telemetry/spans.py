@@ -1,0 +1,246 @@
+"""What happened, as spans: which fact begins one, which ends it, and what it says.
+
+| span                | begins with                    | ends with                                       |
+|---------------------|--------------------------------|-------------------------------------------------|
+| `invoke_agent NAME` | `TurnSubmitted`, `TurnResumed` | `TurnCompleted`, `TurnFailed`, `TurnCancelled`  |
+| `chat MODEL`        | `ModelCallStarted`             | `ModelReplied`, `ModelCallFailed`               |
+|                     | `CompressionStarted`           | `ResponseBooked`                                |
+| `execute_tool NAME` | `ToolStarted`                  | `ToolFinished`, `ToolInterrupted`               |
+| any of the last two | its own                        | `StepAbandoned`                                 |
+
+A turn is one trace, whose ids follow from the turn's: every process that ends a span knows where it belongs.
+Names are those of the semantic conventions for generative AI (opentelemetry.io/docs/specs/semconv/gen-ai).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Literal
+
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.streams import SESSIONS
+from hermes_jobs.eventlog.log import Recorded
+
+AGENT = "hermes-jobs"
+PROVIDER = "openai"  # what the endpoint speaks, whoever runs it
+
+Value = str | int | float | bool | Sequence[str]
+Closing = (
+    e.TurnCompleted
+    | e.TurnFailed
+    | e.TurnCancelled
+    | e.ModelReplied
+    | e.ModelCallFailed
+    | e.ResponseBooked
+    | e.ToolFinished
+    | e.ToolInterrupted
+    | e.StepAbandoned
+)
+TurnEnd = e.TurnCompleted | e.TurnFailed | e.TurnCancelled
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class SpanRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A span that has ended. Ids are 128 and 64 bits, moments nanoseconds since the epoch.
+
+    `error`: a short class of what went wrong, empty where nothing did; `message` says it in words.
+    """
+
+    trace: int
+    span: int
+    parent: int | None
+    name: str
+    client: bool
+    start: int
+    end: int
+    attributes: Mapping[str, Value]
+    error: str = ""
+    message: str = ""
+
+
+def trace_id(turn: str) -> int:
+    """The trace of a turn; never 0."""
+    return int.from_bytes(sha256(f"turn {turn}".encode()).digest()[:16]) or 1
+
+
+def root_id(turn: str, resumes: int) -> int:
+    """The span of a turn that was taken up again so many times; never 0."""
+    return _id("invoke_agent", turn, resumes)
+
+
+def opens(fact: e.Event, closing: Closing) -> bool:
+    """Whether the span that `closing` ends began with that fact."""
+    match closing:
+        case e.TurnCompleted() | e.TurnFailed() | e.TurnCancelled():
+            return isinstance(fact, e.TurnSubmitted | e.TurnResumed) and fact.turn == closing.turn
+        case e.ToolFinished() | e.ToolInterrupted():
+            return isinstance(fact, e.ToolStarted) and (fact.call, fact.attempt) == (
+                closing.call,
+                closing.attempt,
+            )
+        case e.ResponseBooked():
+            return isinstance(fact, e.CompressionStarted) and fact.step == closing.step
+        case e.StepAbandoned():
+            step = fact.call if isinstance(fact, e.ToolStarted) else getattr(fact, "step", None)
+            begins = isinstance(fact, e.ToolStarted | e.ModelCallStarted | e.CompressionStarted)
+            return begins and (step, getattr(fact, "attempt", 0)) == (closing.step, closing.attempt)
+        case e.ModelReplied() | e.ModelCallFailed():
+            begins = isinstance(fact, e.ModelCallStarted) and fact.step == closing.step
+            return begins and getattr(fact, "attempt", 0) == closing.attempt
+
+
+def span_of(
+    opening: Recorded, closing: Recorded, between: Iterable[e.Event], *, resumes: int, content: bool
+) -> SpanRecord | None:
+    """The span from one event to the other; null where it belongs to no turn.
+
+    `between` are the facts after the opening, `resumes` counts how often the turn was taken up again before.
+    With `content` what was said is in it, else only how much.
+    """
+    fact = closing.event
+    assert isinstance(fact, Closing)
+    turn = fact.turn
+    if not turn:
+        return None
+    what = _told(opening.event, fact, between, content=content)
+    is_root = isinstance(fact, TurnEnd)
+    attributes: dict[str, Value] = {
+        "gen_ai.operation.name": what.operation,
+        "gen_ai.conversation.id": closing.stream.removeprefix(SESSIONS),
+        "hermes_jobs.turn": turn,
+        "hermes_jobs.worker": closing.meta.worker,
+        **what.attributes,
+    }
+    if what.error:
+        attributes["error.type"] = what.error
+    return SpanRecord(
+        trace=trace_id(turn),
+        span=root_id(turn, resumes) if is_root else _id(closing.stream, closing.version),
+        parent=None if is_root else root_id(turn, resumes),
+        name=f"{what.operation} {what.of}".rstrip(),
+        client=what.operation == "chat",
+        start=_nanoseconds(opening.recorded_at),
+        end=max(_nanoseconds(opening.recorded_at), _nanoseconds(closing.recorded_at)),
+        attributes=attributes,
+        error=what.error,
+        message=what.message,
+    )
+
+
+class _What(msgspec.Struct, frozen=True):
+    """What a span says besides where it belongs."""
+
+    operation: Literal["invoke_agent", "chat", "execute_tool"]
+    of: str
+    attributes: dict[str, Value]
+    error: str = ""
+    message: str = ""
+
+
+def _told(opening: e.Event, fact: Closing, between: Iterable[e.Event], *, content: bool) -> _What:
+    match fact:
+        case e.TurnCompleted() | e.TurnFailed() | e.TurnCancelled():
+            return _turn(opening, fact, between, content=content)
+        case e.ModelReplied() | e.ModelCallFailed() | e.ResponseBooked():
+            return _call(fact, content=content)
+        case e.ToolFinished() | e.ToolInterrupted():
+            assert isinstance(opening, e.ToolStarted)
+            return _tool(opening, fact, content=content)
+        case e.StepAbandoned():
+            why = f"its worker {'died' if fact.reason == 'died' else 'left'}"
+            if isinstance(opening, e.ToolStarted):
+                return msgspec.structs.replace(
+                    _tool(opening, None, content=content), error="abandoned", message=why
+                )
+            return _What("chat", fact.model, _asked(fact.model, fact.attempt), "abandoned", why)
+
+
+def _turn(opening: e.Event, end: TurnEnd, between: Iterable[e.Event], *, content: bool) -> _What:
+    attributes: dict[str, Value] = {"gen_ai.agent.name": AGENT, "gen_ai.provider.name": PROVIDER}
+    for fact in between:
+        if isinstance(fact, e.UsageRecorded) and fact.turn == end.turn:
+            read, written = fact.cache_read_tokens, fact.cache_write_tokens
+            attributes["gen_ai.request.model"] = fact.model
+            attributes["gen_ai.usage.input_tokens"] = fact.input_tokens + read + written
+            attributes["gen_ai.usage.output_tokens"] = fact.output_tokens
+            if fact.cost_usd is not None:
+                attributes["hermes_jobs.cost_usd"] = fact.cost_usd
+    if content and isinstance(opening, e.TurnSubmitted):
+        attributes["gen_ai.input.messages"] = _message("user", opening.text)
+    match end:
+        case e.TurnCompleted():
+            if content:
+                attributes["gen_ai.output.messages"] = _message("assistant", end.answer)
+            return _What("invoke_agent", AGENT, attributes)
+        case e.TurnFailed():
+            return _What("invoke_agent", AGENT, attributes, end.kind, end.message if content else "")
+        case e.TurnCancelled():
+            return _What("invoke_agent", AGENT, attributes, "cancelled", f"cancelled by {end.by}")
+
+
+def _call(fact: e.ModelReplied | e.ModelCallFailed | e.ResponseBooked, *, content: bool) -> _What:
+    attempt = 1 if isinstance(fact, e.ResponseBooked) else fact.attempt
+    attributes = {**_asked(fact.model, attempt), "hermes_jobs.purpose": fact.purpose}
+    usage = fact.usage
+    if usage.total_tokens:
+        attributes["gen_ai.usage.input_tokens"] = usage.prompt_tokens
+        attributes["gen_ai.usage.output_tokens"] = usage.output_tokens
+        attributes["gen_ai.usage.cache_read.input_tokens"] = usage.cache_read_tokens
+        attributes["gen_ai.usage.cache_creation.input_tokens"] = usage.cache_write_tokens
+        attributes["gen_ai.usage.reasoning.output_tokens"] = usage.reasoning_tokens
+    if fact.cost_usd is not None:
+        attributes["hermes_jobs.cost_usd"] = fact.cost_usd
+    if isinstance(fact, e.ModelCallFailed):
+        return _What("chat", fact.model, attributes, fact.kind, fact.message if content else "")
+    attributes["gen_ai.response.model"] = fact.model
+    if isinstance(fact, e.ModelReplied):
+        attributes["gen_ai.response.finish_reasons"] = (fact.finish_reason,)
+        if content:
+            attributes["gen_ai.output.messages"] = _message("assistant", fact.content)
+    return _What("chat", fact.model, attributes)
+
+
+def _tool(started: e.ToolStarted, end: e.ToolFinished | e.ToolInterrupted | None, *, content: bool) -> _What:
+    attributes: dict[str, Value] = {
+        "gen_ai.tool.name": started.name,
+        "gen_ai.tool.call.id": started.call,
+        "gen_ai.tool.type": "function",
+        "hermes_jobs.attempt": started.attempt,
+    }
+    if content:
+        attributes["gen_ai.tool.call.arguments"] = started.arguments
+    match end:
+        case e.ToolFinished():
+            if content:
+                attributes["gen_ai.tool.call.result"] = end.content
+            return _What("execute_tool", started.name, attributes, "" if end.ok else "tool_error")
+        case e.ToolInterrupted():
+            return _What("execute_tool", started.name, attributes, end.reason)
+        case None:
+            return _What("execute_tool", started.name, attributes)
+
+
+def _asked(model: str, attempt: int) -> dict[str, Value]:
+    return {
+        "gen_ai.provider.name": PROVIDER,
+        "gen_ai.request.model": model,
+        "hermes_jobs.attempt": attempt,
+    }
+
+
+def _message(role: str, text: str) -> str:
+    """One message in the conventions' own form."""
+    return msgspec.json.encode([{"role": role, "parts": [{"type": "text", "content": text}]}]).decode()
+
+
+def _id(*parts: object) -> int:
+    return int.from_bytes(sha256(" ".join(map(str, parts)).encode()).digest()[:8]) or 1
+
+
+def _nanoseconds(moment: str) -> int:
+    return (datetime.fromisoformat(moment) - _EPOCH) // timedelta(microseconds=1) * 1000

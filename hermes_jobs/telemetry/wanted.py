@@ -1,0 +1,22 @@
+"""Whether traces are wanted, and with what in them: the variables that OpenTelemetry defines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+DISABLED = "OTEL_SDK_DISABLED"
+EXPORTER = "OTEL_TRACES_EXPORTER"
+CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+
+
+def traces_are_wanted(environ: Mapping[str, str]) -> bool:
+    """Whether a collector is configured."""
+    if environ.get(DISABLED, "").lower() == "true" or environ.get(EXPORTER, "otlp") not in {"", "otlp"}:
+        return False
+    return any(environ.get(name) for name in ENDPOINTS)
+
+
+def content_is_wanted(environ: Mapping[str, str]) -> bool:
+    """Whether spans hold what was said, and not only how much."""
+    return environ.get(CONTENT, "").lower() in {"true", "1", "span_only", "span_and_event"}

@@ -1,0 +1,212 @@
+"""From shell text to the programs that would run: wrappers, nested shells and `find -exec` taken apart."""
+
+# Paths are compared as text and opened by descriptor here, which pathlib hides.
+# ruff: noqa: PTH118, PTH119
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from hermes_jobs.tools.shell import ASSIGNMENT, parse
+from hermes_jobs.tools.words import UNKNOWN, Redirect, SimpleCommand, Unparsable
+
+SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"})
+MAX_INVOCATIONS = 1_000
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """A program with its arguments, in the folder where it would run.
+
+    `name` is without its path; `written` are all words as in the text. `piped`: it reads another's output.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    written: tuple[str, ...]
+    folder: str
+    redirects: tuple[Redirect, ...] = ()
+    piped: bool = False
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The arguments that are no options."""
+        plain = [each for each in self.arguments if each != "--"]
+        return tuple(each for each in plain if not each.startswith("-") or each == "-")
+
+    def has(self, *options: str) -> bool:
+        """Whether one of the options is given: `--long` (or `--long=…`) or `-x`, alone or in a cluster."""
+        return any(_is_option(each, option) for each in self.arguments for option in options)
+
+    def path(self, word: str) -> str | None:
+        """The absolute path that a word names; null where only the shell will know it."""
+        return None if UNKNOWN in word else os.path.normpath(os.path.join(self.folder, word))
+
+
+def _is_option(argument: str, option: str) -> bool:
+    if option.startswith("--"):
+        return argument == option or argument.startswith(f"{option}=")
+    return argument.startswith("-") and not argument.startswith("--") and option[1:] in argument[1:]
+
+
+def invocations(text: str, folder: str, variables: Mapping[str, str]) -> list[Invocation]:
+    """All programs that the text may run, outer before inner, `cd` followed. Raises `Unparsable`."""
+    found: list[Invocation] = []
+    _add(parse(text, variables), folder, variables, 0, found)
+    return found
+
+
+def _add(
+    commands: list[SimpleCommand],
+    folder: str,
+    variables: Mapping[str, str],
+    depth: int,
+    found: list[Invocation],
+) -> None:
+    before: SimpleCommand | None = None
+    for command in commands:
+        for inner, invocation in _layers(command, folder):
+            found.append(invocation)
+            for script in _scripts(invocation, inner, before):
+                _add(parse(script, variables, depth + 1), folder, variables, depth + 1, found)
+            if invocation.name in ("cd", "pushd"):
+                target = invocation.path(next(iter(invocation.operands), variables.get("HOME", folder)))
+                folder = target or folder
+        before = command
+        if len(found) > MAX_INVOCATIONS:
+            raise Unparsable("it holds too many commands")
+
+
+def _layers(command: SimpleCommand, folder: str) -> Iterator[tuple[SimpleCommand, Invocation]]:
+    """The command itself, then what it wraps, down to the innermost."""
+    words: tuple[str, ...] | None = command.words
+    outermost = True
+    while words is not None and (words or outermost):
+        plain = words
+        while plain and ASSIGNMENT.fullmatch(plain[0]):
+            plain = plain[1:]
+        inner = replace(command, words=plain)
+        redirects = command.redirects if outermost else ()
+        name = os.path.basename(plain[0]) if plain else ""
+        yield inner, Invocation(name, plain[1:], words, folder, redirects, command.piped)
+        words = _wrapped(name, plain[1:])
+        outermost = False
+
+
+# --- what runs something else ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Wrapper:
+    """A program that runs the program after its own arguments. `valued`: its short options with a value."""
+
+    valued: str = ""
+    operands: int = 0
+    long_valued: tuple[str, ...] = ()
+
+
+WRAPPERS: Mapping[str, Wrapper] = {
+    "builtin": Wrapper(),
+    "busybox": Wrapper(),
+    "caffeinate": Wrapper("tw"),
+    "chroot": Wrapper(operands=1),
+    "command": Wrapper(),
+    "doas": Wrapper("uC"),
+    "env": Wrapper("uCS", long_valued=("--unset", "--chdir")),
+    "exec": Wrapper("a"),
+    "flock": Wrapper("wE", operands=1),
+    "ionice": Wrapper("cn"),
+    "nice": Wrapper("n", long_valued=("--adjustment",)),
+    "nohup": Wrapper(),
+    "parallel": Wrapper("jIN"),
+    "setsid": Wrapper(),
+    "stdbuf": Wrapper("ioe"),
+    "strace": Wrapper("eopsS"),
+    "sudo": Wrapper("ughpCrtUDRT", long_valued=("--user", "--group", "--chdir")),
+    "time": Wrapper("fo"),
+    "timeout": Wrapper("ks", operands=1, long_valued=("--signal", "--kill-after")),
+    "unbuffer": Wrapper(),
+    "watch": Wrapper("n"),
+    "xargs": Wrapper("InPLdEsa", long_valued=("--max-args", "--max-procs", "--delimiter", "--arg-file")),
+}
+
+
+def _wrapped(name: str, arguments: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The words of the program that this one runs with its own arguments; null for none."""
+    if name == "find":
+        return _find_exec(arguments)
+    wrapper = WRAPPERS.get(name)
+    if wrapper is None:
+        return None
+    rest = list(arguments)
+    while rest and rest[0].startswith("-") and rest[0] != "-":
+        option = rest.pop(0)
+        if option == "--":
+            break
+        if option in ("-S", "--split-string") and name == "env" and rest:
+            return (*rest[0].split(), *rest[1:])
+        takes_value = option in wrapper.long_valued or (len(option) == 2 and option[1] in wrapper.valued)
+        if takes_value and rest:
+            rest.pop(0)
+    if name in ("env", "sudo"):
+        while rest and ASSIGNMENT.fullmatch(rest[0]):
+            rest.pop(0)
+    return tuple(rest[wrapper.operands :])
+
+
+def _find_exec(arguments: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The command of the first `-exec`, with the folders searched, unless a test picks among the files."""
+    for action in ("-exec", "-execdir", "-ok", "-okdir"):
+        if action in arguments:
+            words = arguments[arguments.index(action) + 1 :]
+            ends = [words.index(end) for end in (";", "+") if end in words]
+            given = (UNKNOWN,) if is_narrowed(arguments) else find_starts(arguments)
+            command = words[: min(ends, default=None)]
+            return tuple(each for word in command for each in (given if word == "{}" else (word,)))
+    return None
+
+
+def find_starts(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """The folders in which a `find` begins."""
+    starts = []
+    for each in arguments:
+        if each.startswith(("-", "(", "!")):
+            break
+        starts.append(each)
+    return tuple(starts) or (".",)
+
+
+def is_narrowed(arguments: tuple[str, ...]) -> bool:
+    """Whether a `find` picks files by a test of their names or state."""
+    return not {"-name", "-iname", "-path", "-ipath", "-regex", "-empty", "-mtime", "-newer"}.isdisjoint(
+        arguments
+    )
+
+
+def _scripts(invocation: Invocation, command: SimpleCommand, before: SimpleCommand | None) -> Iterator[str]:
+    """Shell text that the invocation runs: as an argument, as its input, or piped into it."""
+    name, arguments = invocation.name, invocation.arguments
+    if name == "eval":
+        yield " ".join(arguments)
+    elif name == "trap" and invocation.operands:
+        yield invocation.operands[0]
+    elif name == "su" or name in SHELLS:
+        given = _after_c(arguments)
+        if given is not None:
+            yield given
+        elif not invocation.operands or "-s" in arguments:
+            yield command.input
+            if command.piped and before is not None and before.words[:1] in (("echo",), ("printf",)):
+                yield " ".join(word for word in before.words[1:] if word not in ("-n", "-e"))
+
+
+def _after_c(arguments: tuple[str, ...]) -> str | None:
+    """What follows `-c`, which may stand in a cluster such as `-lc`."""
+    for index, each in enumerate(arguments):
+        if each == "--command" or (each.startswith("-") and not each.startswith("--") and "c" in each[1:]):
+            return next(iter(arguments[index + 1 :]), "")
+        if not each.startswith("-"):
+            return None
+    return None

@@ -1,0 +1,77 @@
+"""Whether a command may run: the deny list, the configured allow list, and the policy for the rest."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from hermes_jobs.engine.ports import ToolContext, Verdict
+from hermes_jobs.tools.dangerous import DANGEROUS
+from hermes_jobs.tools.denied import DENIED, raw_denial
+from hermes_jobs.tools.invocations import Invocation, invocations
+from hermes_jobs.tools.roots import Roots
+from hermes_jobs.tools.rules import Place, Rule, first_match
+from hermes_jobs.tools.tool import ALLOW
+from hermes_jobs.tools.words import UNKNOWN, Unparsable
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandPolicy:
+    """`policy` is for dangerous commands. Unless `allow` is empty each command must match one of it."""
+
+    roots: Roots
+    policy: Literal["allow", "ask", "deny"] = "ask"
+    allow: tuple[str, ...] = ()
+
+    def verdict(self, command: str, context: ToolContext) -> Verdict:
+        """Judge a command line: first what is never run, then `allow`, then what is dangerous."""
+        variables = {"HOME": self.roots.user_home, "PWD": context.workdir, "IFS": " "}
+        try:
+            found = invocations(command, context.workdir, variables)
+        except Unparsable as error:
+            return self._unreadable(command, str(error), context)
+        place = Place(context.workdir, self.roots)
+        never = raw_denial(command, parsed=True) or _first_name(DENIED, found, place)
+        if never:
+            return Verdict("deny", never)
+        for invocation in found if self.allow else ():
+            if not self._is_allowed(invocation):
+                return Verdict("deny", f"terminal.allow has no pattern for `{_shown(invocation)}`")
+        dangerous = _first_name(DANGEROUS, found, place)
+        return self._dangerous(dangerous, context) if dangerous else ALLOW
+
+    def _unreadable(self, command: str, why: str, context: ToolContext) -> Verdict:
+        never = raw_denial(command, parsed=False)
+        if never:
+            return Verdict("deny", never)
+        if self.allow:
+            return Verdict("deny", f"terminal.allow: the command cannot be checked, {why}")
+        return self._dangerous(f"a command that cannot be checked: {why}", context)
+
+    def _dangerous(self, rule: str, context: ToolContext) -> Verdict:
+        if self.policy == "allow":
+            return ALLOW
+        if self.policy == "ask" and context.attended:
+            return Verdict("ask", rule)
+        why = "terminal.policy is deny" if self.policy == "deny" else "nobody can be asked in this turn"
+        return Verdict("deny", f"{rule} ({why})")
+
+    def _is_allowed(self, invocation: Invocation) -> bool:
+        """Whether one pattern matches the command as written; its program must be known."""
+        if UNKNOWN in invocation.name:
+            return False
+        text = " ".join(invocation.written)
+        return any(re.match(fnmatch.translate(pattern), text) for pattern in self.allow)
+
+
+def _first_name(rules: Sequence[Rule], found: Sequence[Invocation], place: Place) -> str | None:
+    matches = (first_match(rules, each, place) for each in found)
+    return next((each.name for each in matches if each), None)
+
+
+def _shown(invocation: Invocation) -> str:
+    text = " ".join(invocation.written).replace(UNKNOWN, "…")
+    return text if len(text) <= 80 else f"{text[:79]}…"

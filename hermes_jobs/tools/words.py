@@ -1,0 +1,270 @@
+"""Reads one word of shell text: quotes, variables, braces and substitutions.
+
+The word's fields are what the shell would make of it, as far as the text tells; `shell` reads what is around.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+UNKNOWN = "\N{REPLACEMENT CHARACTER}"
+"""Stands in a word for what only the shell will know."""
+
+MAX_DEPTH = 20
+MAX_BRACES = 256
+
+
+class Unparsable(Exception):
+    """The text is no shell command, or one that is too odd to be judged."""
+
+
+@dataclass(frozen=True)
+class Redirect:
+    """`operator` as written, without the file descriptor."""
+
+    operator: str
+    target: str
+
+
+@dataclass(frozen=True)
+class SimpleCommand:
+    """One command: its words after expansion as far as known, assignments in front included.
+
+    `piped`: it reads what the command before it writes. `input`: its here-documents and here-strings.
+    """
+
+    words: tuple[str, ...]
+    redirects: tuple[Redirect, ...] = ()
+    piped: bool = False
+    input: str = ""
+
+
+_NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]")
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_ANSI_ESCAPES = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "a": "\a",
+    "b": "\b",
+    "e": "\x1b",
+    "E": "\x1b",
+    "f": "\f",
+    "v": "\v",
+}
+_ANSI_NUMBER = re.compile(r"x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}")
+
+
+class WordReader(ABC):
+    """A position in a text, the variables as they are there, and the commands found in substitutions."""
+
+    def __init__(self, text: str, variables: dict[str, str], depth: int, at: int = 0) -> None:
+        if depth > MAX_DEPTH:
+            raise Unparsable("it is nested too deeply")
+        self.text = text
+        self.at = at
+        self.depth = depth
+        self.variables = variables
+        self.commands: list[SimpleCommand] = []
+
+    @abstractmethod
+    def read_nested(self, text: str, at: int, closing: str) -> tuple[list[SimpleCommand], int]:
+        """The commands of a substitution that begins at `at`, and the position behind it."""
+
+    def read_word(self) -> list[str]:
+        """The fields that one word becomes: several where a variable or braces expand to them."""
+        fields = [""]
+        quoted = braces = False
+        while self.at < len(self.text):
+            char = self.text[self.at]
+            if char in "<>" and self.text.startswith("(", self.at + 1):
+                self.at += 2
+                self._nested()
+                fields[-1] += UNKNOWN
+            elif char in " \t\n;&|()<>":
+                break
+            elif char == "$" and not self.text.startswith(("$'", '$"'), self.at):
+                first, *more = re.split(r"[ \t\n]+", self._dollar())
+                fields[-1] += first
+                fields.extend(more)
+            elif char == "~" and self._begins_home(fields[-1]):
+                self.at += 1
+                fields[-1] += self.variables.get("HOME", "~")
+            else:
+                quoted = quoted or char in "'\"$"
+                braces = braces or char == "{"
+                fields[-1] += self._piece()
+        kept = [each for each in fields if each] or ([""] if quoted else [])
+        return [each for field in kept for each in _expanded(field)] if braces and not quoted else kept
+
+    def _begins_home(self, before: str) -> bool:
+        return (not before or before.endswith("=")) and self.text[self.at + 1 : self.at + 2] in "/ \t\n;&|)"
+
+    def _piece(self) -> str:
+        """The next character, quoted part or command substitution of a word."""
+        char = self.text[self.at]
+        if char == "'":
+            return self._until_quote()
+        if self.text.startswith("$'", self.at):
+            return self._ansi_quoted()
+        if char == '"' or self.text.startswith('$"', self.at):
+            self.at += 1 if char == '"' else 2
+            return self._double_quoted()
+        if char == "\\":
+            self.at += 2
+            taken = self.text[self.at - 1 : self.at]
+            return "" if taken == "\n" else taken
+        if char == "`":
+            return self._backticks()
+        self.at += 1
+        return char
+
+    def _until_quote(self) -> str:
+        end = self.text.find("'", self.at + 1)
+        if end < 0:
+            raise Unparsable("a quote is not closed")
+        taken = self.text[self.at + 1 : end]
+        self.at = end + 1
+        return taken
+
+    def _double_quoted(self) -> str:
+        taken = ""
+        while not self.text.startswith('"', self.at):
+            taken += self.text_piece('"')
+        self.at += 1
+        return taken
+
+    def text_piece(self, closing: str) -> str:
+        """The next character or substitution of text in which only `$`, backticks and some escapes count."""
+        if self.at >= len(self.text):
+            raise Unparsable("a quote is not closed")
+        char = self.text[self.at]
+        if char == "$":
+            return self._dollar()
+        if char == "`":
+            return self._backticks()
+        if char == "\\" and self.text[self.at + 1 : self.at + 2] in ("$", "`", "\\", "\n", closing):
+            self.at += 2
+            return self.text[self.at - 1].replace("\n", "")
+        self.at += 1
+        return char
+
+    def _ansi_quoted(self) -> str:
+        self.at += 2
+        taken = ""
+        while not self.text.startswith("'", self.at):
+            char = self.text[self.at : self.at + 1]
+            self.at += 1
+            if not char:
+                raise Unparsable("a quote is not closed")
+            if char == "\\":
+                number = _ANSI_NUMBER.match(self.text, self.at)
+                escaped = number.group() if number else self.text[self.at : self.at + 1]
+                self.at += len(escaped)
+                char = _ansi_character(escaped) if number else _ANSI_ESCAPES.get(escaped, escaped)
+            taken += char
+        self.at += 1
+        return taken
+
+    # --- substitutions ---------------------------------------------------------------------------
+
+    def _nested(self) -> str:
+        """Read the commands up to the closing parenthesis; what they print, if that can be told."""
+        commands, self.at = self.read_nested(self.text, self.at, ")")
+        self.commands.extend(commands)
+        return _printed(commands)
+
+    def _backticks(self) -> str:
+        match = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL).match(self.text, self.at)
+        if match is None:
+            raise Unparsable("a backtick is not closed")
+        self.at = match.end()
+        commands, _end = self.read_nested(re.sub(r"\\([`$\\\"])", r"\1", match[1]), 0, "")
+        self.commands.extend(commands)
+        return _printed(commands)
+
+    def _dollar(self) -> str:
+        if self.text.startswith("$((", self.at) and self.is_arithmetic(self.at + 1):
+            self.at += 1
+            self.skip_arithmetic()
+            return UNKNOWN
+        if self.text.startswith("$(", self.at):
+            self.at += 2
+            return self._nested()
+        if self.text.startswith("${", self.at):
+            return self._braced()
+        match = _NAME.match(self.text, self.at + 1)
+        self.at += 1
+        if match is None:
+            return "$"
+        self.at = match.end()
+        return self.variables.get(match.group(), UNKNOWN)
+
+    def _braced(self) -> str:
+        start = self.at
+        self.at += 2
+        while not self.text.startswith("}", self.at):
+            if self.text.startswith("$", self.at):
+                self._dollar()
+            elif self.at < len(self.text):
+                self._piece()
+            else:
+                raise Unparsable("a brace is not closed")
+        self.at += 1
+        return self.variables.get(self.text[start + 2 : self.at - 1], UNKNOWN)
+
+    def is_arithmetic(self, at: int) -> bool:
+        """Whether `((` opens arithmetic: then `))` closes it. With quotes in it one cannot be sure."""
+        opened = 0
+        for index in range(at, len(self.text)):
+            char = self.text[index]
+            if char in "'\"\\`":
+                raise Unparsable("its double parentheses hold quotes")
+            opened += (char == "(") - (char == ")")
+            if opened == 0:
+                return self.text[index - 1] == ")"
+        raise Unparsable("a parenthesis is not closed")
+
+    def skip_arithmetic(self) -> None:
+        opened = 0
+        while True:
+            char = self.text[self.at]
+            opened += (char == "(") - (char == ")")
+            if char == "$":
+                self._dollar()
+            else:
+                self.at += 1
+            if opened == 0:
+                return
+
+
+def _printed(commands: list[SimpleCommand]) -> str:
+    """What a substitution becomes, where it is a lone `echo` or `printf` of plain words."""
+    if len(commands) == 1 and commands[0].words[:1] in (("echo",), ("printf",)) and not commands[0].redirects:
+        return " ".join(word for word in commands[0].words[1:] if word not in ("-n", "-e"))
+    return UNKNOWN
+
+
+def _ansi_character(escape: str) -> str:
+    number = int(escape[1:], 16) if escape[0] in "xuU" else int(escape, 8)
+    return chr(number) if number < 0x110000 else UNKNOWN
+
+
+def _expanded(field: str) -> list[str]:
+    """The words that braces stand for."""
+    done: list[str] = []
+    open_fields = [field]
+    while open_fields:
+        each = open_fields.pop(0)
+        match = _BRACES.search(each)
+        if match is None:
+            done.append(each)
+        else:
+            open_fields.extend(
+                each[: match.start()] + part + each[match.end() :] for part in match[1].split(",")
+            )
+        if len(done) + len(open_fields) > MAX_BRACES:
+            raise Unparsable("its braces stand for too many words")
+    return [each for each in done if each]

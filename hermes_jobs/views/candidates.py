@@ -1,0 +1,221 @@
+"""Which messages are looked at for a query: the newest that match, for every way in which it can be met.
+
+Ranking all matches of a common word would cost a walk through every one of them. So each alternative of the
+query (`a OR b` has two) gives its newest, and only those are ranked. Beginnings of words have no list in the
+index, which makes one from every word that begins so: where they are common it is faster to read the newest
+messages and look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import islice, product
+from sqlite3 import Connection, Row
+from typing import NamedTuple, get_args
+
+import msgspec
+
+from hermes_jobs.domain.search import All, AnyOf, Matcher, Term, Without, fold
+from hermes_jobs.domain.search.query import Expression, every
+from hermes_jobs.domain.search.terms import is_searchable, pieces
+from hermes_jobs.engine.archive import Role, Scope
+from hermes_jobs.views.reading import HIDDEN_KINDS
+from hermes_jobs.views.spelling import fact, is_exact, matching, quoted
+from hermes_jobs.views.wording import worded
+
+CANDIDATES = 300  # for the whole query
+FEWEST = 50  # for each of its alternatives
+ALTERNATIVES = 12  # beyond which they are not told apart
+TRIED = 400  # messages that are read before reading on counts as too slow
+ONE_IN = 20  # messages that have to match for reading on
+READ = 100  # matches that are enough where messages are read
+END = "~"  # after every moment
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A message that matches. `text` is what there is to read of it, and `folded` the same for comparing;
+    `kept` when that is not all."""
+
+    position: int
+    lineage: str
+    turn: str
+    role: Role
+    call: str | None
+    kept: bool
+    at: str
+    text: str
+    folded: str
+
+
+def candidates(connection: Connection, expression: Expression, scope: Scope) -> list[Candidate]:
+    """At most about `CANDIDATES` messages, newest first."""
+    ways = alternatives(expression)
+    most = max(FEWEST, CANDIDATES // len(ways))
+    found = {each.position: each for way in ways for each in _newest(connection, way, scope, most)}
+    return [found[position] for position in sorted(found, reverse=True)]
+
+
+def alternatives(expression: Expression) -> tuple[Expression, ...]:
+    """Expressions without a choice, one of which has to be met; the whole where they would be too many."""
+    ways = _alternatives(expression)
+    return ways if len(ways) <= ALTERNATIVES else (expression,)
+
+
+def _alternatives(expression: Expression) -> tuple[Expression, ...]:
+    match expression:
+        case AnyOf(parts):
+            return tuple(way for part in parts for way in _alternatives(part))
+        case Without(wanted, unwanted):
+            return tuple(Without(way, unwanted) for way in _alternatives(wanted))
+        case All(parts):
+            ways = islice(product(*map(_alternatives, parts)), ALTERNATIVES + 1)
+            return tuple(way for parts in ways if (way := every(parts)) is not None)
+        case _:
+            return (expression,)
+
+
+def _newest(connection: Connection, way: Expression, scope: Scope, most: int) -> list[Candidate]:
+    if any(map(_is_beginning, _terms(way))):
+        found = _read(connection, _plan(way, reading=True), scope, min(most, READ), impatient=True)
+        if found is not None:
+            return found
+    found = _read(connection, _plan(way, reading=False), scope, most)
+    assert found is not None, "only the impatient give up"
+    return found
+
+
+class _Plan(NamedTuple):
+    """The index gives what matches `asked` (null: all) and none of `refused`; then each text is read.
+
+    `held` are the terms that it must hold, `lacked` those that it must not.
+    """
+
+    asked: Expression | None
+    refused: tuple[Expression, ...]
+    held: tuple[Term, ...]
+    lacked: tuple[Term, ...]
+
+
+def _plan(way: Expression, *, reading: bool) -> _Plan:
+    """With `reading` beginnings of words are looked for in the texts, not in the index."""
+    wanted, refused = _parts(way)
+    asked: list[Expression] = []
+    held: list[Term] = []
+    for part in wanted:
+        searched: Expression | None = part
+        if isinstance(part, Term):
+            begins = reading and _is_beginning(part)
+            searched = _head(part) if begins else part
+            held += [part] if begins or not is_exact(part) else []
+        asked += [searched] if searched is not None else []
+    lacked = tuple(
+        part
+        for part in refused
+        if isinstance(part, Term) and (not is_exact(part) or (reading and _is_beginning(part)))
+    )
+    left = tuple(part for part in refused if part not in lacked)
+    return _Plan(every(asked), left, tuple(held), lacked)
+
+
+def _parts(way: Expression) -> tuple[tuple[Expression, ...], tuple[Expression, ...]]:
+    """What it wants, all of it, and what it does not."""
+    inner, refused = (way.wanted, way.unwanted) if isinstance(way, Without) else (way, ())
+    return (inner.parts if isinstance(inner, All) else (inner,)), refused
+
+
+def _terms(way: Expression) -> Iterator[Term]:
+    wanted, refused = _parts(way)
+    return (part for part in (*wanted, *refused) if isinstance(part, Term))
+
+
+def _is_beginning(term: Term) -> bool:
+    return term.prefix and list(pieces(term.text))[-1].kind == "word"
+
+
+def _head(term: Term) -> Term | None:
+    """The words of a phrase before its last."""
+    head = term.text[: list(pieces(term.text))[-1].start]
+    return Term(head) if is_searchable(head) else None
+
+
+def _read(
+    connection: Connection, plan: _Plan, scope: Scope, most: int, *, impatient: bool = False
+) -> list[Candidate] | None:
+    """The newest that the plan finds; null for the impatient where they are too rare to go on reading."""
+    matcher = Matcher((*plan.held, *plan.lacked))
+    wanted = [True] * len(plan.held) + [False] * len(plan.lacked)
+    found: list[Candidate] = []
+    for read, each in enumerate(_matches(connection, plan, scope), start=1):
+        if each.kept or all(matcher.holds(at, each.folded) == held for at, held in enumerate(wanted)):
+            found.append(each)
+        if len(found) == most:
+            break
+        if impatient and read >= TRIED and len(found) * ONE_IN < read:
+            return None
+    return found
+
+
+def _matches(connection: Connection, plan: _Plan, scope: Scope) -> Iterator[Candidate]:
+    """All that the index gives, newest first, each read when it is asked for."""
+    # CROSS JOIN: the index comes first, and gives its rows in order and only as far as they are wanted.
+    query = """
+        SELECT m.* FROM entries CROSS JOIN messages m ON m.position = entries.rowid
+        WHERE entries MATCH ? AND entries.rowid BETWEEN ? AND ? AND m.at >= ? AND m.at < ? AND m.lineage <> ?
+        ORDER BY entries.rowid DESC
+    """
+    among = (*bounds(connection, scope), scope.after or "", scope.before or END, scope.outside or "")
+    cursor = connection.cursor()
+    cursor.row_factory = Row
+    with closing(cursor):
+        for row in cursor.execute(query, (_asked(plan, scope), *among)):
+            yield _candidate(connection, row)
+
+
+def _asked(plan: _Plan, scope: Scope) -> str:
+    """What FTS5 is asked for."""
+    of_roles = " OR ".join(quoted(fact("role", role)) for role in scope.roles or get_args(Role))
+    asked = [matching(plan.asked)] if plan.asked is not None else []
+    if scope.roles or not asked:
+        asked.append(f"({of_roles})")
+    if scope.source is not None:
+        asked.append(quoted(fact("source", scope.source)))
+    refused = list(map(matching, plan.refused))
+    if not scope.hidden:
+        refused += [quoted(fact("kind", kind)) for kind in HIDDEN_KINDS]
+    both = " AND ".join(asked)
+    return f"({both}) NOT ({' OR '.join(refused)})" if refused else both
+
+
+def _candidate(connection: Connection, row: Row) -> Candidate:
+    text = worded(row["content"], calls_of(connection, row["step"], row["call"]))
+    return Candidate(
+        position=row["position"],
+        lineage=row["lineage"],
+        turn=row["turn"],
+        role=row["role"],
+        call=row["call"],
+        kept=bool(row["kept"]),
+        at=row["at"],
+        text=text,
+        folded=fold(text),
+    )
+
+
+def calls_of(connection: Connection, step: str | None, call: str | None) -> list[tuple[str, str]]:
+    """The calls of a reply with their arguments; or the name of the call that a result answers."""
+    if call is not None:
+        return connection.execute("SELECT name, '' FROM calls WHERE call = ?", (call,)).fetchall()
+    if step is None:
+        return []
+    query = "SELECT name, arguments FROM calls WHERE call > ? || '-' AND call < ? || '.' ORDER BY call"
+    return connection.execute(query, (step, step)).fetchall()  # a call's id is its step's and a number
+
+
+def bounds(connection: Connection, scope: Scope) -> tuple[int, int]:
+    """The first and the last position of the days in question."""
+    row = connection.execute(
+        "SELECT min(first), max(last) FROM days WHERE day >= ? AND day <= ?",
+        ((scope.after or "")[:10], (scope.before or END)[:10]),
+    ).fetchone()
+    return (1, 0) if row[0] is None else (row[0], row[1])

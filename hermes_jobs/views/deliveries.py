@@ -1,0 +1,152 @@
+"""Deliveries as rows: what is on its way where, what was refused there, and what waits in the inbox."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from sqlite3 import Connection, Row
+from typing import Final, Literal
+
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.delivery import INBOX
+from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.views.reading import fetched
+
+DeliveryStatus = Literal["unread", "read", "waiting", "sent", "failed"]
+IN_THE_INBOX = "status IN ('unread', 'failed')"
+
+
+class DeliveryView(msgspec.Struct, frozen=True, kw_only=True):
+    """A delivery. `unread` and `failed` ones stand in the inbox; `read` there, or `sent` to their target.
+
+    `attempts` counts those that failed in a row, `message` says why the last one did, and a `waiting` one is
+    tried again at `retry_at` (seconds since the epoch). `changed_at` is the time of its newest event.
+    """
+
+    id: str
+    target: str
+    status: DeliveryStatus
+    turn: str | None
+    session: str | None
+    source: str
+    ok: bool
+    text: str
+    attempts: int
+    message: str
+    retry_at: float | None
+    receipt: str
+    requested_at: str
+    changed_at: str
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it never reached its target, read in the inbox instead or not."""
+        return self.status == "failed" or (self.status == "read" and self.target != INBOX)
+
+
+class Deliveries:
+    """Table `deliveries`."""
+
+    name: Final = "deliveries"
+    tables: Final = """
+        CREATE TABLE deliveries (
+            delivery TEXT PRIMARY KEY, target TEXT NOT NULL, status TEXT NOT NULL, turn TEXT, session TEXT,
+            source TEXT NOT NULL, ok INTEGER NOT NULL, text TEXT NOT NULL,
+            attempts INTEGER NOT NULL DEFAULT 0, message TEXT NOT NULL DEFAULT '', retry_at REAL,
+            receipt TEXT NOT NULL DEFAULT '',
+            requested_at TEXT NOT NULL, changed_at TEXT NOT NULL, position INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        CREATE INDEX deliveries_by_position ON deliveries (position);
+        CREATE INDEX deliveries_by_status ON deliveries (status, position);
+        CREATE INDEX deliveries_by_turn ON deliveries (turn, position);
+        CREATE INDEX deliveries_by_source ON deliveries (source, position);
+    """
+
+    def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
+        """Take a batch of events into the table."""
+        for recorded in events:
+            event = recorded.event
+            if isinstance(event, e.DeliveryRequested):
+                _request(connection, recorded, event)
+            elif isinstance(event, e.DeliveryPlaced | e.DeliverySent | e.DeliveryFailed):
+                changes = {**_changes(event), "changed_at": recorded.recorded_at}
+                assignments = ", ".join(f"{column} = ?" for column in changes)
+                connection.execute(
+                    f"UPDATE deliveries SET {assignments} WHERE delivery = ?",
+                    (*changes.values(), event.delivery),
+                )
+
+
+def _request(connection: Connection, recorded: Recorded, event: e.DeliveryRequested) -> None:
+    connection.execute(
+        "INSERT INTO deliveries (delivery, target, status, turn, session, source, ok, text, requested_at,"
+        " changed_at, position) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            event.delivery,
+            event.target,
+            "unread" if event.target == INBOX else "waiting",
+            event.turn,
+            event.session,
+            event.source,
+            event.ok,
+            event.text,
+            recorded.recorded_at,
+            recorded.recorded_at,
+            recorded.position,
+        ),
+    )
+
+
+def _changes(
+    event: e.DeliveryPlaced | e.DeliverySent | e.DeliveryFailed,
+) -> dict[str, str | int | float | None]:
+    """The columns that the event gives new values."""
+    match event:
+        case e.DeliveryPlaced():
+            return {"receipt": event.receipt, "attempts": 0, "message": "", "retry_at": None}
+        case e.DeliverySent():
+            status = "read" if event.receipt == INBOX else "sent"
+            return {"status": status, "receipt": event.receipt, "retry_at": None}
+        case e.DeliveryFailed():
+            return {
+                "status": "failed" if event.retry_at is None else "waiting",
+                "attempts": event.attempt,
+                "message": event.message,
+                "retry_at": event.retry_at,
+            }
+
+
+def select_deliveries(
+    connection: Connection,
+    *,
+    turn: str | None = None,
+    source: str | None = None,
+    inbox: bool = False,
+    limit: int | None = None,
+) -> tuple[DeliveryView, ...]:
+    """Deliveries, newest first: of a turn, of a source, only those that stand in the inbox."""
+    given = [("turn = ?", turn), ("source = ?", source)]
+    chosen = [(condition, value) for condition, value in given if value is not None]
+    conditions = [condition for condition, _ in chosen] + [IN_THE_INBOX] * inbox
+    where = " AND ".join(conditions or ["TRUE"])
+    query = f"SELECT * FROM deliveries WHERE {where} ORDER BY position DESC LIMIT ?"
+    values = [*(value for _, value in chosen), -1 if limit is None else limit]
+    return tuple(_delivery(row) for row in fetched(connection, query, values))
+
+
+def select_delivery(connection: Connection, delivery: str) -> DeliveryView:
+    """The delivery with that id, which exists."""
+    (row,) = fetched(connection, "SELECT * FROM deliveries WHERE delivery = ?", (delivery,))
+    return _delivery(row)
+
+
+def count_unread(connection: Connection) -> int:
+    """How many deliveries stand in the inbox."""
+    (count,) = connection.execute(f"SELECT count(*) FROM deliveries WHERE {IN_THE_INBOX}").fetchone()
+    return int(count)
+
+
+def _delivery(row: Row) -> DeliveryView:
+    same = {name: row[name] for name in DeliveryView.__struct_fields__ if name not in {"id", "ok"}}
+    return DeliveryView(id=row["delivery"], ok=bool(row["ok"]), **same)

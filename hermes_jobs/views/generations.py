@@ -1,0 +1,91 @@
+"""The folder of the views: one file a generation, and which of them counts.
+
+    views/current              the name of the generation that readers use; replaced atomically
+    views/generation-7.db      (with its -wal and -shm)
+    views/rebuild.lock         held by whoever builds a generation
+
+A generation is complete before `current` names it. Whatever else lies there is the rest of a crash.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+POINTER = "current"
+LOCK = "rebuild.lock"
+SIDE_FILES = ("-wal", "-shm", "-journal")
+
+
+class Generations:
+    """The generations in one folder, which is made when the first is built."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def current(self) -> Path | None:
+        """The generation that readers use; it may be missing or broken. Null where none is named."""
+        try:
+            name = (self.folder / POINTER).read_text(encoding="utf-8", errors="replace").strip()
+        except FileNotFoundError:
+            return None
+        return self.folder / name if _number(self.folder / name) is not None else None
+
+    def all(self) -> list[Path]:
+        """Every generation's file, oldest first."""
+        found = [path for path in self.folder.glob("generation-*.db") if _number(path) is not None]
+        return sorted(found, key=lambda path: _number(path) or 0)
+
+    def next(self) -> Path:
+        """The file of a generation newer than all others."""
+        numbers = [_number(path) or 0 for path in (*self.all(), self.current()) if path]
+        return self.folder / f"generation-{max(numbers, default=0) + 1}.db"
+
+    @contextmanager
+    def building(self) -> Iterator[None]:
+        """Hold the one right to build and to delete, waiting for whoever has it. Death releases it."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    def switch_to(self, generation: Path) -> None:
+        """Let readers use this one from now on; on disk before this returns."""
+        # The file is closed in this process, so that opening it here drops no lock of SQLite's.
+        _sync(generation)
+        pointer = self.folder / f"{POINTER}.new"
+        pointer.write_text(f"{generation.name}\n", encoding="utf-8")
+        _sync(pointer)
+        pointer.replace(self.folder / POINTER)
+        _sync(self.folder)
+
+    def delete_others(self) -> None:
+        """Delete every generation but the current one. Readers that still have one open read on in it."""
+        current = self.current()
+        for generation in self.all():
+            if generation != current:
+                for suffix in ("", *SIDE_FILES):
+                    Path(f"{generation}{suffix}").unlink(missing_ok=True)
+        kept = current.name if current else ""
+        for path in self.folder.glob("generation-*"):
+            if not kept or not path.name.startswith(kept):
+                path.unlink(missing_ok=True)
+
+
+def _number(path: Path) -> int | None:
+    number = path.name.removeprefix("generation-").removesuffix(".db")
+    return int(number) if number.isdecimal() and path.name == f"generation-{number}.db" else None
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

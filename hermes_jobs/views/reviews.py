@@ -1,0 +1,149 @@
+"""Reviews as rows: what was asked for, how it stands, what it saved and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from sqlite3 import Connection, Row
+from typing import Final, Literal
+
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.views.reading import BOOKS, fetched
+
+ReviewStatus = Literal["waiting", "running", "completed", "failed", "cancelled"]
+
+
+class ReviewView(msgspec.Struct, frozen=True, kw_only=True):
+    """A review. `lineage` is the conversation that it looks at, after `turn`; it works in the session of its
+    own id, as the turn `work` once it has begun.
+
+    `saved` says in a line what it saved, empty for nothing; `message` why it failed. `cost_usd` null where a
+    price is not known.
+    """
+
+    id: str
+    kind: e.ReviewKind
+    status: ReviewStatus
+    reason: str
+    lineage: str
+    turn: str | None
+    work: str | None
+    saved: str
+    message: str
+    num_model_calls: int
+    cost_usd: float | None
+    requested_at: str
+    ended_at: str | None
+
+
+class Reviews:
+    """Table `reviews`."""
+
+    name: Final = "reviews"
+    tables: Final = """
+        CREATE TABLE reviews (
+            review TEXT PRIMARY KEY, kind TEXT NOT NULL, status TEXT NOT NULL, reason TEXT NOT NULL,
+            lineage TEXT NOT NULL, turn TEXT, work TEXT, saved TEXT NOT NULL DEFAULT '',
+            message TEXT NOT NULL DEFAULT '', requested_at TEXT NOT NULL, ended_at TEXT,
+            position INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        CREATE INDEX reviews_by_position ON reviews (position);
+        CREATE INDEX reviews_by_lineage ON reviews (lineage, position);
+    """
+
+    def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
+        """Take a batch of events into the table."""
+        for recorded in events:
+            event = recorded.event
+            if isinstance(event, e.ReviewRequested):
+                _request(connection, recorded, event)
+            elif isinstance(event, e.ReviewStarted | e.ReviewCompleted | e.ReviewFailed):
+                changes = _changes(event, recorded.recorded_at)
+                assignments = ", ".join(f"{column} = ?" for column in changes)
+                connection.execute(
+                    f"UPDATE reviews SET {assignments} WHERE review = ?", (*changes.values(), event.review)
+                )
+
+
+def _request(connection: Connection, recorded: Recorded, event: e.ReviewRequested) -> None:
+    connection.execute(
+        "INSERT OR REPLACE INTO reviews (review, kind, status, reason, lineage, turn, requested_at, position)"
+        " VALUES (?, ?, 'waiting', ?, ?, ?, ?, ?)",
+        (
+            event.review,
+            event.kind,
+            event.reason,
+            recorded.stream.removeprefix("session-"),
+            event.turn,
+            recorded.recorded_at,
+            recorded.position,
+        ),
+    )
+
+
+def _changes(event: e.ReviewStarted | e.ReviewCompleted | e.ReviewFailed, at: str) -> dict[str, str | None]:
+    """The columns that the event gives new values."""
+    if isinstance(event, e.ReviewStarted):
+        return {"status": "running", "work": event.turn}
+    if isinstance(event, e.ReviewCompleted):
+        return {"status": "completed", "saved": event.saved, "message": "", "ended_at": at}
+    status = "cancelled" if event.kind == "cancelled" else "failed"
+    return {"status": status, "message": event.message, "ended_at": at}
+
+
+def select_reviews(
+    connection: Connection, *, lineage: str | None = None, limit: int | None = None
+) -> tuple[ReviewView, ...]:
+    """Reviews, newest first; of one conversation where `lineage` is given."""
+    condition, values = ("TRUE", ()) if lineage is None else ("v.lineage = ?", (lineage,))
+    return _reviews(
+        connection,
+        f"{condition} GROUP BY v.review ORDER BY v.position DESC LIMIT ?",
+        (*values, -1 if limit is None else limit),
+    )
+
+
+def select_review(connection: Connection, given: str) -> ReviewView:
+    """The review of that id, or unique beginning of one. Raises `Rejected`."""
+    found = _reviews(
+        connection,
+        "v.review >= ? AND v.review < ? GROUP BY v.review"
+        " ORDER BY v.review = ? DESC, v.position DESC LIMIT 3",
+        (given, given + "\U0010ffff", given),
+    )
+    exact = [each for each in found if each.id == given] or list(found)
+    if len(exact) == 1 and given:
+        return exact[0]
+    if not exact or not given:
+        message = f"There is no review {given!r}."
+        raise Rejected(message, kind="unknown_review", hint="See `hermes-jobs reviews list`.")
+    names = ", ".join(each.id for each in exact)
+    raise Rejected(f"{given!r} fits several reviews: {names}.", kind="ambiguous", hint="Give more of its id.")
+
+
+def _reviews(connection: Connection, rest: str, values: Sequence[object]) -> tuple[ReviewView, ...]:
+    query = f"""
+        SELECT v.*, {BOOKS} FROM reviews v LEFT JOIN responses r ON r.lineage = v.review WHERE {rest}
+    """
+    return tuple(_review(row) for row in fetched(connection, query, values))
+
+
+def _review(row: Row) -> ReviewView:
+    return ReviewView(
+        id=row["review"],
+        kind=row["kind"],
+        status=row["status"],
+        reason=row["reason"],
+        lineage=row["lineage"],
+        turn=row["turn"],
+        work=row["work"],
+        saved=row["saved"],
+        message=row["message"],
+        num_model_calls=row["num_model_calls"],
+        cost_usd=row["cost_usd"],
+        requested_at=row["requested_at"],
+        ended_at=row["ended_at"],
+    )

@@ -1,0 +1,124 @@
+"""Lineages of sessions as rows: a session, its continuations, and what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from sqlite3 import Connection
+from typing import Final
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.eventlog.log import Recorded
+
+PREFIX = "session-"
+PREVIEW = 80  # characters
+
+
+class Sessions:
+    """Tables `lineages`, one row a stream, and `sessions`, one row for each that ever was its tip."""
+
+    name: Final = "sessions"
+    tables: Final = """
+        CREATE TABLE lineages (
+            lineage TEXT PRIMARY KEY, tip TEXT NOT NULL, parent TEXT, at INTEGER, kind TEXT NOT NULL,
+            source TEXT NOT NULL, title TEXT, preview TEXT NOT NULL, model TEXT NOT NULL,
+            ended_because TEXT, started_at TEXT NOT NULL, last_at TEXT NOT NULL,
+            last_position INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        CREATE INDEX lineages_by_last_position ON lineages (last_position);
+        CREATE TABLE sessions (session TEXT PRIMARY KEY, lineage TEXT NOT NULL) WITHOUT ROWID;
+    """
+
+    def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
+        """Take a batch of events into the tables."""
+        last: dict[str, Recorded] = {}
+        for recorded in events:
+            if recorded.stream.startswith(PREFIX):
+                lineage = recorded.stream.removeprefix(PREFIX)
+                _take(connection, recorded, lineage)
+                last[lineage] = recorded
+        _preview(connection, events)
+        connection.executemany(
+            "UPDATE lineages SET last_at = ?, last_position = ? WHERE lineage = ?",
+            [(recorded.recorded_at, recorded.position, lineage) for lineage, recorded in last.items()],
+        )
+
+
+def _take(connection: Connection, recorded: Recorded, lineage: str) -> None:
+    event = recorded.event
+    if recorded.version == 1:
+        _begun(connection, recorded, lineage)
+    if isinstance(event, e.SessionStarted):
+        connection.execute("INSERT OR IGNORE INTO sessions VALUES (?, ?)", (event.session, lineage))
+    changes = _changes(event)
+    if changes:
+        assignments = ", ".join(f"{column} = ?" for column in changes)
+        connection.execute(
+            f"UPDATE lineages SET {assignments} WHERE lineage = ?", (*changes.values(), lineage)
+        )
+
+
+def _preview(connection: Connection, events: Sequence[Recorded]) -> None:
+    """The beginning of a lineage's first text; a fork has it later than its start."""
+    first: dict[str, str] = {}
+    for recorded in events:
+        if isinstance(recorded.event, e.TurnSubmitted) and recorded.version > 1:
+            first.setdefault(recorded.stream.removeprefix(PREFIX), recorded.event.text)
+    connection.executemany(
+        "UPDATE lineages SET preview = ? WHERE lineage = ? AND preview = ''",
+        [(preview(text), lineage) for lineage, text in first.items()],
+    )
+
+
+def _begun(connection: Connection, recorded: Recorded, lineage: str) -> None:
+    """The lineage's row. Its kind stays what it is here: a session that goes on is of the same kind."""
+    event = recorded.event
+    submitted = event if isinstance(event, e.TurnSubmitted) else None
+    opening = (submitted.opening if submitted else None) or e.Opening()
+    kind = event.kind if isinstance(event, e.SessionStarted) else opening.kind
+    if isinstance(event, e.ReviewRequested):
+        kind = "review"  # of no conversation: a curator's
+    connection.execute("INSERT OR IGNORE INTO sessions VALUES (?, ?)", (lineage, lineage))
+    connection.execute(
+        "INSERT INTO lineages (lineage, tip, kind, source, title, preview, model, started_at, last_at,"
+        " last_position) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            lineage,
+            lineage,
+            kind,
+            submitted.source if submitted else "",
+            opening.title,
+            preview(submitted.text) if submitted else "",
+            opening.model or "",
+            recorded.recorded_at,
+            recorded.recorded_at,
+            recorded.position,
+        ),
+    )
+
+
+def _changes(event: e.Event) -> dict[str, str | int | None]:
+    """The columns that the event gives new values."""
+    match event:
+        case e.SessionStarted():
+            return {
+                "tip": event.session,
+                "parent": event.parent,
+                "at": event.at,
+                "source": event.source,
+                "model": event.model,
+                "ended_because": None,
+            }
+        case e.SessionTitled():
+            return {"title": event.title}
+        case e.SessionEnded():
+            return {"ended_because": event.reason}
+        case e.ModelChanged():
+            return {"model": event.model}
+        case _:
+            return {}
+
+
+def preview(text: str) -> str:
+    """The beginning of a text on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= PREVIEW else line[: PREVIEW - 1].rstrip() + "…"

@@ -1,0 +1,271 @@
+"""The fold of a turn's events into spans of time. Every moment is in seconds since the epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.views.dues import Dues, Wait
+from hermes_jobs.views.rows import Outcome
+
+SpanKind = Literal[
+    "queued", "waiting", "model_call", "backoff", "tool_call", "approval", "compression", "record", "paused"
+]
+SPINE = 0
+"""The lane of what a turn does one after the other; calls of tools have those from 1 on."""
+
+_LEFT: dict[e.AbandonReason, str] = {"died": "its worker died", "shutdown": "its worker was stopped"}
+
+
+class Span(msgspec.Struct, frozen=True, kw_only=True):
+    """A stretch of a turn's time.
+
+    `start` and `end` are in seconds: since the turn was submitted, once they stand in a `Timeline`.
+    `kind`: `queued` behind another turn, `waiting` for a worker, `backoff` until a failed call is tried
+    again, `paused` between the turn's end and being taken up again; the others are at work. `label`: the
+    tool, the model, or what is done; `arguments` are those of the tool. `position`: the event that ended it,
+    or began it where it goes on.
+    """
+
+    kind: SpanKind
+    step: str
+    label: str
+    start: float
+    end: float
+    position: int
+    lane: int = SPINE
+    attempt: int = 1
+    worker: str | None = None
+    outcome: Outcome = "ok"
+    message: str = ""
+    arguments: str = ""
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return self.end - self.start
+
+
+class Spans:
+    """One turn's spans so far. `zero` is when it was submitted, `began` the same as it was recorded."""
+
+    def __init__(self, turn: str) -> None:
+        self.turn = turn
+        self.began: str | None = None
+        self.zero = 0.0
+        self.last = 0.0
+        self._spans: list[Span] = []
+        self._open: dict[str, Span] = {}
+        self._asked: dict[str, tuple[str, str]] = {}
+        self._dues = Dues()
+        self._retry_at = 0.0
+        self._ended = False
+
+    def hear(self, recorded: Recorded) -> None:
+        """One more event of the stream. Those before the turn was submitted say nothing."""
+        event = recorded.event
+        is_own = getattr(event, "turn", None) == self.turn
+        at = datetime.fromisoformat(recorded.recorded_at).timestamp()
+        if self.began is None:
+            if not is_own or not isinstance(event, e.TurnSubmitted):
+                return
+            self.began, self.zero = recorded.recorded_at, at
+        at = max(self.last, self.zero, at)
+        wait = self._dues.hear(event, at)
+        if not is_own or (self._ended and not isinstance(event, e.TurnResumed)):
+            return
+        self.last = at
+        if wait is not None:
+            self._end_backoff(recorded.position)
+            self._waited(wait, recorded)
+        self._hear_turn(event, recorded)
+        self._hear_model_call(event, recorded)
+        self._hear_tool(event, recorded)
+        self._hear_compression(event, recorded)
+
+    def close(self, now: float | None) -> Sequence[Span]:
+        """All spans; those that go on end now."""
+        if not self._ended:
+            self.last = max(self.last, now or 0.0)
+            self._end_backoff(0)
+            pending = self._pending()
+            for key, span in list(self._open.items()):
+                self._end(key, span.position, outcome=span.outcome)
+            for key, since in pending:
+                self._wait(key, since, self.last, 0, is_call=key in self._asked)
+        return self._spans
+
+    def _pending(self) -> Sequence[tuple[str, float]]:
+        """What is due and not begun: calls, else the turn's next step unless something is under way."""
+        due = self._dues.due
+        calls = [key for key, each in due.items() if each.turn == self.turn and key != self.turn]
+        if not calls:
+            self._open.pop(self.turn, None)
+        keys = calls or ([] if self._open else [self.turn])
+        return [
+            (key, since)
+            for key in keys
+            if key in due and (since := due[key].since) is not None and since < self.last
+        ]
+
+    # --- facts ----------------------------------------------------------------------------------
+
+    def _hear_turn(self, event: e.Event, recorded: Recorded) -> None:
+        match event:
+            case e.TurnSubmitted() | e.TurnResumed():
+                self._ended = False
+                self._end("paused", recorded.position)
+                self._begin(self.turn, "queued", "queued", recorded)
+            case e.TurnCompleted() | e.TurnMerged() | e.TurnFailed() | e.TurnCancelled():
+                self._end_backoff(recorded.position)
+                for key in list(self._open):
+                    self._end(key, recorded.position)
+                self._ended = True
+                if isinstance(event, e.TurnFailed | e.TurnCancelled):
+                    how = f"failed: {event.kind}" if isinstance(event, e.TurnFailed) else "cancelled"
+                    self._begin("paused", "paused", how, recorded)
+            case _:
+                pass
+
+    def _hear_model_call(self, event: e.Event, recorded: Recorded) -> None:
+        match event:
+            case e.ModelCallStarted():
+                model = event.reserved.model if event.reserved else "model"
+                self._begin(event.step, "model_call", model, recorded, attempt=event.attempt)
+            case e.ModelReplied():
+                ids = [plan.call for plan in event.plan] or [
+                    f"{event.step}-{index}" for index in range(len(event.tool_calls))
+                ]
+                for call, asked in zip(ids, event.tool_calls, strict=True):
+                    self._asked[call] = (asked.name, asked.arguments)
+                self._end(event.step, recorded.position, label=event.model, message=event.finish_reason)
+            case e.ModelCallFailed():
+                outcome: Outcome = "interrupted" if event.kind == "cancelled" else "failed"
+                message = f"{event.kind}: {event.message}"
+                self._end(event.step, recorded.position, outcome=outcome, message=message)
+                self._back_off(event.step, event.retry_at, event.kind, recorded)
+            case e.StepAbandoned() if not self._is_held(event.step):
+                left = _LEFT[event.reason]
+                self._end(event.step, recorded.position, outcome="abandoned", message=left)
+            case _:
+                pass
+
+    def _hear_tool(self, event: e.Event, recorded: Recorded) -> None:
+        match event:
+            case e.ToolStarted():
+                self._end(event.call, recorded.position)
+                begun = {"attempt": event.attempt, "arguments": event.arguments}
+                self._begin(event.call, "tool_call", event.name, recorded, **begun)
+            case e.ToolFinished():
+                self._end_call(event.call, recorded, "ok" if event.ok else "error", "")
+            case e.ToolInterrupted():
+                self._end_call(event.call, recorded, "interrupted", event.reason.replace("_", " "))
+            case e.ApprovalRequested():
+                name, arguments = self._asked.get(event.call, ("approval", ""))
+                waits = {"outcome": "waiting", "message": event.rule, "arguments": arguments}
+                self._begin(event.call, "approval", name, recorded, **waits)
+            case e.ApprovalGiven():
+                self._end(event.call, recorded.position, outcome="approved", message=f"by {event.by}")
+            case e.ApprovalDenied():
+                self._end(event.call, recorded.position, outcome="denied", message=f"by {event.by}")
+                self._asked.pop(event.call, None)
+            case _:
+                pass
+
+    def _hear_compression(self, event: e.Event, recorded: Recorded) -> None:
+        match event:
+            case e.CompressionStarted():
+                label = "memory flush" if "-flush-" in event.step else "compression"
+                self._begin(event.step, "compression", label, recorded, attempt=event.attempt)
+            case e.ContextFlushed():
+                outcome: Outcome = "failed" if event.message else "ok"
+                message = event.message or event.saved
+                self._end(event.step, recorded.position, outcome=outcome, message=message)
+            case e.ContextCompressed():
+                sizes = f"{event.tokens_before:,} → {event.tokens_after:,} tokens"
+                self._end(event.step, recorded.position, message=sizes)
+            case e.CompressionFailed():
+                message = f"{event.kind}: {event.message}"
+                self._end(event.step, recorded.position, outcome="failed", message=message)
+                self._back_off(event.step, event.retry_at, event.kind, recorded)
+            case _:
+                pass
+
+    # --- spans ----------------------------------------------------------------------------------
+
+    def _begin(self, key: str, kind: SpanKind, label: str, recorded: Recorded, **told: Any) -> None:
+        at_work = kind in {"model_call", "tool_call", "compression"}
+        self._open[key] = Span(
+            **{
+                "kind": kind,
+                "step": key,
+                "label": label,
+                "start": self.last,
+                "end": self.last,
+                "position": recorded.position,
+                "lane": SPINE + (kind in {"tool_call", "approval"}),
+                "worker": recorded.meta.worker if at_work else None,
+                "outcome": "running" if at_work else "ok",
+                **told,
+            }
+        )
+
+    def _end(self, key: str, position: int, at: float | None = None, **told: Any) -> bool:
+        """End the open span of that key; whether there was one."""
+        span = self._open.pop(key, None)
+        if span is None:
+            return False
+        end = max(span.start, self.last if at is None else at)
+        told = {"outcome": "ok" if span.outcome == "running" else span.outcome, **told}
+        self._spans.append(replace(span, end=end, position=position, **told))
+        return True
+
+    def _end_call(self, call: str, recorded: Recorded, outcome: Outcome, message: str) -> None:
+        """The call's end, also where it was never begun."""
+        if self._end(call, recorded.position, outcome=outcome, message=message) or call not in self._asked:
+            return
+        name, arguments = self._asked[call]
+        self._begin(call, "tool_call", name, recorded, arguments=arguments, worker=None)
+        self._end(call, recorded.position, outcome=outcome, message=message)
+
+    def _is_held(self, call: str) -> bool:
+        """Whether the call waits for approval: who ends then has only looked whether that has expired."""
+        span = self._open.get(call)
+        return span is not None and span.kind == "approval"
+
+    def _back_off(self, step: str, retry_at: float | None, why: str, recorded: Recorded) -> None:
+        if retry_at is not None and retry_at > self.last:
+            self._begin("backoff", "backoff", f"after {why.replace('_', ' ')}", recorded)
+            self._retry_at = retry_at
+
+    def _end_backoff(self, position: int) -> None:
+        self._end("backoff", position, min(self._retry_at, self.last))
+
+    def _waited(self, wait: Wait, recorded: Recorded) -> None:
+        if isinstance(recorded.event, e.TurnCompleted):
+            self._begin(wait.step, "record", "record", recorded, worker=recorded.meta.worker)
+            self._open[wait.step] = replace(self._open[wait.step], start=wait.since)
+            return
+        queued = self._open.pop(self.turn, None)
+        if queued is not None and queued.start < wait.since:
+            self._spans.append(replace(queued, end=wait.since, position=recorded.position))
+        self._wait(wait.step, wait.since, wait.until, recorded.position, is_call=wait.kind == "turn.run_tool")
+
+    def _wait(self, step: str, since: float, until: float, position: int, *, is_call: bool) -> None:
+        if until > since:
+            span = Span(
+                kind="waiting",
+                step=step,
+                label="waiting",
+                start=since,
+                end=until,
+                position=position,
+                lane=SPINE + is_call,
+            )
+            self._spans.append(span)

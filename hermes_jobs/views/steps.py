@@ -1,0 +1,198 @@
+"""Every attempt at a model call or a tool call as a row, and what the model asked for.
+
+A row opens with the start of the attempt (or with the wait for an approval) and ends with its outcome. A call
+that ends without having been begun, by a denial or a cancel, has a row without a start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from sqlite3 import Connection
+from typing import Final, NamedTuple
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.views.rows import Outcome, StepKind
+
+OPEN_ROW = "SELECT position FROM steps WHERE step = ? AND ended_at IS NULL ORDER BY position DESC LIMIT 1"
+
+
+class Steps:
+    """Tables `steps` and `calls`."""
+
+    name: Final = "steps"
+    tables: Final = """
+        CREATE TABLE steps (
+            position INTEGER PRIMARY KEY, turn TEXT NOT NULL, step TEXT NOT NULL, kind TEXT NOT NULL,
+            attempt INTEGER NOT NULL, worker TEXT, started_at TEXT, ended_at TEXT, outcome TEXT NOT NULL,
+            message TEXT NOT NULL DEFAULT '', finish_reason TEXT NOT NULL DEFAULT '', response INTEGER
+        );
+        CREATE INDEX steps_by_turn ON steps (turn, position);
+        CREATE INDEX steps_by_step ON steps (step, position);
+        CREATE INDEX steps_waiting ON steps (turn) WHERE outcome = 'waiting';
+        CREATE TABLE calls (
+            call TEXT PRIMARY KEY, turn TEXT NOT NULL, step TEXT NOT NULL, asked TEXT NOT NULL,
+            name TEXT NOT NULL, arguments TEXT NOT NULL
+        ) WITHOUT ROWID;
+    """
+
+    def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
+        """Take a batch of events into the tables."""
+        for recorded in events:
+            _take(connection, recorded)
+
+
+def _take(connection: Connection, recorded: Recorded) -> None:
+    event = recorded.event
+    match event:
+        case e.ModelCallStarted():
+            _open(connection, recorded, _Attempt(event.turn, event.step, "model_call", event.attempt))
+        case e.ModelReplied():
+            _asked(connection, event)
+            _end_model_call(connection, recorded, event.step, "ok", "", event.finish_reason)
+        case e.ModelCallFailed():
+            outcome: Outcome = "interrupted" if event.kind == "cancelled" else "failed"
+            message = f"{event.kind}: {event.message}"
+            _end_model_call(connection, recorded, event.step, outcome, message, "")
+        case e.ToolStarted():
+            _start_tool(connection, recorded, event)
+        case e.ToolFinished():
+            _end_tool(connection, recorded, event, "ok" if event.ok else "error", "")
+        case e.ToolInterrupted():
+            _end_tool(connection, recorded, event, "interrupted", event.reason)
+        case e.ApprovalRequested():
+            waits = _Attempt(event.turn, event.call, "tool_call", 1)
+            _open(connection, recorded, waits, "waiting", event.rule)
+        case e.ApprovalGiven():
+            _approval_ended(connection, event.call, "approved", event.by)
+        case e.ApprovalDenied():
+            _approval_ended(connection, event.call, "denied", event.by)
+        case e.StepAbandoned():
+            _abandoned(connection, recorded, event)
+        case e.OutcomeDiscarded():
+            _discarded(connection, recorded, event)
+        case _:
+            pass
+
+
+class _Attempt(NamedTuple):
+    turn: str
+    step: str
+    kind: StepKind
+    attempt: int
+
+
+def _open(
+    connection: Connection,
+    recorded: Recorded,
+    attempt: _Attempt,
+    outcome: Outcome = "running",
+    message: str = "",
+) -> None:
+    began = outcome == "running"
+    connection.execute(
+        "INSERT INTO steps (position, turn, step, kind, attempt, worker, started_at, outcome, message)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            recorded.position,
+            *attempt,
+            recorded.meta.worker if began else None,
+            recorded.recorded_at if began else None,
+            outcome,
+            message,
+        ),
+    )
+
+
+def _open_row(connection: Connection, step: str) -> int | None:
+    """The row of the attempt that has not ended."""
+    row = connection.execute(OPEN_ROW, (step,)).fetchone()
+    return int(row[0]) if row else None
+
+
+def _asked(connection: Connection, event: e.ModelReplied) -> None:
+    """The calls of a reply, by the ids under which they would run; a reply without plan has default ids."""
+    ids = [plan.call for plan in event.plan] or [f"{event.step}-{at}" for at in range(len(event.tool_calls))]
+    connection.executemany(
+        "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (call, event.turn, event.step, asked.id, asked.name, asked.arguments)
+            for call, asked in zip(ids, event.tool_calls, strict=True)
+        ],
+    )
+
+
+def _end_model_call(
+    connection: Connection, recorded: Recorded, step: str, outcome: Outcome, message: str, finish_reason: str
+) -> None:
+    connection.execute(
+        f"UPDATE steps SET ended_at = ?, outcome = ?, message = ?, finish_reason = ?, response = ?"
+        f" WHERE position = ({OPEN_ROW})",
+        (recorded.recorded_at, outcome, message, finish_reason, recorded.position, step),
+    )
+
+
+def _start_tool(connection: Connection, recorded: Recorded, event: e.ToolStarted) -> None:
+    """A call that waited for its approval goes on in the row of that wait."""
+    approved = _open_row(connection, event.call)
+    if approved is None:
+        _open(connection, recorded, _Attempt(event.turn, event.call, "tool_call", event.attempt))
+        return
+    connection.execute(
+        "UPDATE steps SET started_at = ?, worker = ?, attempt = ?, outcome = 'running' WHERE position = ?",
+        (recorded.recorded_at, recorded.meta.worker, event.attempt, approved),
+    )
+
+
+def _end_tool(
+    connection: Connection,
+    recorded: Recorded,
+    event: e.ToolFinished | e.ToolInterrupted,
+    outcome: Outcome,
+    message: str,
+) -> None:
+    row = _open_row(connection, event.call) or _last_abandoned(connection, event.call)
+    if row is None:
+        row = recorded.position
+        attempt = _Attempt(event.turn, event.call, "tool_call", event.attempt)
+        _open(connection, recorded, attempt, "approved")
+    connection.execute(
+        "UPDATE steps SET ended_at = ?, outcome = iif(outcome = 'denied', outcome, ?),"
+        " message = iif(? = '', message, ?) WHERE position = ?",
+        (recorded.recorded_at, outcome, message, message, row),
+    )
+
+
+def _last_abandoned(connection: Connection, call: str) -> int | None:
+    """The row that an interruption explains: what its worker left behind is not run again."""
+    query = "SELECT position, outcome FROM steps WHERE step = ? ORDER BY position DESC LIMIT 1"
+    row = connection.execute(query, (call,)).fetchone()
+    return row[0] if row and row[1] == "abandoned" else None
+
+
+def _approval_ended(connection: Connection, call: str, outcome: Outcome, by: str) -> None:
+    connection.execute(
+        "UPDATE steps SET outcome = ?, message = message || ? WHERE step = ? AND outcome = 'waiting'",
+        (outcome, f" ({outcome} by {by})", call),
+    )
+
+
+def _abandoned(connection: Connection, recorded: Recorded, event: e.StepAbandoned) -> None:
+    connection.execute(
+        "UPDATE steps SET ended_at = ?, outcome = 'abandoned', message = ?"
+        " WHERE position = ? AND outcome = 'running'",
+        (recorded.recorded_at, f"its worker {_left(event.reason)}", _open_row(connection, event.step)),
+    )
+
+
+def _left(reason: e.AbandonReason) -> str:
+    return "died" if reason == "died" else "was stopped"
+
+
+def _discarded(connection: Connection, recorded: Recorded, event: e.OutcomeDiscarded) -> None:
+    """The newest attempt of that worker that was taken from it; its response was paid for all the same."""
+    connection.execute(
+        "UPDATE steps SET outcome = 'discarded', response = ? WHERE position ="
+        " (SELECT max(position) FROM steps WHERE step = ? AND worker = ? AND outcome = 'abandoned')",
+        (recorded.position if event.model else None, event.step, event.worker),
+    )

@@ -1,0 +1,254 @@
+"""How rows follow the log: catching up, rebuilding, and healing what is broken.
+
+Rows and checkpoint change in one transaction, and the checkpoint is read again under the write lock, so that
+any number of threads and processes may catch up at once and each event is taken in exactly once. The
+checkpoint carries the hash of the event at which it stands: a log that was restored from a backup, or
+replaced, shows there, and the views are built again. So they are when their file is missing, broken, or of
+another `SCHEMA`.
+
+Plain `sqlite3`, not SQLAlchemy: this is SQLite alone for ever (FTS5, one file a host), its statements are
+fixed, and a row costs a quarter of the time.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Final, NamedTuple, TypeVar
+
+from hermes_jobs.domain.errors import Corrupt, HermesJobsError, LogUnavailable, NewerSchema
+from hermes_jobs.eventlog.log import EventLog, Recorded
+from hermes_jobs.views.connecting import (
+    checkpoint,
+    connect,
+    create,
+    is_broken,
+    move_checkpoint,
+    transaction,
+)
+from hermes_jobs.views.generations import Generations
+from hermes_jobs.views.projection import Projection
+
+SCHEMA: Final = 9  # of the tables and of what stands in them: raise it with every change of a projection
+BATCH = 1000  # events a transaction
+BULK = 20_000  # events that a rebuild takes at once: the search index likes them in one piece
+ATTEMPTS = 6  # builds and switches that one answer may meet
+
+Progress = Callable[[int, int], None]
+T = TypeVar("T")
+
+
+class WentBack(HermesJobsError):
+    """The log does not hold what these rows were made from."""
+
+
+class CaughtUp(NamedTuple):
+    """How far the rows have come; `stopped` says why they cannot go on to the log's end."""
+
+    position: int
+    stopped: str | None = None
+
+
+class Opened(NamedTuple):
+    """A thread's connection to one generation."""
+
+    file: Path
+    connection: Connection
+
+
+class Store:
+    """The generations of one installation's views. Safe for many threads and processes."""
+
+    def __init__(
+        self,
+        log: EventLog,
+        folder: Path,
+        projections: Sequence[Projection],
+        built: Callable[[Connection], None],
+    ) -> None:
+        """`built` has the last word on the tables of a new generation, before anybody reads it."""
+        self.generations = Generations(folder)
+        self._log = log
+        self._projections = tuple(projections)
+        self._built = built
+        self._local = threading.local()
+        self._connections: list[Connection] = []
+        self._catching_up = threading.Lock()
+        self._verified: set[Path] = set()
+
+    def read(self, query: Callable[[Connection], T]) -> T:
+        """What the query answers over rows that are current with the log, in one snapshot."""
+        return self._healing(lambda opened: self._current_answer(opened, query))
+
+    def catch_up(self) -> CaughtUp:
+        """Take in what the log holds by now.
+
+        Raises `LogUnavailable` where the log or the views cannot be read or written, `Corrupt` where the log
+        is broken. An event that only a newer hermes-jobs can read ends the way: the rows stay before it.
+        """
+        return self._healing(self._catch_up)
+
+    def rebuild(self, progress: Progress = lambda position, last: None) -> None:
+        """Replay the log into a new generation while readers use the old one; they follow by themselves."""
+        self._build(self.generations.current(), progress)
+
+    def close(self) -> None:
+        """Release the connections of all threads."""
+        while self._connections:
+            self._connections.pop().close()
+        self._local = threading.local()
+
+    # --- one generation -------------------------------------------------------------------------
+
+    def _healing(self, act: Callable[[Opened], T]) -> T:
+        broken: sqlite3.Error | None = None
+        for _ in range(ATTEMPTS):
+            opened = self._open()
+            if opened is None:
+                continue
+            try:
+                return act(opened)
+            except WentBack:
+                self._build(opened.file)
+            except sqlite3.Error as error:
+                self._explain_unless_broken(error)
+                broken = error
+                self._build(opened.file)
+        raise LogUnavailable(
+            f"The views in {self.generations.folder} break as soon as they are built ({broken})."
+        ) from broken
+
+    def _open(self) -> Opened | None:
+        """This thread's connection to the current generation; null where one must look again."""
+        file = self.generations.current()
+        kept: Opened | None = getattr(self._local, "opened", None)
+        if kept is not None and kept.file == file:
+            return kept
+        self._forget(kept)
+        connection = self._connect(file) if file else None
+        if connection is None or file is None:
+            self._build(file)
+            return None
+        if self.generations.current() != file:  # it may have been deleted before it was open
+            connection.close()
+            return None
+        self._connections.append(connection)
+        self._local.opened = Opened(file, connection)
+        return Opened(file, connection)
+
+    def _connect(self, file: Path) -> Connection | None:
+        try:
+            connection = connect(file)
+            if checkpoint(connection, SCHEMA, self._log.log_id) is not None:
+                return connection
+            connection.close()
+        except sqlite3.Error as error:
+            self._explain_unless_broken(error)
+        return None
+
+    def _forget(self, opened: Opened | None) -> None:
+        if opened is not None:
+            self._local.opened = None
+            opened.connection.close()
+            if opened.connection in self._connections:
+                self._connections.remove(opened.connection)
+
+    def _explain_unless_broken(self, error: sqlite3.Error) -> None:
+        if not is_broken(error):
+            folder = self.generations.folder
+            raise LogUnavailable(f"The views in {folder} cannot be used: {error}.") from error
+
+    # --- catching up ----------------------------------------------------------------------------
+
+    def _current_answer(self, opened: Opened, query: Callable[[Connection], T]) -> T:
+        self._catch_up(opened)
+        with transaction(opened.connection, "DEFERRED"):
+            return query(opened.connection)
+
+    def _catch_up(self, opened: Opened) -> CaughtUp:
+        last = self._log.last_position()
+        position, event_hash = self._stands(opened.connection)
+        if position == last and opened.file in self._verified:
+            return CaughtUp(position)
+        if position > last and position > self._log.last_position():  # another may just have been faster
+            raise WentBack
+        caught_up = CaughtUp(position)
+        with self._catching_up:
+            while caught_up.position < last and caught_up.stopped is None:
+                with transaction(opened.connection, "IMMEDIATE"):
+                    caught_up = self._advance(opened.connection, BATCH, last)
+            if opened.file not in self._verified and caught_up.position == position:
+                self._unread(position, event_hash, 1)
+        self._verified.add(opened.file)
+        return caught_up
+
+    def _stands(self, connection: Connection) -> tuple[int, str]:
+        row = checkpoint(connection, SCHEMA, self._log.log_id)
+        if row is None:
+            raise WentBack
+        return row
+
+    def _advance(self, connection: Connection, batch: int, last: int) -> CaughtUp:
+        """At most `batch` events more, of a log that reached to `last` or beyond before this began.
+
+        The connection holds the write lock.
+        """
+        position, event_hash = self._stands(connection)
+        events, stopped = self._unread(position, event_hash, batch)
+        if not events:
+            if stopped is None and position < last:
+                raise Corrupt(f"The log ends at position {position} and says that it goes on to {last}.")
+            return CaughtUp(position, stopped)
+        for projection in self._projections:
+            projection.apply(connection, events)
+        newest = events[-1]
+        move_checkpoint(connection, newest.position, newest.hash)
+        return CaughtUp(newest.position)
+
+    def _unread(self, position: int, event_hash: str, limit: int) -> tuple[Sequence[Recorded], str | None]:
+        """At most `limit` events after the checkpoint; none, with the reason, before one that is too new.
+
+        Raises `WentBack` where the event at the checkpoint is not the one that was taken in.
+        """
+        overlap = 1 if position else 0
+        try:
+            events = self._log.tail(position - overlap, limit + overlap)
+            if overlap and (not events or (events[0].position, events[0].hash) != (position, event_hash)):
+                raise WentBack
+            return events[overlap:] or self._log.tail(position, 1), None
+        except NewerSchema as error:
+            return (), str(error)
+
+    # --- building -------------------------------------------------------------------------------
+
+    def _build(self, instead_of: Path | None, progress: Progress = lambda position, last: None) -> None:
+        """A new generation, unless another process has just built one in the place of `instead_of`."""
+        self._forget(getattr(self._local, "opened", None))
+        try:
+            with self.generations.building():
+                self.generations.delete_others()
+                if self.generations.current() == instead_of:
+                    generation = self.generations.next()
+                    self._replay(generation, progress)
+                    self.generations.switch_to(generation)
+                    self.generations.delete_others()
+        except (OSError, sqlite3.Error) as error:
+            folder = self.generations.folder
+            raise LogUnavailable(f"The views cannot be built in {folder}: {error}.") from error
+
+    def _replay(self, generation: Path, progress: Progress) -> None:
+        last = self._log.last_position()
+        connection = create(generation, SCHEMA, self._log.log_id, self._projections)
+        try:
+            caught_up = CaughtUp(0)
+            with transaction(connection, "IMMEDIATE"):  # nobody reads it before it is whole
+                while caught_up.position < last and caught_up.stopped is None:
+                    caught_up = self._advance(connection, BULK, last)
+                    progress(caught_up.position, last)
+                self._built(connection)
+            connection.execute("PRAGMA journal_mode = WAL")
+        finally:
+            connection.close()

@@ -1,0 +1,111 @@
+"""A turn as spans of time: what waited, what ran beside what, and who ran it. Pure: the log's times alone.
+
+Clocks of several hosts may disagree; here no moment lies before the one recorded before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.views.spans import SPINE, Span, Spans
+
+
+class Timeline(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn's spans, in the order in which they began. `began` is when it was submitted (ISO 8601, UTC)."""
+
+    turn: str
+    began: str
+    seconds: float
+    spans: tuple[Span, ...]
+
+    @property
+    def num_lanes(self) -> int:
+        """How many things ran side by side, the spine counted."""
+        return 1 + max((span.lane for span in self.spans), default=SPINE)
+
+    @property
+    def workers(self) -> tuple[str, ...]:
+        """Who worked on it, in the order of their first work."""
+        return tuple(dict.fromkeys(span.worker for span in self.spans if span.worker))
+
+
+class Track(msgspec.Struct, frozen=True):
+    """An attempt, with what it waited for before it: what is drawn in one line."""
+
+    spans: tuple[Span, ...]
+
+    @property
+    def last(self) -> Span:
+        """What the line is about."""
+        return self.spans[-1]
+
+    @property
+    def name(self) -> str:
+        """What to call it."""
+        span = self.last
+        if span.kind == "waiting":
+            return "until begun" if span.step.endswith("-prefetch") else "waits for a worker"
+        if span.kind == "queued":
+            return "behind another turn"
+        return f"pause {span.label}" if span.kind == "backoff" else span.label
+
+
+def tracks(spans: Iterable[Span]) -> Sequence[Track]:
+    """The lines, in the order in which they begin: each attempt ends one."""
+    done: list[tuple[Span, ...]] = []
+    open_: dict[str, tuple[Span, ...]] = {}
+    for span in spans:
+        gathered = (*open_.pop(span.step, ()), span)
+        if span.kind in {"waiting", "approval"}:
+            open_[span.step] = gathered
+        else:
+            done.append(gathered)
+    return [Track(each) for each in sorted([*done, *open_.values()], key=lambda each: each[0].start)]
+
+
+def timeline(turn: str, events: Iterable[Recorded], now: float | None = None) -> Timeline:
+    """The turn's time, from its stream's events, of which those before its submission are not needed.
+
+    What has not ended goes on until `now`, in seconds since the epoch, or until the last event of the turn.
+    Raises `ValueError` where it was never submitted.
+    """
+    fold = Spans(turn)
+    for recorded in events:
+        fold.hear(recorded)
+    if fold.began is None:
+        raise ValueError(f"turn {turn!r} is not submitted in these events")
+    spans = fold.close(now)
+    zero = fold.zero
+    counted = [replace(span, start=_since(zero, span.start), end=_since(zero, span.end)) for span in spans]
+    in_order = sorted(counted, key=lambda span: (span.start, span.end, span.position))
+    return Timeline(turn=turn, began=fold.began, seconds=_since(zero, fold.last), spans=_in_lanes(in_order))
+
+
+def _first_begun(item: tuple[str, tuple[float, float]]) -> tuple[float, int, str]:
+    """By the beginning; calls of one reply, which are numbered, in its order."""
+    step, (start, _) = item
+    return start, len(step), step
+
+
+def _since(zero: float, moment: float) -> float:
+    return round(moment - zero, 6)
+
+
+def _in_lanes(spans: Sequence[Span]) -> tuple[Span, ...]:
+    """Each call of a tool, with what it waited for, in the first lane that is free by then."""
+    extents: dict[str, tuple[float, float]] = {}
+    for span in spans:
+        if span.lane != SPINE:
+            start, end = extents.get(span.step, (span.start, span.end))
+            extents[span.step] = (min(start, span.start), max(end, span.end))
+    free: list[float] = []
+    lanes: dict[str, int] = {}
+    for step, (start, end) in sorted(extents.items(), key=_first_begun):
+        lane = next((at for at, until in enumerate(free) if until <= start), len(free))
+        free[lane : lane + 1] = [end]
+        lanes[step] = lane + 1
+    return tuple(span if span.lane == SPINE else replace(span, lane=lanes[span.step]) for span in spans)

@@ -1,0 +1,74 @@
+"""A report's rows added up: over all periods, by what one asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from hermes_jobs.domain.usage import NO_USAGE, Usage
+from hermes_jobs.views.reporting import Planned, Spent
+
+SpentKey = Literal["period", "model", "purpose"]
+
+
+class Total(msgspec.Struct, frozen=True, kw_only=True):
+    """What was used for a key. `cost_usd` leaves out `unpriced` responses, whose price is not known."""
+
+    key: str
+    requests: int = 0
+    unpriced: int = 0
+    usage: Usage = NO_USAGE
+    cost_usd: float = 0.0
+
+    @property
+    def known_cost_usd(self) -> float | None:
+        """The cost; null where nothing of it is known."""
+        return None if self.requests and self.unpriced == self.requests else self.cost_usd
+
+    @property
+    def cached_share(self) -> float:
+        """Which part of the prompts came from the provider's cache."""
+        return self.usage.cache_read_tokens / self.usage.prompt_tokens if self.usage.prompt_tokens else 0.0
+
+
+def spent_by(rows: Iterable[Spent], key: SpentKey) -> Sequence[Total]:
+    """What was used, by the key: periods in order, others dearest first."""
+    found: dict[str, Total] = {}
+    for row in rows:
+        name = getattr(row, key) or "unknown"
+        found[name] = _plus(found.get(name, Total(key=name)), row)
+    if key == "period":
+        return sorted(found.values(), key=lambda total: total.key)
+    return sorted(found.values(), key=lambda total: (-total.cost_usd, -total.usage.total_tokens, total.key))
+
+
+def spent(rows: Iterable[Spent]) -> Total:
+    """All of it."""
+    total = Total(key="")
+    for row in rows:
+        total = _plus(total, row)
+    return total
+
+
+def planned_by_schedule(rows: Iterable[Planned]) -> Sequence[Planned]:
+    """What became of the due times of each schedule, by its name; `period` is empty."""
+    found: dict[str, Planned] = {}
+    for row in rows:
+        before = found.get(row.schedule)
+        counts = ("on_time", "late", "missed", "failed", "cancelled", "by_hand")
+        sums = {name: getattr(row, name) + (getattr(before, name) if before else 0) for name in counts}
+        latest = max(row.latest, before.latest if before else 0.0)
+        found[row.schedule] = msgspec.structs.replace(row, period="", latest=latest, **sums)
+    return sorted(found.values(), key=lambda each: (each.name, each.schedule))
+
+
+def _plus(total: Total, row: Spent) -> Total:
+    return Total(
+        key=total.key,
+        requests=total.requests + row.requests,
+        unpriced=total.unpriced + row.unpriced,
+        usage=total.usage + row.usage,
+        cost_usd=total.cost_usd + row.cost_usd,
+    )

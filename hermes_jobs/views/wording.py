@@ -1,0 +1,37 @@
+"""The text of a message that is searched and quoted: what was said, and which tools were asked for what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+
+def worded(content: str, calls: Iterable[tuple[str, str]]) -> str:
+    """The content, and each call's name and arguments on lines of their own."""
+    lines = [content] if content else []
+    lines.extend(f"{name} {_readable(arguments)}".rstrip() for name, arguments in calls)
+    return "\n".join(lines)
+
+
+def _readable(arguments: str) -> str:
+    """Arguments without JSON's escapes, in which words stick together; as they are where they are no JSON."""
+    try:
+        return " ".join(_values(msgspec.json.decode(arguments)))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return arguments
+
+
+def _values(value: object) -> Iterator[str]:
+    match value:
+        case dict():
+            for name, each in value.items():
+                yield f"{name}:"
+                yield from _values(each)
+        case list():
+            for each in value:
+                yield from _values(each)
+        case str():
+            yield value
+        case _:
+            yield msgspec.json.encode(value).decode()

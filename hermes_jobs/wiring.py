@@ -1,0 +1,432 @@
+"""Which adapter stands behind which port: settings in, a working installation out.
+
+Adapters are imported when they are first wanted: a command that only reads the log loads no model client.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import asdict
+
+from hermes_jobs import __version__
+from hermes_jobs.domain.errors import LogUnavailable, Misconfigured
+from hermes_jobs.engine.live import Heard, nobody_listens
+from hermes_jobs.engine.ports import Carrier, Clock, Ids
+from hermes_jobs.engine.system import RandomIds, SystemClock
+from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.settings import REHEARSAL_MODEL, Settings, ensure_home
+
+if TYPE_CHECKING:
+    from hermes_jobs.couriers import InstalledCouriers
+    from hermes_jobs.domain.events import Event
+    from hermes_jobs.domain.memory import Limits
+    from hermes_jobs.domain.steps import Step
+    from hermes_jobs.domain.streams import StreamState
+    from hermes_jobs.endpoints import Endpoints
+    from hermes_jobs.engine.engine import Engine
+    from hermes_jobs.engine.ports import ContextEngine, Model
+    from hermes_jobs.eventlog.leases import Lease, Observer
+    from hermes_jobs.eventlog.lock_folder import LockFolder
+    from hermes_jobs.llm.windows import Windows
+    from hermes_jobs.memory.home import HomeMemory
+    from hermes_jobs.memory.providers import Providers
+    from hermes_jobs.skills.curator import Curator
+    from hermes_jobs.skills.shelf import Shelf
+    from hermes_jobs.telemetry.tracing import Tracing
+    from hermes_jobs.tools.docker import DockerOptions
+    from hermes_jobs.tools.schedule import ScheduleTool
+    from hermes_jobs.tools.summaries import Summariser
+    from hermes_jobs.tools.toolbox import Toolbox
+    from hermes_jobs.views import Views
+    from hermes_jobs.views.results import ResultFiles
+
+logger = logging.getLogger(__name__)
+
+
+class NobodyToWake:
+    """The carrier of a process that only records: workers look at the log by themselves."""
+
+    def wake(self, steps: Sequence[Step]) -> None:
+        """Nothing to do."""
+
+
+class Installation:
+    """One home and its log, with everything made when it is first used. Close it to release connections."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        environ: Mapping[str, str],
+        *,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+    ) -> None:
+        """`environ` is what tools may inherit, less its secrets. Raises `Misconfigured` for a home that
+        cannot be made."""
+        ensure_home(settings.paths)
+        self.settings = settings
+        self.clock: Clock = clock or SystemClock()
+        self.ids: Ids = ids or RandomIds()
+        self._environ = environ
+
+    def close(self) -> None:
+        """Release what was opened."""
+        for opened in ("tracing", "providers", "endpoints", "views", "log"):
+            close = getattr(self.__dict__.get(opened), "close", None)
+            if close is not None:
+                close()
+
+    # --- what is stored -------------------------------------------------------------------------
+
+    @cached_property
+    def log(self) -> EventLog:
+        """The event log."""
+        from hermes_jobs.eventlog.opening import open_log, sqlite_url
+
+        return open_log(self.settings.log_url or sqlite_url(self.settings.paths.events_db))
+
+    @cached_property
+    def views(self) -> Views:
+        """The read models, current at every read."""
+        from hermes_jobs.views import Views
+
+        return Views(self.log, self.settings.paths.views)
+
+    @cached_property
+    def results(self) -> ResultFiles:
+        """Large tool results as files."""
+        from hermes_jobs.views.results import ResultFiles
+
+        return ResultFiles(self.log, self.views, self.settings.paths.results)
+
+    @cached_property
+    def memory(self) -> HomeMemory:
+        """What is remembered between sessions, with its files in the home."""
+        from hermes_jobs.memory.home import HomeMemory
+
+        paths = self.settings.paths
+        return HomeMemory(self.engine(), paths.memories, paths.run / "memory.lock")
+
+    @property
+    def memory_limits(self) -> Limits:
+        """How much may be remembered."""
+        from hermes_jobs.domain.memory import Limits
+
+        return Limits(memory=self.settings.memory.memory_chars, user=self.settings.memory.user_chars)
+
+    @cached_property
+    def providers(self) -> Providers:
+        """All memories, our own first. Raises `Misconfigured` for a provider that there is not."""
+        from hermes_jobs.remembering import providers_of
+
+        return providers_of(self)
+
+    @cached_property
+    def skills(self) -> Shelf:
+        """The skills of the home, with their files in it, and those of the configured folders."""
+        from hermes_jobs.skills.home import HomeSkills
+        from hermes_jobs.skills.shelf import Shelf
+
+        paths = self.settings.paths
+        home = HomeSkills(self.engine("skills"), paths.skills, paths.run / "skills.lock")
+        folders = [self._path(each) for each in self.settings.skills.external_dirs]
+        return Shelf(home, folders, guard=self.settings.skills.guard)
+
+    @cached_property
+    def curator(self) -> Curator:
+        """Who tells of the skills as a whole, and carries out what is proposed for them."""
+        from hermes_jobs.curation import curator_of
+
+        return curator_of(self)
+
+    def _path(self, written: str) -> Path:
+        """A path of the configuration: `~` is the user's home, and others are relative to ours."""
+        if written == "~" or written.startswith("~/"):
+            written = self._environ.get("HOME", "/") + written[1:]
+        return self.settings.paths.home / written
+
+    # --- who acts -------------------------------------------------------------------------------
+
+    def engine(
+        self, worker: str = "cli", carrier: Carrier | None = None, *, heard: Heard = nobody_listens
+    ) -> Engine:
+        """The engine of the worker with that id; without a carrier one that decides and never performs."""
+        from hermes_jobs.engine.engine import Engine
+
+        _ = self.tracing  # made here, before there are threads that would make one each
+        if carrier is None:
+            return Engine(
+                log=self.log,
+                worker=worker,
+                clock=self.clock,
+                ids=self.ids,
+                carrier=NobodyToWake(),
+                performers={},
+                witness=self._witness,
+            )
+        from hermes_jobs.performing import Crew
+
+        crew = Crew(self, heard)
+        return Engine(
+            log=self.log,
+            worker=worker,
+            clock=self.clock,
+            ids=self.ids,
+            carrier=carrier,
+            performers=crew.performers(),
+            jobs=crew.jobs(),
+            purse=crew.purse,
+            preflight=crew.preflight,
+            follow=self._follow,
+            witness=self._witness,
+        )
+
+    def engine_over(self, log: EventLog, worker: str) -> Engine:
+        """An engine that only decides, over a log that stands in for this one: a transaction, say."""
+        from hermes_jobs.engine.engine import Engine
+
+        return Engine(
+            log=log, worker=worker, clock=self.clock, ids=self.ids, carrier=NobodyToWake(), performers={}
+        )
+
+    def _witness(self, before: StreamState, facts: Sequence[Event], after: StreamState) -> None:
+        """Let a collector and the memory beside our own hear what was appended. See `Witness`."""
+        if self.tracing is not None:
+            self.tracing.witness(before, facts, after)
+        if self.settings.memory.provider is None:
+            return
+        try:
+            self.providers.witness(before, facts, after)
+        except Misconfigured as error:
+            logger.warning("%s", error)
+
+    @cached_property
+    def tracing(self) -> Tracing | None:
+        """What tells a collector; null where none is configured."""
+        from hermes_jobs.telemetry.wanted import content_is_wanted, traces_are_wanted
+
+        if not traces_are_wanted(self._environ):
+            return None
+        try:
+            from hermes_jobs.telemetry.tracing import Tracing
+        except ModuleNotFoundError as error:
+            logger.warning("no traces are sent: %s is missing. Install hermes-jobs[otel].", error.name)
+            return None
+        try:
+            return Tracing(self.log, version=__version__, content=content_is_wanted(self._environ))
+        except ValueError as error:
+            raise Misconfigured(
+                f"An OTEL_* variable cannot be used: {error}.",
+                hint="Mend it, or set OTEL_SDK_DISABLED=true to go without traces.",
+            ) from error
+
+    def _follow(self, streams: Sequence[str]) -> None:
+        """Let the home's files follow the log. See `Follow`."""
+        from hermes_jobs.domain import memory, skill
+
+        try:
+            if memory.STREAM in streams:
+                self.memory.settle()
+            if any(stream.startswith(skill.PREFIX) for stream in streams):
+                self.skills.settle()
+        except LogUnavailable as error:
+            logger.warning("the home's files follow later: %s", error)
+
+    def lease(self, name: str, *, lanes: Sequence[str] = ()) -> Lease:
+        """A new entry for this process among the workers, to be started and closed by the caller."""
+        from hermes_jobs.eventlog.leases import Lease
+
+        return Lease(
+            self.log,
+            self._lock_folder,
+            worker=f"{name}-{self.ids.name('')}",
+            name=name,
+            lanes=lanes,
+            lease_seconds=self.settings.workers.lease_seconds,
+        )
+
+    def observer(self) -> Observer:
+        """What tells which workers have ended."""
+        from hermes_jobs.eventlog.leases import Observer
+
+        return Observer(self._lock_folder, lease_seconds=self.settings.workers.lease_seconds)
+
+    @cached_property
+    def _lock_folder(self) -> LockFolder:
+        from hermes_jobs.eventlog.lock_folder import LockFolder
+
+        return LockFolder(self.settings.paths.run / "workers")
+
+    # --- what acts are made of ------------------------------------------------------------------
+
+    @cached_property
+    def endpoints(self) -> Endpoints:
+        """Where models are asked."""
+        from hermes_jobs.endpoints import Endpoints
+        from hermes_jobs.engine.recalling import RecalledWindows
+
+        return Endpoints(self.settings, self.clock, RecalledWindows(self.log, self.clock))
+
+    @property
+    def model(self) -> Model:
+        """The language model: the rehearsal where neither a key nor an endpoint is set."""
+        return self.endpoints.model(self.settings.main_model)
+
+    def auxiliary(self, purpose: str) -> tuple[Model, str]:
+        """The model for `compression`, `session_search` or `review`, and its name."""
+        choice = self.settings.auxiliary_model(purpose)
+        return self.endpoints.model(choice), choice.model
+
+    @property
+    def windows(self) -> Windows:
+        """What the main endpoint's models take at a time, as known, configured and learned."""
+        return self.endpoints.windows(self.settings.main_model.base_url)
+
+    @cached_property
+    def context(self) -> ContextEngine:
+        """What makes long histories smaller. Raises `Misconfigured` for an engine that there is not."""
+        from hermes_jobs.condensing import context_engine
+
+        return context_engine(self.settings)
+
+    @cached_property
+    def couriers(self) -> InstalledCouriers:
+        """Who brings answers to where they were asked for."""
+        from hermes_jobs.couriers import InstalledCouriers
+
+        return InstalledCouriers(self.settings, self._environ, self.clock)
+
+    @cached_property
+    def toolbox(self) -> Toolbox:
+        """All tools that this build has, as configured."""
+        from hermes_jobs.skills.telling import Librarian
+        from hermes_jobs.tools.builtin import default_tools
+        from hermes_jobs.tools.curating import curator_tools
+        from hermes_jobs.tools.memory import MemoryTools
+        from hermes_jobs.tools.policy import CommandPolicy
+        from hermes_jobs.tools.provided import provided_tools
+        from hermes_jobs.tools.recall_compacted import RecallCompacted
+        from hermes_jobs.tools.roots import Roots
+        from hermes_jobs.tools.session_search import SessionSearch
+        from hermes_jobs.tools.skills import skill_tools
+        from hermes_jobs.tools.terminal import TerminalOptions
+        from hermes_jobs.tools.toolbox import Toolbox
+        from hermes_jobs.tools.web import WebOptions
+
+        settings = self.settings
+        roots = Roots(
+            home=str(settings.paths.home),
+            user_home=self._environ.get("HOME", "/"),
+            roots=settings.files.roots,
+        )
+        policy = CommandPolicy(roots=roots, policy=settings.terminal.policy, allow=settings.terminal.allow)
+        terminal = TerminalOptions(
+            policy=policy,
+            environ=self._environ,
+            secrets=settings.secrets.values,
+            timeout=settings.terminal.timeout,
+            docker=self._docker(),
+        )
+        web = WebOptions(allow_private=settings.web.allow_private, environ=self._environ)
+        tools = (
+            *default_tools(terminal, roots, web, kept=self.results.file_of),
+            *MemoryTools(self.memory_limits, self.memory.settle).tools,
+            *skill_tools(Librarian(self.skills)),
+            *curator_tools(self.curator),
+            *SessionSearch(self.views, self._summariser).tools,
+            *RecallCompacted(self.views).tools,
+            *self._schedule_tool().tools,
+        )
+        beside = self.providers.tools({each.name for each in tools})
+        return Toolbox(
+            (*tools, *provided_tools(beside, self.providers.call_tool, toolset="memory")),
+            enabled=settings.toolsets.enabled,
+            disabled=settings.toolsets.disabled,
+            serialize_terminal=settings.tools.serialize_terminal,
+            redact=settings.secrets.redact_known,
+        )
+
+    def _schedule_tool(self) -> ScheduleTool:
+        from hermes_jobs.domain.schedule import PREFIX
+        from hermes_jobs.tools.schedule import Defaults, ScheduleTool
+
+        schedules = self.settings.schedules
+        defaults = Defaults(
+            timezone=self.timezone,
+            missed=schedules.missed,
+            overlap=schedules.overlap,
+            by_schedules=schedules.by_schedules,
+        )
+        return ScheduleTool(
+            lambda: [head.stream for head in self.log.streams(PREFIX)], defaults, self.clock, self.ids
+        )
+
+    @cached_property
+    def timezone(self) -> str:
+        """The zone, by its IANA name, in which times are read that name none: this machine's if not set."""
+        if self.settings.schedules.timezone is not None:
+            return self.settings.schedules.timezone
+        import warnings
+
+        from tzlocal import get_localzone_name
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that it is not configured, or in two ways
+            return get_localzone_name() or "UTC"
+
+    def _summariser(self) -> Summariser | None:
+        """The model that tells what earlier conversations hold; null where there is but the rehearsal."""
+        from hermes_jobs.tools.summaries import Summariser
+
+        choice = self.settings.auxiliary_model("session_search")
+        if choice.model == REHEARSAL_MODEL:
+            return None
+        model, name = self.auxiliary("session_search")
+        return Summariser(model, name, self.endpoints.prices(choice.base_url))
+
+    def _docker(self) -> DockerOptions | None:
+        """How commands run in containers; null where they run on the host."""
+        from hermes_jobs.tools.docker import DockerOptions
+
+        if self.settings.terminal.backend != "docker":
+            return None
+        docker = self.settings.terminal.docker
+        return DockerOptions(image=docker.image, network=docker.network, memory=docker.memory)
+
+    def check(self, model: str | None = None) -> None:
+        """Raise `Misconfigured` where a turn with that model (null: the configured one) could not be held to
+        the budgets, or where there is no memory provider or context engine of the configured name."""
+        provider = self.settings.memory.provider
+        if provider is not None:
+            from hermes_jobs.memory.plugins import check_name
+
+            check_name(provider, self.settings.paths.plugins)
+        self._check_context_engine()
+        self.check_budgets(model)
+
+    def _check_context_engine(self) -> None:
+        from hermes_jobs.context.plugins import BUILT_IN
+
+        if self.settings.context.engine != BUILT_IN:
+            _ = self.context
+
+    def check_budgets(self, model: str | None = None) -> None:
+        """Raise `Misconfigured` where a turn with that model could not be held to the budgets."""
+        from hermes_jobs.domain.usage import Usage
+
+        settings = self.settings
+        name = model or settings.model_name
+        limited = [f"budgets.{key}" for key, value in asdict(settings.budgets).items() if value is not None]
+        if not limited or settings.budgets.turn_tokens is not None:
+            return
+        if self.endpoints.prices(settings.main_model.base_url).cost_usd(name, Usage(1)) is None:
+            raise Misconfigured(
+                f"{limited[0]} is set ({settings.origins[limited[0]]}), and the price of {name!r} is not "
+                "known: a limit in money alone cannot be held.",
+                hint="Set one in tokens beside it: hermes-jobs config set budgets.turn_tokens 200000",
+            )

@@ -1,0 +1,1 @@
+"""When scheduled prompts are due, and the beat that fires them."""

@@ -1,0 +1,127 @@
+"""Celery beat without entries: it wakes whoever fires the schedules' due times, which stand in the log.
+
+Any number of beats may run, and be killed: what becomes of a due time is decided once, against the schedule's
+stream. The workers' relay sends timers that ran out too, so a beat that is away costs a moment at most.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import msgspec
+from celery.beat import Scheduler, Service
+
+from hermes_jobs.domain.errors import LogUnavailable
+from hermes_jobs.domain.steps import Lane, Step
+from hermes_jobs.engine.ports import Clock
+from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.wiring import Installation
+from workers.app import make_app
+from workers.carrier import CeleryCarrier
+from workers.tenure import Tenure
+
+logger = logging.getLogger(__name__)
+
+LANE: Lane = "schedules"
+LOOK_EVERY = 1.0  # seconds between looks at the log: another process may have added a schedule
+LONGEST = 30.0  # seconds between two messages for a step that nobody claims
+
+
+class Sender(Protocol):
+    """Sends messages for steps."""
+
+    def send_again(self, steps: Sequence[Step]) -> bool:
+        """Send steps, each under an id of its own; whether the broker took them."""
+
+
+class _Sent(msgspec.Struct):
+    """When a step is to be sent again, in monotonic seconds, and the wait after that."""
+
+    at: float
+    wait: float = LOOK_EVERY
+
+
+class Waking:
+    """Sends each due time as it comes, and again, ever more seldom, while nobody claims it."""
+
+    def __init__(self, log: EventLog, clock: Clock, sender: Sender) -> None:
+        self._log = log
+        self._clock = clock
+        self._sender = sender
+        self._sent: dict[Step, _Sent] = {}
+
+    def look(self) -> float:
+        """Send what has to be sent by now; seconds until the next look. Raises `LogUnavailable`."""
+        now = self._clock.monotonic()
+        wall = self._clock.now()
+        due = [row.step for row in self._log.due(wall, lane=LANE)]
+        self._sent = {step: self._sent.get(step) or _Sent(now) for step in due}
+        late = [step for step in due if self._sent[step].at <= now]
+        if late and self._sender.send_again(late):
+            logger.info("due: %s", ", ".join(step.id for step in late))
+            for step in late:
+                sent = self._sent[step]
+                sent.at, sent.wait = now + sent.wait, min(sent.wait * 2, LONGEST)
+        next_due = self._log.next_due_at(lane=LANE)
+        if next_due is None or next_due <= wall:
+            return LOOK_EVERY
+        return min(LOOK_EVERY, next_due - wall)
+
+
+class LogScheduler(Scheduler):
+    """What Celery's beat asks when it wakes up: `look` acts, and says when to ask again."""
+
+    def __init__(self, look: Callable[[], float], **options: Any) -> None:
+        self._look = look
+        super().__init__(**options)
+
+    def setup_schedule(self) -> None:
+        """There are no entries, not even Celery's own."""
+
+    def tick(self, *_event: Any, **_helpers: Any) -> float:
+        """Do what is due; seconds to sleep."""
+        return self._look()
+
+
+def run(installation: Installation, broker_url: str) -> int:
+    """Wake due schedules until told to stop; the exit code. Call it from the main thread.
+
+    Raises `LogUnavailable` where the log cannot be reached to begin with.
+    """
+    app = make_app(broker_url, prefix=f"{installation.log.log_id}.")
+    waking = Waking(installation.log, installation.clock, CeleryCarrier(app, installation.ids))
+    tenure = Tenure(installation.engine("beat"), lambda: installation.lease("beat"))
+
+    def look() -> float:
+        try:
+            tenure.mind()
+            return waking.look()
+        except LogUnavailable as error:
+            logger.warning("%s", error)
+            return LOOK_EVERY
+
+    service = Service(
+        app, max_interval=LOOK_EVERY, scheduler_cls=lambda **options: LogScheduler(look, **options)
+    )
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _leave)
+    tenure.start()
+    try:
+        service.start()  # ends where a signal raises
+    finally:
+        _sign_off(tenure)
+    return 0
+
+
+def _leave(_number: int, _frame: object) -> None:
+    raise SystemExit(0)
+
+
+def _sign_off(tenure: Tenure) -> None:
+    try:
+        tenure.close()
+    except LogUnavailable:
+        logger.warning("the log is unreachable: this beat could not sign off")

@@ -1,0 +1,177 @@
+"""Whether a timing that a model read out of a sentence agrees with what the sentence itself says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias, assert_never
+
+from schedules.phrases.durations import SECONDS, UNITS, Unit
+from schedules.phrases.numbers import CARDINALS, ORDINALS, TENS
+from schedules.phrases.pieces import Ahead, Clocks, OnDate, Piece, Step, Weekdays, Window
+from schedules.phrases.zones import ABBREVIATIONS, NAMED
+from schedules.timing import Calendar, Every, Interval, MonthDays, Once, Weekly
+from schedules.timing.values import DAY, minutes_of
+
+Comparable: TypeAlias = Calendar | Interval | Once
+
+NUMBERS = {
+    **CARDINALS,
+    **TENS,
+    **ORDINALS,
+    "half": 30,
+    "quarter": 15,
+    "noon": 12,
+    "midday": 12,
+    "midnight": 0,
+}
+
+
+def disagreement(words: Sequence[str], pieces: Iterable[Piece], timing: Comparable, proposed: str) -> str:
+    """Why the timing is not what the sentence says; empty where nothing speaks against it.
+
+    `words` are the sentence's without its task, in lower case, numbers apart from letters; `pieces` what the
+    rules found in it; `proposed` the words that the timing was read from.
+    """
+    told = {
+        int(word) if word.isdigit() else NUMBERS[word] for word in words if word.isdigit() or word in NUMBERS
+    }
+    units = {UNITS[word] for word in words if word in UNITS and len(word) > 1}
+    unsaid = [number for number in _numbers(timing, proposed) if not _is_told(number, told)]
+    unsaid += [
+        count for count, unit in _counts(timing) if not (count in told or (count == 1 and unit in units))
+    ]
+    if unsaid:
+        return f"the sentence does not say {unsaid[0]}"
+    left = {int(word) for word in words if word.isdigit()} - _accounted(timing, proposed)
+    if left:
+        return f"it leaves out {min(left)}"
+    if all(_agrees(piece, timing) for piece in pieces):
+        return ""
+    return "that is not what the sentence says"
+
+
+def names_zone(words: Sequence[str], zone: str) -> bool:
+    """Whether the zone's city, or a name for the zone, is among the words."""
+    names = {zone.rpartition("/")[2].lower(), *(name for name, known in NAMED.items() if known == zone)}
+    names |= {name for name, (known, _) in ABBREVIATIONS.items() if known == zone}
+    said = set(words)
+    return any(set(re.findall(r"[a-z]+", name)) <= said for name in names)
+
+
+def _is_told(number: int, told: set[int]) -> bool:
+    """Whether the sentence has the number: an hour may be one of the afternoon."""
+    return (
+        number in told
+        or (12 < number < 24 and number - 12 in told)
+        or (number == 0 and bool({12, 24} & told))
+    )
+
+
+def _numbers(timing: Comparable, proposed: str) -> Iterator[int]:
+    """The numbers that make the timing what it is."""
+    match timing:
+        case Interval():
+            return
+        case Once():
+            if proposed.lower().startswith("in "):
+                yield from (int(digits) for digits in re.findall(r"\d+", proposed))
+            else:
+                yield from _clock(timing.at.hour, timing.at.minute)
+        case Calendar():
+            times, days = timing.times, timing.days
+            named = (times.first, times.last) if isinstance(times, Every) else times.minutes
+            yield from (part for minute in named for part in _clock(*divmod(minute, 60)))
+            if days.every > 2:
+                yield days.every
+            if isinstance(days, MonthDays):
+                yield from (day for day in days.days if day > 0)
+        case _:
+            assert_never(timing)
+
+
+def _accounted(timing: Comparable, proposed: str) -> set[int]:
+    """The numbers that the timing makes something of."""
+    numbers = {*_numbers(timing, proposed), *(count for count, _ in _counts(timing)), 0}
+    if isinstance(timing, Once):
+        numbers |= {timing.at.year, timing.at.month, timing.at.day}
+    if isinstance(timing, Calendar):
+        numbers |= {timing.days.every, *timing.months}
+    return numbers | {number - 12 for number in numbers if 12 < number < 24}
+
+
+def _clock(hour: int, minute: int) -> tuple[int, ...]:
+    """The numbers of a time: nobody says the minutes of a full hour."""
+    return (hour, minute) if minute else (hour,)
+
+
+def _counts(timing: Comparable) -> Iterator[tuple[int, Unit]]:
+    """How many of which unit lie between two runs of what goes on by steps."""
+    seconds = timing.seconds if isinstance(timing, Interval) else 0
+    if isinstance(timing, Calendar) and isinstance(timing.times, Every):
+        seconds = timing.times.minutes * 60
+    units: tuple[Unit, ...] = ("day", "hour", "minute", "second")
+    for unit in units:
+        if seconds and seconds % SECONDS[unit] == 0:
+            yield seconds // SECONDS[unit], unit
+            return
+
+
+def _agrees(piece: Piece, timing: Comparable) -> bool:
+    """Whether the timing does what the piece says, where both can be compared."""
+    match piece:
+        case Clocks():
+            times = _minutes(timing)
+            noon = DAY // 2
+            return all(
+                reading.minutes in times
+                or (reading.form != "exact" and (reading.minutes + noon) % DAY in times)
+                for reading in piece.readings
+            )
+        case Window():
+            return isinstance(timing, Calendar) and isinstance(timing.times, Every)
+        case Weekdays():
+            return piece.weekdays == _weekdays(timing)
+        case Step():
+            return _keeps(piece, timing)
+        case Ahead():
+            return isinstance(timing, Once)
+        case OnDate():
+            return not isinstance(timing, Once) or (timing.at.month, timing.at.day) == (
+                piece.month,
+                piece.day,
+            )
+        case _:
+            return True
+
+
+def _minutes(timing: Comparable) -> frozenset[int]:
+    """The times of day at which it is due, as minutes since midnight; none where it keeps to none."""
+    match timing:
+        case Calendar():
+            return frozenset(minutes_of(timing.times))
+        case Once():
+            return frozenset([timing.at.hour * 60 + timing.at.minute])
+        case Interval():
+            return frozenset()
+        case _:
+            assert_never(timing)
+
+
+def _weekdays(timing: Comparable) -> frozenset[int]:
+    if isinstance(timing, Once):
+        return frozenset([timing.at.weekday()])
+    if isinstance(timing, Calendar) and isinstance(timing.days, Weekly):
+        return frozenset(timing.days.weekdays)
+    return frozenset(range(7))
+
+
+def _keeps(step: Step, timing: Comparable) -> bool:
+    """Whether the timing comes as often as the step says."""
+    if isinstance(timing, Interval):
+        return step.unit not in {"month", "year"} and timing.seconds == step.seconds
+    if isinstance(timing, Once):
+        return False
+    if step.is_small:
+        return isinstance(timing.times, Every) and timing.times.minutes * 60 == step.seconds
+    return timing.days.every == step.number

@@ -1,0 +1,85 @@
+"""Takes a sentence apart into when and what, or refuses it. No model, no clock: the moment is passed in."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from schedules.phrases.absence import absence
+from schedules.phrases.asking import check_asks
+from schedules.phrases.choosing import choose
+from schedules.phrases.clusters import POLITE, Cluster, Scan, scan
+from schedules.phrases.draft import Draft
+from schedules.phrases.exact import read_canonical, read_cron
+from schedules.phrases.guards import check_after, check_before, check_rest
+from schedules.phrases.outcome import Refusal, Refused, Understood
+from schedules.phrases.tasks import task_of
+from schedules.phrases.tokens import Sentence
+
+LONGEST = 10_000
+"""Characters of a sentence that are looked through."""
+
+
+def parse(sentence: str, now: datetime, zone: str) -> Understood | Refused:
+    """When and what the sentence asks for, seen from `now`, in the IANA zone `zone` where it names no other.
+
+    It may also be a bare timing, its canonical text, a cron expression or an ISO time; then there is no task.
+    """
+    try:
+        return _parse(sentence.strip(), now.astimezone(UTC), zone)
+    except Refusal as refusal:
+        return refusal.refused
+    except OverflowError:
+        return Refused("impossible", "That is beyond the years that a date can hold.", "Name an earlier one.")
+
+
+def _parse(text: str, now: datetime, zone: str) -> Understood:
+    if not text:
+        raise Refusal(
+            "absent", "The sentence is empty.", "Say what to do and when: 'Check my mail every day at 9'."
+        )
+    if len(text) > LONGEST:
+        raise Refusal(
+            "unknown", f"The sentence has more than {LONGEST} characters.", "Put the long part into a file."
+        )
+    exact = read_canonical(text, now, zone) or read_cron(text, zone)
+    if exact is not None:
+        return exact
+    sentence = Sentence(text)
+    found = scan(sentence)
+    used = _used(found)
+    check_asks(sentence, used)
+    if not used:
+        raise absence(sentence, found)
+    chosen = choose(sentence, found, now, zone)
+    task = task_of(sentence, chosen.used)
+    if task is not None:
+        _refuse_place(chosen.draft)
+    for cluster in chosen.used:
+        check_before(sentence, cluster)
+        before = _task_stands_before(sentence, chosen.used, cluster)
+        check_after(sentence, cluster, chosen.draft, task_before=before)
+    check_rest(sentence, chosen.used, chosen.draft)
+    return Understood(chosen.decided.timing, chosen.decided.zone, task)
+
+
+def _used(found: Scan) -> tuple[Cluster, ...]:
+    return tuple(sorted((*found.timings, *found.days), key=lambda cluster: cluster.start))
+
+
+def _refuse_place(draft: Draft) -> None:
+    if draft.zone is not None and not draft.zone.plain:
+        city = draft.zone.name.rpartition("/")[2].replace("_", " ")
+        raise Refusal(
+            "ambiguous",
+            f"'in {city}' may be where it is to be done, or whose time is meant.",
+            f"Say '{city} time' for the time.",
+        )
+
+
+def _task_stands_before(sentence: Sentence, used: tuple[Cluster, ...], cluster: Cluster) -> bool:
+    """Whether something to do is told before the cluster."""
+    return any(
+        sentence.kind(at) == "word" and sentence.text(at) not in POLITE
+        for at in range(cluster.start)
+        if not any(each.start <= at < each.end for each in used)
+    )

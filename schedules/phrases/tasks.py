@@ -1,0 +1,115 @@
+"""What is to be done: the sentence without its timing and its politeness."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from schedules.phrases.clusters import Cluster
+from schedules.phrases.guard_words import (
+    AGAIN,
+    CHANGING_AFTER,
+    CHANGING_BEFORE,
+    CONDITIONS,
+    HOLIDAYS,
+    TIME_WORDS,
+)
+from schedules.phrases.outcome import Refusal
+from schedules.phrases.tokens import Sentence, word_set
+from schedules.phrases.words import REMINDERS
+
+_GREETING = re.compile(
+    r"^(?:(?:(?:hi|hey|hello|ok|okay)(?: (?:there|hermes))?|hermes)\s*[,!:]?\s+(?=\w)"
+    r"|(?:please|kindly)[\s,]+)",
+    re.IGNORECASE,
+)
+_ASKING = re.compile(
+    r"(?:can|could|would|will) you (?:please |kindly )?(?:also )?"
+    r"|(?:i|we)(?:'d| would)? (?:want|need|like) you to |you (?:should|must|have to|need to) "
+    r"|(?:schedule|create|add|set up|setup|make) (?:a |an |the )?(?:new )?"
+    r"(?:recurring |scheduled |daily |weekly )?(?:task|job|schedule|cron job|cronjob|run)"
+    r"(?: that runs| that| to|:| for)?(?: runs)? |schedule: ?",
+    re.IGNORECASE,
+)
+_THANKS = re.compile(
+    r"[\s,.;!]*(?:,? ?(?:please|thanks(?: a lot)?|thank you(?: very much)?|thx|cheers))\s*[.!?]*$",
+    re.IGNORECASE,
+)
+_LINK = re.compile(r"^(?:and then|then|and|that|to)[\s,]+(?=\w)", re.IGNORECASE)
+_MARKS = " \t\r\n,;:-–—|>="
+_GREETINGS = word_set("only just please ok okay hi hey hello hermes thanks thank you")
+_PREPOSITIONS = word_set("in on for of during from with by per via until at into over under without within")
+_CONDITIONS = CONDITIONS | word_set("only unless because")
+_EMPTY = word_set(
+    "once twice thrice times forever indefinitely too one a an the to and then it that this so do run me "
+    "my also task timing schedule scheduled is sharp time o'clock i we be go"
+)
+_NO_TASK = _EMPTY | _GREETINGS | _PREPOSITIONS | _CONDITIONS | CHANGING_BEFORE | CHANGING_AFTER
+_NO_TASK |= AGAIN | HOLIDAYS | TIME_WORDS
+
+
+def task_of(sentence: Sentence, used: Sequence[Cluster]) -> str | None:
+    """The task that the rest of the sentence is; null where nothing is left. Raises `Refusal`."""
+    text, at = "", 0
+    for cluster in used:
+        start = cluster.start
+        if sentence.text(start - 1) == "for" and sentence.text(start - 2) in REMINDERS:
+            start -= 1
+        text = _joined(text, sentence.source[at : sentence.tokens[start].start])
+        at = sentence.tokens[cluster.end - 1].end
+    text = _joined(text, sentence.source[at:])
+    return _checked(_polished(text))
+
+
+def _joined(before: str, after: str) -> str:
+    """Both sides of a timing, without the marks that only parted it from them."""
+    left, right = before.rstrip(), after.lstrip()
+    if not right.strip(_MARKS + ".!?)"):
+        left = left.rstrip(_MARKS)
+    if not left:
+        return right.lstrip(_MARKS + ".!?)")
+    if left[-1] + right[:1] in {"()", "[]"}:
+        left, right = left[:-1].rstrip(), right[1:].lstrip()
+    if not right or not left:
+        return left or right
+    if left[-1] in ".!?" and not right.strip(".!? "):
+        return left
+    if left[-1] in ",;:-" and right[0] in ",;:.-!?":
+        left = left.rstrip(_MARKS)
+    return f"{left}{right}" if right[0] in ",.;:!?)…" else f"{left} {right}"
+
+
+def _polished(text: str) -> str:
+    """The task without greetings, requests and thanks, and without the end mark of a lone sentence."""
+    text, polite = text.strip().strip(_MARKS), False
+    while True:
+        shorter = _THANKS.sub("", _GREETING.sub("", text, count=1))
+        if _ASKING.match(f"{shorter} "):
+            shorter, polite = _ASKING.sub("", f"{shorter} ", count=1), True
+        shorter = _LINK.sub("", shorter).strip().strip(_MARKS)
+        if shorter == text:
+            break
+        text = shorter
+    if polite:
+        text = text.rstrip("?").rstrip()
+    return text if re.search(r"[.!?]\s|\.\.$", text) else text.rstrip(".!")
+
+
+def _checked(text: str) -> str | None:
+    """The text, where it is a task; null where it is nothing. Raises `Refusal` where it is neither."""
+    words = re.findall(r"[\w']+", text.lower())
+    if set(words) <= _GREETINGS:
+        return None
+    if all(word in _NO_TASK or re.fullmatch(r"\d+(?:st|nd|rd|th)?|\w", word) for word in words):
+        raise Refusal(
+            "unknown",
+            f"{text!r} is not understood beside the timing.",
+            "Write only the timing, or add what is to be done.",
+        )
+    if (words[0] in _PREPOSITIONS and len(words) <= 4) or (words[0] in _CONDITIONS and len(words) <= 5):
+        raise Refusal(
+            "unknown",
+            f"{text!r} is no task by itself.",
+            "Say what is to be done, such as 'check my mail', and when.",
+        )
+    return text

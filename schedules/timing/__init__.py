@@ -1,0 +1,47 @@
+"""When something is due: four kinds of timing as values, their canonical text, and the next due time."""
+
+from schedules.timing.cron import as_cron
+from schedules.timing.due import next_due, upcoming
+from schedules.timing.reading import Unreadable, read
+from schedules.timing.values import (
+    At,
+    Calendar,
+    Cron,
+    Daily,
+    Days,
+    Every,
+    Interval,
+    Kind,
+    MonthDays,
+    MonthWeekdays,
+    Once,
+    Times,
+    Timing,
+    Weekly,
+    kind_of,
+)
+from schedules.timing.writing import written
+
+__all__ = [
+    "At",
+    "Calendar",
+    "Cron",
+    "Daily",
+    "Days",
+    "Every",
+    "Interval",
+    "Kind",
+    "MonthDays",
+    "MonthWeekdays",
+    "Once",
+    "Times",
+    "Timing",
+    "Unreadable",
+    "Weekly",
+    "as_cron",
+    "kind_of",
+    "next_due",
+    "read",
+    "upcoming",
+    "written",
+]

@@ -1,0 +1,238 @@
+"""What a turn costs beside the model: `python -m tests.benchmarks turns`.
+
+Baselines of the same run: the bare model call (our client against the same scripted server, in a process of
+its own) for the turn within one process, and a chain of three empty Celery tasks on the same
+broker and kind of worker for the turn through a worker.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+from redis import Redis
+
+from hermes_jobs.domain import commands as c
+from hermes_jobs.domain.events import Opening, TurnCompleted
+from hermes_jobs.domain.messages import UserMessage
+from hermes_jobs.domain.session import stream_of
+from hermes_jobs.engine.engine import Engine
+from hermes_jobs.engine.ports import ModelRequest
+from hermes_jobs.engine.running import CancelToken
+from hermes_jobs.settings import load
+from hermes_jobs.wiring import Installation
+from tests.benchmarks.empty_tasks import DONE, empty_app, send_chain
+from workers.broker import EmbeddedBroker
+from workers.inline import InlineWorker
+
+TURNS = 40
+PARALLEL = 200
+SCRIPT = {
+    "rules": [
+        {
+            "contains": "five at once",
+            "actions": [
+                {"do": "answer", "tool_calls": [{"name": "terminal", "arguments": {"command": "true"}}] * 5},
+                {"do": "answer", "text": "Done."},
+            ],
+        },
+        {
+            "contains": "two slow calls",
+            "actions": [
+                {
+                    "do": "answer",
+                    "delay": 1.0,
+                    "tool_calls": [{"name": "read_file", "arguments": {"path": "etc/hostname"}}],
+                },
+                {"do": "answer", "text": "Done.", "delay": 1.0},
+            ],
+        },
+    ],
+    "default": {"do": "answer", "text": "Hello."},
+}
+
+
+def main() -> None:
+    """Print the table."""
+    with tempfile.TemporaryDirectory() as folder, model_server(Path(folder)) as base_url:
+        installation = installation_of(Path(folder) / "home", base_url)
+        bare = _median(_bare_calls(installation))
+        print(f"{'median of ' + str(TURNS):<44}{'ms':>9}{'overhead':>11}  beside")
+        print(f"{'bare model call':<44}{bare:>9.1f}")
+        with InlineWorker(installation) as worker:
+            inline = _median(_turn(worker.engine, worker.work, "hello") for _ in range(TURNS))
+            _row("text turn, in one process", inline, bare, "the bare model call")
+        installation.close()
+        _print_fsyncs(Path(folder), base_url)
+        _through_a_worker(Path(folder), base_url, bare)
+
+
+def _through_a_worker(folder: Path, base_url: str, bare: float) -> None:
+    installation = installation_of(folder / "celery-home", base_url)
+    with _worker(folder / "celery-home", base_url) as broker:
+        engine = installation.engine("bench")
+        hops = _median(_empty_chains(broker))
+        print(f"{'three empty Celery tasks in a chain':<44}{hops:>9.1f}")
+        _turn(engine, _waiter(engine), "hello")
+        text = _median(_turn(engine, _waiter(engine), "hello") for _ in range(TURNS))
+        _row("text turn, through a worker", text, bare, "the bare model call")
+        print(f"{'  its overhead beside the empty chain':<44}{(text - bare) / hops:>8.2f}x")
+        tools = _median(_turn(engine, _waiter(engine), "five at once") for _ in range(10))
+        _row("5 tools in one message, through a worker", tools, 2 * bare, "two bare model calls")
+        seconds = _many(engine, PARALLEL, "two slow calls")
+        print(f"{PARALLEL} turns of two 1 s calls and a tool: {seconds:.2f} s, ideal 2 s")
+        seconds = _many(engine, PARALLEL, "hello")
+        print(f"{PARALLEL} text turns submitted at once: {PARALLEL / seconds:.0f} turns/s")
+    installation.close()
+
+
+def _row(name: str, ms: float, base: float, beside: str) -> None:
+    print(f"{name:<44}{ms:>9.1f}{ms - base:>11.1f}  {beside}")
+
+
+def _median(times: Iterator[float]) -> float:
+    return median(times) * 1000
+
+
+def _bare_calls(installation: Installation) -> Iterator[float]:
+    request = ModelRequest(model="m", system_prompt="Help.", messages=(UserMessage("hello"),))
+    for at in range(TURNS + 1):
+        begun = time.perf_counter()
+        installation.model.reply(request, CancelToken(), lambda text: None)
+        if at:
+            yield time.perf_counter() - begun
+
+
+def _empty_chains(broker: str) -> Iterator[float]:
+    command = [sys.executable, "-W", "ignore", "-m", "tests.benchmarks.empty_tasks", broker]
+    redis, app = Redis.from_url(broker), empty_app(broker)
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as worker:
+        try:
+            for at in range(TURNS + 1):
+                begun = time.perf_counter()
+                send_chain(app, at)
+                assert redis.blpop([DONE], timeout=30), "the empty tasks did not run"
+                if at:
+                    yield time.perf_counter() - begun
+        finally:
+            worker.terminate()
+
+
+def _print_fsyncs(folder: Path, base_url: str) -> None:
+    """What the turn of one process writes durably, counted by strace where that is installed."""
+    if shutil.which("strace") is None:
+        print("fsyncs of a turn: not counted, strace is not installed")
+        return
+    counts = {}
+    for text in ("hello", "five at once"):
+        trace = folder / "trace"
+        environment = {**_environment(folder / "fsync-home", base_url), "PYTHONPATH": str(Path.cwd())}
+        turn = [sys.executable, "-m", "hermes_jobs", "send", "-q", text]
+        wal = folder / "fsync-home" / "events.db-wal"
+        command = ["strace", "-f", "-e", "trace=fsync,fdatasync", "-P", str(wal), "-o", str(trace), *turn]
+        for _ in range(2):  # the first makes the home
+            subprocess.run(command, env=environment, check=True, capture_output=True)
+        counts[text] = trace.read_text().count("sync(")
+    print(f"fsyncs of the log: {counts['hello']} in a text turn of 3 steps, ", end="")
+    print(f"{counts['five at once']} in one of 9 steps with 5 writing tools (2 of them at the process's end)")
+
+
+def _submit(engine: Engine, text: str) -> tuple[str, str]:
+    session, turn = engine.ids.name("s"), engine.ids.name("t")
+    opening = Opening(workdir="/")
+    engine.submit(c.SubmitTurn(turn=turn, session=session, text=text, source="bench", opening=opening))
+    return stream_of(session), turn
+
+
+def _turn(engine: Engine, wait: Callable[[Callable[[], bool]], object], text: str) -> float:
+    begun = time.perf_counter()
+    stream, turn = _submit(engine, text)
+    wait(lambda: _has_ended(engine, stream, turn))
+    return time.perf_counter() - begun
+
+
+def _has_ended(engine: Engine, stream: str, turn: str) -> bool:
+    return turn in engine.sessions.load(stream).ended
+
+
+def _waiter(engine: Engine) -> Callable[[Callable[[], bool]], object]:
+    def wait(done: Callable[[], bool]) -> None:
+        while not done():
+            engine.log.wait(engine.log.last_position(), 0.005)
+
+    return wait
+
+
+def _many(engine: Engine, turns: int, text: str) -> float:
+    begun = time.perf_counter()
+    position = engine.log.last_position()
+    left = {_submit(engine, text)[1] for _ in range(turns)}
+    while left:
+        engine.log.wait(position, 1.0)
+        for recorded in engine.log.tail(position):
+            position = recorded.position
+            if isinstance(recorded.event, TurnCompleted):
+                left.discard(recorded.event.turn)
+    return time.perf_counter() - begun
+
+
+def _environment(home: Path, base_url: str) -> dict[str, str]:
+    return {
+        **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
+        "HERMES_JOBS_HOME": str(home),
+        "OPENAI_BASE_URL": base_url,
+        "OPENAI_API_KEY": "none",
+    }
+
+
+def installation_of(home: Path, base_url: str) -> Installation:
+    environment = _environment(home, base_url)
+    return Installation(load(environment), environment)
+
+
+@contextmanager
+def model_server(folder: Path) -> Iterator[str]:
+    script = folder / "script.json"
+    script.write_text(json.dumps(SCRIPT), "utf-8")
+    command = [sys.executable, "-m", "tests.model_server", "--script", str(script), "--port", "0"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        yield server.stdout.readline().strip()
+        assert server.stdin is not None
+        server.stdin.close()
+
+
+@contextmanager
+def _worker(home: Path, base_url: str) -> Iterator[str]:
+    """A worker process on an embedded broker; its URL, once it consumes."""
+    installation = installation_of(home, base_url)
+    server = EmbeddedBroker(installation.settings.paths)
+    broker = server.start()
+    environment = {**_environment(home, base_url), "HERMES_JOBS_BROKER_URL": broker}
+    log = (home.parent / "worker.log").open("w")
+    command = [sys.executable, "-m", "hermes_jobs", "worker", "-c", str(PARALLEL + 56)]
+    process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+    try:
+        while not any(worker.lanes and worker.beats for worker in installation.log.workers()):
+            assert process.poll() is None, (home.parent / "worker.log").read_text()
+            time.sleep(0.05)
+        yield broker
+    finally:
+        installation.close()
+        process.terminate()
+        process.wait()
+        log.close()
+        server.stop()
+
+
+if __name__ == "__main__":
+    main()

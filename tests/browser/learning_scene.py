@@ -1,0 +1,72 @@
+"""Reviews and compressions in every state at once: a script for the model, and how to bring them about."""
+
+from __future__ import annotations
+
+from hermes_jobs.domain import commands as c
+from hermes_jobs.domain.session import stream_of
+from hermes_jobs.wiring import Installation
+from tests.learning.talker import CHECKPOINT, is_flush, is_review, is_summary
+from tests.model_script import Action, Answer, Hold, Refuse, Seen
+from tests.tools.support import wait_until
+
+CONCURRENCY = 3
+"""Threads of the worker: as many as there are reviews that are held, so that what comes after them waits."""
+ENVIRON = {
+    "HERMES_JOBS_MEMORY__NUDGE_INTERVAL": "3",
+    "HERMES_JOBS_MODEL__CONTEXT_LENGTH": "8000",
+    "HERMES_JOBS_COMPRESSION__ENABLED": "false",  # but by hand
+    "HERMES_JOBS_COMPRESSION__PROTECT_LAST_N": "1",
+}
+LONG = "blah " * 400
+NOTHING = Answer(text="Nothing to save.")
+SHOWN = {
+    ("review.memory", "SUCCESS"),
+    ("review.memory", "FAILURE"),
+    ("review.memory", "STARTED"),
+    ("compression.flush", "SUCCESS"),
+    ("compression.flush", "RECEIVED"),
+    ("compression.compress", "SUCCESS"),
+    ("compression.compress", "FAILURE"),
+}
+
+
+def scene(seen: Seen) -> Action:
+    """What is sad fails, what is slow is held until the server's release."""
+    said = str(seen.messages)
+    if is_flush(seen):
+        return NOTHING
+    if is_summary(seen):
+        return Refuse(status=400, message="no such model") if "sad" in said else Answer(text=CHECKPOINT)
+    if is_review(seen):
+        if "sad" in said:
+            return Refuse(status=400, message="no such model")
+        return Hold(answer=NOTHING) if "slow" in said else NOTHING
+    return Answer(text=f"Yes. {LONG}")
+
+
+def play(installation: Installation) -> None:
+    """Glad and sad ones are reviewed and compressed; slow ones keep all threads, and what follows waits."""
+    for mood in ("glad", "sad"):
+        _talk(installation, mood, 3)
+        _compress(installation, mood)
+    for number in range(CONCURRENCY):
+        _talk(installation, f"slow{number}", 3)
+    _request(installation, "glad")
+
+
+def _talk(installation: Installation, mood: str, count: int) -> None:
+    engine = installation.engine()
+    for number in range(count):
+        turn = f"t{mood}{number}"
+        engine.submit(c.SubmitTurn(turn=turn, session=mood, text=f"I feel {mood}, {number}", source="cli"))
+        wait_until(lambda turn=turn: turn in engine.sessions.load(stream_of(mood)).ended, turn)  # type: ignore[misc]
+
+
+def _request(installation: Installation, mood: str) -> None:
+    installation.engine().execute(stream_of(mood), c.RequestCompression(reason="manual"))
+
+
+def _compress(installation: Installation, mood: str) -> None:
+    _request(installation, mood)
+    engine = installation.engine()
+    wait_until(lambda: engine.sessions.load(stream_of(mood)).compression is None, "the compression's end")

@@ -1,0 +1,64 @@
+"""What a person sees in Flower: every task of a turn, every queue, and nothing of what was said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+from tests.e2e.home import KEY, Home, endpoint
+from tests.model_script import Answer, AskedCall, Rule, Script
+from tests.model_server import ModelServer
+from tests.workers.test_up import UP, free_port
+from workers.app import ALL_QUEUES
+
+pytestmark = pytest.mark.slow
+
+SAID = "a-word-that-was-said"
+PATIENCE = 30  # seconds for a page to show what it should
+
+
+def rows(browser: Chrome) -> list[list[str]]:
+    """The cells of the page's table, as they are read."""
+    script = "return [...document.querySelectorAll('tbody tr')].map(r => [...r.cells].map(c => c.innerText))"
+    found: list[list[str]] = browser.execute_script(script)
+    return found
+
+
+def states_after_reloading(browser: Chrome) -> set[str]:
+    browser.refresh()
+    return {row[2] for row in rows(browser) if len(row) > 2}
+
+
+def test_a_turn_is_read_in_flower_task_by_task_and_nothing_that_was_said(
+    tmp_path: Path, model_server: ModelServer, browser: Chrome
+) -> None:
+    asked = AskedCall("terminal", {"command": f"echo {SAID}"})
+    model_server.follow(Script(rules=(Rule(SAID, (Answer(tool_calls=(asked, asked)), Answer(text=SAID))),)))
+    home = Home(tmp_path, endpoint(model_server.base_url))
+    port = free_port()
+    with home.start("up", "--flower-port", str(port)) as running:
+        running.wait_for(UP)
+        turn = home.send(f"say {SAID}")["turn"]
+
+        browser.get(f"http://127.0.0.1:{port}/tasks")
+        WebDriverWait(browser, PATIENCE).until(lambda _: len(rows(browser)) >= 6)
+        shown = {row[1]: (row[0], row[2]) for row in rows(browser)}
+        kinds = {kind for kind, _ in shown.values()}
+        assert kinds == {"turn.prefetch", "turn.call_model", "turn.run_tool", "turn.record_usage"}
+        assert all(task.startswith(turn) for task in shown), "an id leads to `turns show`"
+        assert {f"{turn}-1", f"{turn}-1-0", f"{turn}-1-1", f"{turn}-2", f"{turn}-record"} <= set(shown)
+        WebDriverWait(browser, PATIENCE).until(lambda _: states_after_reloading(browser) == {"SUCCESS"})
+        assert SAID not in browser.page_source
+
+        browser.find_element(By.LINK_TEXT, f"{turn}-1-0").click()
+        WebDriverWait(browser, PATIENCE).until(lambda _: "turn.run_tool" in browser.page_source)
+        assert SAID not in browser.page_source
+        assert KEY not in browser.page_source
+
+        browser.get(f"http://127.0.0.1:{port}/broker")
+        WebDriverWait(browser, PATIENCE).until(lambda _: len(rows(browser)) >= len(ALL_QUEUES))
+        assert {row[0]: row[1] for row in rows(browser)} == dict.fromkeys(ALL_QUEUES, "0")

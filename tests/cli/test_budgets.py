@@ -1,0 +1,64 @@
+"""Budgets on the command line: what is refused, what a turn says that has used one up, and how it goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.home import Home, endpoint
+from tests.model_script import Answer, Script
+from tests.model_server import ModelServer
+
+USED = {"prompt_tokens": 900, "completion_tokens": 100}
+
+
+@pytest.fixture
+def home(tmp_path: Path, model_server: ModelServer) -> Home:
+    empty = Answer(text="", usage=USED)  # asked for again: a second call
+    model_server.follow(Script(sequence=(empty,), default=Answer(text="Yes.", usage=USED)))
+    return Home(tmp_path, endpoint(model_server.base_url))
+
+
+def test_a_limit_in_money_is_refused_where_the_price_is_not_known_before_anything_is_recorded(
+    home: Home, model_server: ModelServer
+) -> None:
+    home.run("config", "set", "budgets.day_usd", "5")
+    ran = home.run("send", "Hello")
+    assert ran.code == 2
+    assert "budgets.day_usd is set" in ran.err
+    assert "budgets.turn_tokens" in ran.err
+    assert home.run("events", "--json").out == ""
+    assert model_server.requests == []
+    doctor = home.run("doctor", "--json")
+    assert '"budgets","status":"fail"' in doctor.out
+
+
+def test_a_limit_in_tokens_beside_it_holds_and_the_turn_goes_on_when_it_is_raised(home: Home) -> None:
+    home.run("config", "set", "budgets.day_usd", "5")
+    home.run("config", "set", "budgets.turn_tokens", "2900")
+    room = {"HERMES_JOBS_TOOLSETS__ENABLED": "[]"}  # so that the request itself is small
+    ran = home.run("send", "--json", "Hello " * 1300, **room)
+    assert ran.code == 1
+    turn = ran.json
+    assert turn["error"]["kind"] == "budget"
+    assert "budgets.turn_tokens allows 2,900 tokens; 1,000 spent so far" in turn["error"]["message"]
+    assert "turns retry" in turn["error"]["hint"]
+    assert turn["usage"]["total_tokens"] == 1000
+    home.run("config", "set", "budgets.turn_tokens", "100000")
+    retried = home.run("turns", "retry", turn["turn"], "--json", **room)
+    assert retried.code == 0
+    assert (retried.json["turn"], retried.json["result"]) == (turn["turn"], "Yes.")
+    assert home.turn(turn["turn"])["usage"]["total_tokens"] == 2000
+    assert home.run("events", "verify").code == 0
+
+
+def test_a_turn_taken_up_again_may_get_a_budget_of_its_own(home: Home) -> None:
+    room = {"HERMES_JOBS_BUDGETS__TURN_TOKENS": "1000"}
+    turn = home.run("send", "--json", "Hello", **room).json
+    assert turn["error"]["kind"] == "budget"
+    ran = home.run("turns", "retry", turn["turn"], "--budget", "0.5", "--json")
+    # The price is not known and nothing else limits it: money alone cannot.
+    assert ran.json["error"]["kind"] == "budget"
+    assert "the turn's own budget ($0.5) cannot be held" in ran.json["error"]["message"]
+    assert home.run("turns", "retry", turn["turn"], "--budget", "-1").code == 2

@@ -1,0 +1,150 @@
+"""What holds for every command: help with an example, nearest names, no tracebacks, no colour in pipes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path as FilePath
+
+import click
+import pytest
+
+from hermes_jobs import __version__
+from hermes_jobs.cli import COMMANDS, hermes_jobs
+from tests.cli.conftest import ROOT, Home
+
+Path = tuple[str, ...]
+
+
+def commands(group: click.Group, path: Path = ()) -> Iterator[tuple[Path, click.Command]]:
+    """Every command below the group, with the words that call it."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield (*path, name), command
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, name))
+
+
+ALL = dict(commands(hermes_jobs))
+
+
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_every_command_has_help_and_an_example_that_calls_it(path: Path) -> None:
+    command = ALL[path]
+    assert command.help
+    assert command.epilog
+    assert "Example:\n" in command.epilog
+    assert f"hermes-jobs {path[0]}" in command.epilog
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in ALL if path[-1] in {"list", "show", "status", "verify"}], ids=" ".join
+)
+def test_every_list_and_show_prints_json(path: Path) -> None:
+    assert any("--json" in parameter.opts for parameter in ALL[path].params)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_line_of_a_command_fits_the_list(name: str) -> None:
+    summary = COMMANDS[name].summary
+    assert summary.endswith(".")
+    assert len(f"  {name:<10}{summary}") <= 80
+
+
+def test_help_imports_nothing_heavy() -> None:
+    program = (
+        "import sys\n"
+        "from hermes_jobs.cli import run\n"
+        "run(['--help'])\n"
+        "heavy = {'sqlalchemy', 'msgspec', 'celery', 'openai', 'rich', 'sqlite3', 'yaml'}\n"
+        "sys.exit(', '.join(heavy & sys.modules.keys()) or 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Example:" in done.stdout
+
+
+def test_the_version_is_told(home: Home) -> None:
+    assert home.run("--version").out == f"hermes-jobs, version {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["trns"], "Did you mean 'turns'?"),
+        (["turns", "lst"], "Did you mean 'list'?"),
+        (["turns", "list", "--statsu", "failed"], "Did you mean '--status'?"),
+        (["turns", "list", "--status", "fialed"], "'failed'"),
+        (["turns", "list", "-n", "0"], "0 is not in the range"),
+        (["turns", "show"], "Missing argument 'ID'"),
+        (["sessions", "show", "nope"], "There is no session 'nope'"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2_and_says_what_would_be_right(
+    arguments: list[str], told: str, home: Home
+) -> None:
+    refused = home.run(*arguments)
+    assert (refused.code, refused.out) == (2, "")
+    assert told in refused.err
+    assert "Traceback" not in refused.err
+
+
+def test_a_traceback_is_shown_to_who_asks_for_it(home: Home) -> None:
+    refused = home.run("turns", "show", "nope", environ={"HERMES_JOBS_DEBUG": "1"})
+    assert refused.code == 2
+    assert "Traceback" in refused.err
+
+
+def test_a_secret_in_an_error_is_not_shown(home: Home) -> None:
+    refused = home.run("turns", "show", "sk-verysecret", environ={"OPENAI_API_KEY": "sk-verysecret"})
+    assert "There is no turn '[REDACTED]'" in refused.err
+
+
+def test_a_full_disk_is_said_in_one_sentence(home: Home) -> None:
+    home.answered("aa", "t1")
+    with FilePath("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "hermes_jobs", "events", "--json"],
+            cwd=ROOT,
+            env={"PATH": os.environ["PATH"], "HERMES_JOBS_HOME": str(home.folder)},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (
+        5,
+        "Error: The disk is full.\nHint: Free some space, then try again.\n",
+    )
+
+
+def test_a_reader_that_leaves_early_is_no_error(home: Home) -> None:
+    home.answered("aa", "t1")
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "hermes_jobs", "events", "--json"],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "HERMES_JOBS_HOME": str(home.folder)},
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_ctrl_c_while_the_program_is_being_loaded_ends_it_without_a_word(
+    tmp_path: FilePath, home: Home
+) -> None:
+    (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    ended = home.run("turns", "list", environ={"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"})
+    assert (ended.code, ended.out, ended.err) == (-signal.SIGINT, "", "")

@@ -1,0 +1,97 @@
+"""`queues` and `doctor`: what waits, who works, and what to do about what is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.home import KEY, Home, endpoint
+from tests.model_script import Refuse
+from tests.model_server import ModelServer
+from workers.app import ALL_QUEUES
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path, {})
+
+
+def test_a_turn_that_nobody_works_on_waits_in_its_queue_and_grows_older(home: Home) -> None:
+    home.run("send", "--no-wait", "hello")
+    home.run("send", "--no-wait", "and hello")
+
+    first, second = (home.run("queues", "--json").json for _ in range(2))
+
+    assert [queue["name"] for queue in first["queues"]] == list(ALL_QUEUES)
+    turns, *others = first["queues"]
+    assert (turns["waiting"], turns["running"], turns["later"]) == (2, 0, 0)
+    assert 0 <= turns["oldest_seconds"] <= second["queues"][0]["oldest_seconds"]
+    assert {(queue["waiting"], queue["oldest_seconds"]) for queue in others} == {(0, None)}
+    assert first["workers"] == []
+
+
+def test_people_see_a_table_and_what_to_do_without_workers(home: Home) -> None:
+    shown = home.run("queues")
+
+    assert shown.out.split()[:5] == ["QUEUE", "WAITING", "OLDEST", "RUNNING", "LATER"]
+    assert "hermes-jobs up" in shown.err
+
+
+def test_a_fresh_home_has_nothing_that_fails_and_is_told_what_it_could_have(home: Home) -> None:
+    seen = home.run("doctor", "--json")
+    checks = {check["check"]: check for check in seen.json["checks"]}
+
+    assert seen.code == 0
+    assert seen.json["ok"]
+    assert {name for name, check in checks.items() if check["status"] == "warn"} == {
+        "model",
+        "broker",
+        "workers",
+    }
+    assert "OPENAI_API_KEY" in checks["model"]["hint"]
+    assert "hermes-jobs up" in checks["workers"]["hint"]
+    assert all(check["hint"] for check in checks.values() if check["status"] != "ok")
+
+
+def test_a_configuration_that_cannot_be_read_is_what_it_says(home: Home) -> None:
+    home.path.mkdir(mode=0o700)
+    (home.path / "config.yaml").write_text("modell: {}\n")
+
+    seen = home.run("doctor", "--json")
+
+    assert seen.code == 2
+    assert [check["check"] for check in seen.json["checks"]] == ["config"]
+    assert "modell" in seen.json["checks"][0]["message"]
+
+
+def test_a_home_that_others_can_read_is_a_warning(home: Home) -> None:
+    home.path.mkdir(mode=0o755)
+
+    seen = home.run("doctor")
+
+    assert seen.code == 0
+    assert f"chmod 700 {home.path}" in seen.out
+
+
+def test_an_unreachable_broker_and_log_fail_with_code_5_and_without_their_passwords(home: Home) -> None:
+    log = home.run("doctor", HERMES_JOBS_LOG_URL="postgresql://anna:sesame-open@127.0.0.1:1/test")
+    broker = home.run("doctor", "--json", HERMES_JOBS_BROKER_URL="redis://:sesame-open@127.0.0.1:1/0")
+
+    assert (log.code, broker.code) == (5, 5)
+    assert "FAIL  log" in log.out
+    assert "sesame-open" not in log.out + log.err + broker.out + broker.err
+
+
+def test_live_asks_the_model_once_and_says_when_the_key_is_refused(
+    home: Home, model_server: ModelServer
+) -> None:
+    environ = endpoint(model_server.base_url)
+    answered = home.run("doctor", "--live", **environ)
+    model_server.follow([Refuse(status=401, message="Incorrect API key provided")])
+    refused = home.run("doctor", "--live", "--json", **environ)
+
+    assert answered.code == 0
+    assert "answered in" in answered.out
+    assert refused.code == 4
+    assert KEY not in answered.out + answered.err + refused.out + refused.err

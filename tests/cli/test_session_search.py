@@ -1,0 +1,88 @@
+"""`sessions search`: what it prints, and what it says where there is nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.conftest import Home
+
+
+@pytest.fixture
+def three(home: Home) -> Home:
+    """Two sessions that speak of a proxy, and one that does not."""
+    home.answered("aab1", "t1", "set up the proxy", "The proxy listens on src/app/main.py.")
+    home.answered("aac2", "t2", "what is for dinner?", "Soup \x1b[31mred\x1b[0m.")
+    home.answered("aad3", "t3", "一个大模型 and a proxy", "Done.")
+    return home
+
+
+def test_json_is_a_list_of_hits_with_fixed_names_the_best_first(three: Home) -> None:
+    hits = three.run("sessions", "search", "proxy", "--json").json
+    assert all(list(hit) == ["session", "title", "turn", "role", "snippet", "at"] for hit in hits)
+    assert {(hit["session"], hit["role"]) for hit in hits} == {
+        ("aab1", "user"),
+        ("aab1", "assistant"),
+        ("aad3", "user"),
+    }
+    assert all(">>>proxy<<<" in hit["snippet"] for hit in hits)
+    assert {hit["turn"] for hit in hits} == {"t1", "t3"}
+    assert {hit["title"] for hit in hits} == {None}
+    assert hits[0]["at"].startswith("2026-11-21T12:00:00")
+
+
+def test_people_read_one_block_a_session(three: Home) -> None:
+    shown = three.run("sessions", "search", "proxy")
+    assert shown.code == 0
+    assert "aab1  set up the proxy\n" in shown.out
+    assert "user: set up the >>>proxy<<<" in shown.out
+    assert shown.out.count("aab1") == 1
+    assert shown.err == ""
+
+
+def test_words_may_come_as_several_arguments_and_limits_hold(three: Home) -> None:
+    assert len(three.run("sessions", "search", "the", "proxy", "--json").json) == 2
+    assert len(three.run("sessions", "search", "proxy", "-n", "1", "--json").json) == 1
+    assert len(three.run("sessions", "search", "proxy", "--role", "assistant,tool", "--json").json) == 1
+    assert three.run("sessions", "search", "proxy", "--after", "2026-11-23", "--json").json == []
+    assert len(three.run("sessions", "search", "proxy", "--before", "2026-11-23", "--json").json) == 3
+    assert three.run("sessions", "search", "proxy", "--source", "telegram", "--json").json == []
+
+
+@pytest.mark.parametrize(
+    "query", ["模型", "大", "src/app/main.py", '"the proxy" OR', "prox*", "(proxy", "--", "-x"]
+)
+def test_no_query_is_an_error(query: str, three: Home) -> None:
+    done = three.run("sessions", "search", "--json", "--", query)
+    assert done.code == 0
+    assert (done.json == []) == (query in {"--", "-x"})
+
+
+def test_nothing_found_says_what_was_searched_and_how_to_widen_it(three: Home) -> None:
+    done = three.run("sessions", "search", "proxy", "absent", "--role", "user")
+    assert (done.code, done.out) == (0, "")
+    for part in ("all of «proxy», «absent»", "6 searched", "--role user", "leave out --role", "--all"):
+        assert part in done.err
+    assert "nothing to search for" in three.run("sessions", "search", "?!").err
+
+
+def test_what_a_model_wrote_does_not_move_the_cursor(three: Home) -> None:
+    shown = three.run("sessions", "search", "soup").out
+    assert ">>>Soup<<< red." in shown
+    assert "\x1b" not in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--role", "user,bob"), "'bob' is none of user, assistant, tool"),
+        (("--after", "yesterday"), "yesterday"),
+        (("-n", "0"), "0"),
+        ((), "QUERY"),
+    ],
+)
+def test_wrong_usage_is_said_in_a_sentence(arguments: tuple[str, ...], told: str, home: Home) -> None:
+    query = ("proxy",) if arguments else ()
+    done = home.run("sessions", "search", *query, *arguments)
+    assert done.code == 2
+    assert told in done.err
+    assert "Traceback" not in done.err

@@ -1,0 +1,237 @@
+"""What a turn's terminal shows while an answer grows: never more than fits, and in the end all of it once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import StringIO
+from random import Random
+from threading import Event
+
+import click
+import pyte
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from hermes_jobs.cli.markdown import blocks, rendered
+from hermes_jobs.cli.stage import AGAIN, Stage
+from hermes_jobs.cli.terminal import TerminalSurface
+from hermes_jobs.domain.titles import printable
+from hermes_jobs.engine.live import Piece, Speech
+
+COLUMNS, LINES = 40, 12
+PARTS = (
+    "# Title",
+    "A paragraph of words that are more than one line can take, with **bold** and `code`.",
+    "- one\n- two\n  - three\n\n  more of two",
+    "1. first\n2. second",
+    "```python\nx = 1\n\n\ny = 2\n```",
+    "| a | b |\n|---|---|\n| 1 | 2 |",
+    "> quoted\n> words",
+    "---",
+    "~~~\nnever closed",
+    "<b>html</b>",
+    "***",
+    "a\\\nb  \nc",
+    "Umlaute äöü, 漢字かな交じり文, emoji 🎉",
+)
+TEXTS = st.lists(st.sampled_from(PARTS), max_size=6).map("\n\n".join) | st.text(max_size=80)
+
+
+class Paper:
+    """A surface that keeps what it was given."""
+
+    def __init__(self) -> None:
+        self.above: list[str] = []
+        self.below: tuple[str, ...] = ()
+        self.highest = 0
+
+    def size(self) -> tuple[int, int]:
+        return COLUMNS, LINES
+
+    def paint(self, above: Sequence[str], below: Sequence[str]) -> None:
+        self.above += above
+        self.below = tuple(below)
+        self.highest = max(self.highest, len(below))
+
+
+def whole(text: str) -> list[str]:
+    """The text as it is shown where it comes at once."""
+    paper = Paper()
+    stage = Stage(paper)
+    stage.answer(text)
+    stage.close()
+    return paper.above
+
+
+def tell(
+    stage: Stage, paper: Paper, text: str, random: Random, *, call: str = "m1", attempt: int = 1
+) -> None:
+    """Let the stage hear a text in pieces, and draw after each."""
+    told: list[Piece] = []
+    speech = Speech(told.append, turn="t1", step="t1-1", attempt=attempt, call=call)
+    at = 0
+    while at < len(text):
+        end = at + random.randrange(1, 12)
+        speech.say(text[at:end])
+        at = end
+    for piece in told:
+        stage.hear(piece)
+        stage.line("")
+        assert len(paper.below) <= LINES
+
+
+@settings(max_examples=25)
+@given(TEXTS, st.randoms(use_true_random=False))
+def test_a_text_that_comes_in_pieces_ends_up_as_if_it_had_come_at_once(text: str, random: Random) -> None:
+    paper = Paper()
+    stage = Stage(paper)
+    tell(stage, paper, text, random)
+    stage.said("t1-1", 1, text)
+    stage.answer(text)
+    stage.close()
+    assert [line for line in paper.above if line] == [line for line in whole(text) if line]
+    assert (paper.below, paper.highest <= LINES) == ((), True)
+
+
+@given(st.text(max_size=200))
+def test_the_blocks_of_a_text_are_the_text(text: str) -> None:
+    assert "".join(blocks(text)) == text
+
+
+@settings(max_examples=25)
+@given(TEXTS)
+def test_no_line_is_wider_than_the_terminal(text: str) -> None:
+    shown = blocks(printable(text))
+    lines = [click.unstyle(line) for block in shown for line in rendered(block, 39)]
+    assert all(cell_len(line) <= 39 for line in lines)
+
+
+def test_another_attempt_that_says_the_same_goes_on_where_the_first_was() -> None:
+    paper, random = Paper(), Random(1)
+    stage = Stage(paper)
+    tell(stage, paper, "One.\n\nTwo.\n\nThr", random, call="m1")
+    tell(stage, paper, "One.\n\nTwo.\n\nThree.", random, call="m2", attempt=2)
+    stage.said("t1-1", 2, "One.\n\nTwo.\n\nThree.")
+    stage.close()
+    assert [line for line in paper.above if line] == ["One.", "Two.", "Three."]
+
+
+def test_another_attempt_that_says_something_else_is_marked() -> None:
+    paper, random = Paper(), Random(1)
+    stage = Stage(paper)
+    tell(stage, paper, "One.\n\nTwo.\n\nThr", random, call="m1")
+    stage.failed("t1-1", 1)
+    tell(stage, paper, "Eins.\n\nZwei.", random, call="m2", attempt=2)
+    stage.said("t1-1", 2, "Eins.\n\nZwei.")
+    stage.close()
+    assert [click.unstyle(line) for line in paper.above if line] == ["One.", "Two.", AGAIN, "Eins.", "Zwei."]
+
+
+def test_what_is_under_way_stands_below_and_is_gone_in_the_end() -> None:
+    paper = Paper()
+    stage = Stage(paper)
+    stage.doing(["· terminal sleep 5: 2 s"])
+    stage.line("· a line that stays")
+    assert [click.unstyle(line) for line in paper.below] == ["· terminal sleep 5: 2 s"]
+    stage.close()
+    assert (paper.above, paper.below) == (["· a line that stays"], ())
+
+
+def test_what_a_turn_that_failed_has_said_is_no_beginning_of_the_next() -> None:
+    paper, random = Paper(), Random(1)
+    stage = Stage(paper)
+    tell(stage, paper, "One.\n\nTwo", random, call="m1")
+    stage.failed("t1-1", 1)
+    stage.turn_ended()
+    tell(stage, paper, "Another answer.", random, call="m2", attempt=2)
+    stage.said("t1-1", 2, "Another answer.")
+    stage.close()
+    assert [line for line in paper.above if line] == ["One.", "Another answer."]
+
+
+def test_a_listener_does_not_wait_for_a_terminal_that_was_told_to_stop() -> None:
+    stopped, started = Event(), Event()
+
+    class Stopped(Paper):
+        def paint(self, above: Sequence[str], below: Sequence[str]) -> None:
+            started.set()
+            stopped.wait(60)
+            super().paint(above, below)
+
+    paper = Stopped()
+    stage = Stage(paper)
+    speech = Speech(stage.hear, turn="t1", step="t1-1", attempt=1, call="m1")
+    speech.say("One")
+    started.wait(60)
+    for _ in range(100):
+        speech.say(" more")
+    assert paper.above == []
+    stopped.set()
+    stage.close()
+    assert "".join(paper.above).startswith("One more more")
+
+
+# --- on a terminal -------------------------------------------------------------------------------
+
+
+class Tty(StringIO):
+    """A terminal of 30 columns and 10 lines in memory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.screen = pyte.HistoryScreen(30, 10, history=1_000, ratio=1.0)
+        self._stream = pyte.Stream(self.screen)
+
+    def write(self, text: str) -> int:
+        self._stream.feed(text)
+        return len(text)
+
+    @property
+    def lines(self) -> list[str]:
+        """All that stands there and above, without what is empty."""
+        above = ["".join(row[at].data for at in range(30)) for row in self.screen.history.top]
+        return [line.rstrip() for line in (*above, *self.screen.display) if line.strip()]
+
+
+@pytest.fixture
+def tty(monkeypatch: pytest.MonkeyPatch) -> Tty:
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setenv("LINES", "10")
+    return Tty()
+
+
+def test_a_long_answer_is_whole_above_a_small_terminal_and_only_its_end_is_drawn(tty: Tty) -> None:
+    code = [f"line = {number}" for number in range(60)]
+    text = "Before.\n\n```python\n" + "\n".join(code) + "\n```\n\nAfter."
+    stage = Stage(TerminalSurface(tty))
+    speech = Speech(stage.hear, turn="t1", step="t1-1", attempt=1, call="m1")
+    for at in range(0, len(text), 50):
+        speech.say(text[at : at + 50])
+        stage.line("")
+    stage.said("t1-1", 1, text)
+    stage.close()
+    assert tty.lines == ["Before.", *(f"  {line}" for line in code), "After."]
+
+
+def test_a_terminal_made_narrower_is_drawn_over_as_far_as_it_was_broken(
+    tty: Tty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    surface = TerminalSurface(tty)
+    surface.paint((), ["a" * 28, "b" * 10])
+    monkeypatch.setenv("COLUMNS", "10")
+    written = StringIO()
+    surface._out = written
+    surface.paint((), ["c"])
+    assert "\x1b[3A" in written.getvalue()  # three rows of a, and one of b
+
+
+def test_a_text_cannot_play_with_the_terminal(tty: Tty) -> None:
+    stage = Stage(TerminalSurface(tty))
+    speech = Speech(stage.hear, turn="t1", step="t1-1", attempt=1, call="m1")
+    for piece in ("safe \x1b[", "2J\x1b]0;tit", "le\x07words ", "\x1b[31mred [x](http://y\x1b[2J)"):
+        speech.say(piece)
+        stage.line("")
+    stage.close()
+    assert tty.lines == ["safe words red x (http://y)"]

@@ -1,0 +1,110 @@
+"""What a person at a terminal sees, and how a command that runs on is stopped."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from hermes_jobs.cli.output import ago, shown_cost, shown_duration
+from hermes_jobs.domain.titles import printable
+from tests.cli.conftest import ROOT, Home
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def on_a_terminal(home: Home, *arguments: str, **environ: str) -> str:
+    """What the command writes to a terminal of 60 columns."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "hermes_jobs", *arguments],
+        cwd=ROOT,
+        env={
+            "PATH": os.environ["PATH"],
+            "HERMES_JOBS_HOME": str(home.folder),
+            "COLUMNS": "60",
+            "TERM": "xterm-256color",
+            **environ,
+        },
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+    ):
+        os.close(theirs)
+        written = b""
+        try:
+            while piece := os.read(ours, 65536):
+                written += piece
+        except OSError:  # Linux reports so that the other side was closed
+            pass
+        finally:
+            os.close(ours)
+    return written.decode()
+
+
+def test_a_table_fits_the_terminal_and_is_coloured_there(home: Home) -> None:
+    home.answered("aa", "t1", "a long text " * 30)
+    home.answered("aa", "t2", "長い文章です" * 30)
+    seen = on_a_terminal(home, "turns", "list")
+    assert COLOUR.search(seen)
+    lines = COLOUR.sub("", seen).splitlines()
+    assert len(lines) == 3
+    assert all(len(line) <= 60 for line in lines)
+    assert all(line.endswith("…") for line in lines[1:])
+    assert not COLOUR.search(on_a_terminal(home, "turns", "list", NO_COLOR="1"))
+
+
+def test_json_on_a_terminal_is_indented(home: Home) -> None:
+    home.answered("aa", "t1")
+    assert on_a_terminal(home, "turns", "show", "t1", "--json").startswith('{\r\n  "turn": "t1",')
+
+
+def test_following_shows_what_is_appended_until_it_is_interrupted(home: Home) -> None:
+    home.submit("aa", "t1")
+    with subprocess.Popen(
+        [sys.executable, "-m", "hermes_jobs", "events", "--follow", "--stream", "session-aa"],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "HERMES_JOBS_HOME": str(home.folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as follower:
+        assert follower.stdout is not None
+        assert follower.stderr is not None
+        assert "TurnSubmitted" in follower.stdout.readline()
+        home.submit("bb", "t2")
+        home.prefetch("aa")
+        assert "ContextPrefetched" in follower.stdout.readline()
+        follower.send_signal(signal.SIGINT)
+        assert follower.wait(30) == 130
+        assert "Traceback" not in follower.stderr.read()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(0.4, "0 s ago"), (59, "59 s ago"), (60, "1 min ago"), (7300, "2 h ago")]
+)
+def test_times_are_told_in_the_largest_unit_that_fits(seconds: float, told: str) -> None:
+    assert ago(seconds) == told
+
+
+def test_figures_are_told_for_people() -> None:
+    assert (shown_cost(None), shown_cost(0.01234)) == ("unknown", "$0.0123")
+    assert (shown_duration(999), shown_duration(1500)) == ("999 ms", "1.5 s")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain\ttext\nof two lines", "plain\ttext\nof two lines"),
+        ("\x1b[2J\x1b[31mred\x1b[0m", "red"),
+        ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("back\b\rspace\x00\x9b", "backspace"),
+        ("\u202etxet\u202c", "txet"),
+    ],
+)
+def test_what_a_terminal_would_obey_is_not_printed(text: str, shown: str) -> None:
+    assert printable(text) == shown

@@ -1,0 +1,79 @@
+"""`usage` adds up every response, and says where a price is not known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.home import Home, endpoint
+from tests.model_script import Answer, Refuse, Script
+from tests.model_server import ModelServer
+
+USED = {"prompt_tokens": 100, "completion_tokens": 20, "prompt_tokens_details": {"cached_tokens": 40}}
+
+
+@pytest.fixture
+def home(tmp_path: Path, model_server: ModelServer) -> Home:
+    again = Refuse(status=503, headers={"retry-after": "0"})
+    model_server.follow(Script(sequence=(again,), default=Answer(text="Yes.", usage=USED)))
+    return Home(tmp_path, endpoint(model_server.base_url))
+
+
+def test_what_the_server_reported_is_added_up_by_every_key(home: Home) -> None:
+    first = home.send("one")
+    home.send("two")
+    (day,) = home.run("usage", "--json").json
+    assert (day["requests"], day["input_tokens"], day["cache_read_tokens"], day["output_tokens"]) == (
+        3,
+        120,
+        80,
+        40,
+    )
+    assert day["prompt_tokens"] == 200
+    assert day["total_tokens"] == 240
+    sessions = home.run("usage", "--by", "session", "--json").json
+    assert {row["session"]: row["output_tokens"] for row in sessions}[first["session"]] == 20
+    (purpose,) = home.run("usage", "--by", "purpose", "--json").json
+    assert purpose["purpose"] == "turn"
+
+
+def test_an_unknown_price_is_not_guessed(home: Home) -> None:
+    home.send("one")
+    ran = home.run("usage", "--by", "model")
+    assert "unknown" in ran.out
+    assert "price is not known" in ran.err
+    (row,) = home.run("usage", "--by", "model", "--json").json[-1:]
+    assert row["cost_usd"] is None
+
+
+def test_only_what_was_used_since_a_day_is_shown(home: Home) -> None:
+    home.send("one")
+    assert home.run("usage", "--since", "2999-01-01", "--json").json == []
+    assert home.run("usage", "--since", "yesterday").code == 2
+
+
+def test_the_share_that_came_from_the_providers_cache_is_shown(home: Home) -> None:
+    home.send("one")
+    (row,) = home.run("usage", "--json").json
+    assert row["cached_share"] == 0.4
+    assert "40%" in home.run("usage").out
+
+
+def test_where_everything_was_reported_nothing_is_estimated(home: Home) -> None:
+    home.send("one")
+    (row,) = home.run("usage", "--json").json
+    assert row["estimated"] == {"requests": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0}
+    assert "ESTIMATED" not in home.run("usage").out
+    ran = home.run("usage", "--estimated")
+    assert (ran.out, ran.code) == ("", 0)
+    assert "What every call used was reported." in ran.err
+
+
+def test_a_day_is_one_of_the_configured_zone(home: Home) -> None:
+    home.send("one")
+    days = {
+        zone: home.run("usage", "--json", HERMES_JOBS_SCHEDULES__TIMEZONE=zone).json[0]["day"]
+        for zone in ("Pacific/Kiritimati", "Pacific/Niue")  # 25 hours apart
+    }
+    assert days["Pacific/Kiritimati"] > days["Pacific/Niue"]

@@ -1,0 +1,281 @@
+"""What holds for every history that is compressed, once or again and again."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hermes_jobs.context.boundaries import Room, cut
+from hermes_jobs.context.compressor import Compressor, summary_budget
+from hermes_jobs.context.setup import CompressorOptions
+from hermes_jobs.context.summary import OPEN, SECTIONS, TODOS_OPEN, without_notes
+from hermes_jobs.context.tokens import tokens_of
+from hermes_jobs.context.units import NO_RESULT, flat, newest_request, repaired, units_of
+from hermes_jobs.domain.evolve import ASK_AGAIN
+from hermes_jobs.domain.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.engine.ports import ContextSize, History, ModelError
+from tests.context.histories import histories
+
+CHECKPOINT = "\n".join(f"## {name}\nNone" for name, _ in SECTIONS)
+rooms = st.builds(
+    Room,
+    budget=st.integers(10, 3_000),
+    threshold=st.integers(50, 20_000),
+    protect_last=st.integers(0, 30),
+)
+
+
+def compressor(**options: float | bool) -> Compressor:
+    return Compressor(CompressorOptions(**options), redact=lambda text: text)  # type: ignore[arg-type]
+
+
+def history(messages: tuple[Message, ...], **changes: object) -> History:
+    given = {"todos": (), "focus": "", "window": 4_000, "summary_window": 4_000, **changes}
+    return History(messages=messages, **given)  # type: ignore[arg-type]
+
+
+def answer(system_prompt: str, text: str, max_tokens: int) -> str:
+    return CHECKPOINT
+
+
+def newest(messages: tuple[Message, ...]) -> str:
+    units = units_of(messages)
+    at = newest_request(units)
+    assert at is not None
+    return units[at][0].content
+
+
+def assert_can_be_sent(messages: tuple[Message, ...]) -> None:
+    """Every call has exactly one result right behind it, and no two speakers are the same in a row."""
+    for unit in units_of(messages):
+        first = unit[0]
+        assert not isinstance(first, ToolMessage)
+        asked = [call.id for call in first.tool_calls] if isinstance(first, AssistantMessage) else []
+        assert [each.tool_call for each in unit[1:] if isinstance(each, ToolMessage)] == asked
+    for before, after in pairwise(messages):
+        assert not (isinstance(before, UserMessage) and isinstance(after, UserMessage))
+        assert not (isinstance(before, AssistantMessage) and isinstance(after, AssistantMessage))
+
+
+@given(histories(), rooms)
+def test_a_cut_keeps_every_message_once_and_parts_no_tool_group(
+    messages: tuple[Message, ...], room: Room
+) -> None:
+    units = units_of(messages)
+    parts = cut(units, room)
+    assert sorted(map(id, (*parts.head, *parts.middle, *parts.tail))) == sorted(map(id, units))
+    assert parts.tail or not units
+
+
+@given(histories(), rooms)
+def test_the_users_newest_message_is_always_in_the_tail(messages: tuple[Message, ...], room: Room) -> None:
+    units = units_of(messages)
+    at = newest_request(units)
+    assert at is not None
+    parts = cut(units, room)
+    assert units[at] in parts.tail
+
+
+@given(histories(), rooms)
+def test_the_tail_is_no_larger_than_its_room_but_for_what_has_to_be_in_it(
+    messages: tuple[Message, ...], room: Room
+) -> None:
+    parts = cut(units_of(messages), room)
+    size = sum(tokens_of(unit) for unit in parts.tail)
+    must = sum(tokens_of(unit) for unit in parts.tail[:1]) + sum(tokens_of(unit) for unit in parts.tail[-1:])
+    if parts.middle:
+        assert size <= max(room.budget, room.threshold) + must
+
+
+@settings(deadline=None)
+@given(histories(), st.integers(0, 30), st.lists(st.text("xyz", min_size=1), max_size=2))
+def test_what_is_left_can_be_sent_and_holds_the_summary_once_and_the_newest_request(
+    messages: tuple[Message, ...], protect_last: int, todos: list[str]
+) -> None:
+    shortened = compressor(protect_last=protect_last).compress(history(messages, todos=tuple(todos)), answer)
+    if shortened.removed == 0:
+        assert shortened.messages == messages
+        return
+    assert_can_be_sent(shortened.messages)
+    told = "".join(message.content for message in shortened.messages)
+    assert told.count(OPEN) == 1
+    assert told.count(TODOS_OPEN) == (1 if todos else 0)
+    _, plain = without_notes(shortened.messages)
+    assert newest(plain).strip("\n") == newest(messages).strip("\n")
+
+
+@settings(deadline=None)
+@given(histories(), histories(), st.integers(0, 10))
+def test_compressing_again_updates_the_summary_and_ends(
+    first: tuple[Message, ...], later: tuple[Message, ...], protect_last: int
+) -> None:
+    asked: list[str] = []
+
+    def ask(system_prompt: str, text: str, max_tokens: int) -> str:
+        asked.append(text)
+        return f"{CHECKPOINT}\n## Note\nsummary {len(asked)}"
+
+    engine = compressor(protect_last=protect_last)
+    once = engine.compress(history(first), ask)
+    if once.removed == 0:
+        return
+    joined = (*once.messages, AssistantMessage("Done."), *later)
+    again = engine.compress(history(joined), ask)
+    if again.removed:
+        assert f"summary {1}" in "".join(asked[1:]) or len(asked) > 2
+        assert_can_be_sent(again.messages)
+    size = engine.estimate(again.messages)
+    for _ in range(5):
+        more = engine.compress(history(again.messages), answer)
+        if more.removed == 0:
+            break
+        again = more
+    assert engine.estimate(again.messages) <= max(size, 4_000 * 2)
+
+
+@given(st.lists(st.sampled_from(range(6)), max_size=8))
+def test_repairing_gives_each_call_its_one_result(order: list[int]) -> None:
+    call = ToolCall("c1", "terminal", "{}")
+    pieces: tuple[Message, ...] = (
+        UserMessage("go"),
+        AssistantMessage("", (call,)),
+        ToolMessage("c1", "terminal", "one"),
+        ToolMessage("c1", "terminal", "two"),
+        ToolMessage("other", "terminal", "whose?"),
+        AssistantMessage("done"),
+    )
+    mended = repaired(pieces[index] for index in order)
+    for unit in units_of(mended):
+        first = unit[0]
+        expected = len(first.tool_calls) if isinstance(first, AssistantMessage) else 0
+        assert len(unit) == 1 + expected
+    assert repaired(mended) == mended
+
+
+def test_a_call_without_result_gets_a_stub_and_a_result_without_call_goes() -> None:
+    call = ToolCall("c1", "terminal", "{}")
+    mended = repaired((ToolMessage("c0", "x", "lost"), AssistantMessage("", (call,)), UserMessage("on")))
+    assert mended == (
+        AssistantMessage("", (call,)),
+        ToolMessage("c1", "terminal", NO_RESULT),
+        UserMessage("on"),
+    )
+
+
+def test_the_turns_older_work_is_summarised_when_it_leaves_no_room_behind_the_request() -> None:
+    call = ToolCall("c", "terminal", "{}")
+    group = (AssistantMessage("", (call,)), ToolMessage("c", "terminal", "x" * 4_000))
+    messages = (UserMessage("first"), AssistantMessage("done"), UserMessage("the request"), *group * 5)
+    parts = cut(units_of(messages), Room(budget=1_500, threshold=3_000, protect_last=20))
+    assert parts.tail[0] == (UserMessage("the request"),)
+    assert len(parts.middle) == 4
+    assert flat(parts.tail) == (UserMessage("the request"), *group)
+
+
+def test_what_the_agent_was_told_in_the_users_place_never_follows_the_request_itself() -> None:
+    asked = UserMessage("x" * 200)
+    messages = (
+        *(UserMessage("first"), AssistantMessage("done"), asked),
+        *(AssistantMessage("y" * 8_000), UserMessage(ASK_AGAIN)),
+    )
+    parts = cut(units_of(messages), Room(budget=40, threshold=60, protect_last=0))
+    assert [type(unit[0]) for unit in parts.tail] == [UserMessage, AssistantMessage, UserMessage]
+
+
+def test_an_answer_that_is_no_checkpoint_is_asked_for_once_more_and_then_an_error() -> None:
+    asked: list[str] = []
+
+    def refuse(system_prompt: str, text: str, max_tokens: int) -> str:
+        asked.append(text)
+        return "I cannot help with that."
+
+    with pytest.raises(ModelError) as failed:
+        compressor(protect_last=0).compress(history(long_talk()), refuse)
+    assert failed.value.kind == "invalid_summary"
+    assert len(asked) == 2
+
+
+def test_a_summary_with_inventions_is_sent_back_once_and_then_marked() -> None:
+    asked: list[str] = []
+
+    def invent(system_prompt: str, text: str, max_tokens: int) -> str:
+        asked.append(text)
+        return f"{CHECKPOINT}\nIt wrote src/never/was.py with 4711 lines."
+
+    shortened = compressor(protect_last=0).compress(history(long_talk()), invent)
+    assert len(asked) == 2
+    assert "src/never/was.py" in asked[1]
+    assert "Not found in the conversation, so perhaps wrong: src/never/was.py, 4711" in shortened.summary
+
+
+def test_a_middle_beyond_the_summarisers_window_is_summarised_in_parts() -> None:
+    asked: list[str] = []
+
+    def ask(system_prompt: str, text: str, max_tokens: int) -> str:
+        asked.append(text)
+        return f"{CHECKPOINT}\npart {len(asked)}"
+
+    talk = long_talk(rounds=60)
+    compressor(protect_last=0).compress(history(talk, summary_window=3_000), ask)
+    assert len(asked) > 1
+    assert "part 1" in asked[1]
+
+
+def test_secrets_reach_neither_the_summariser_nor_the_summary() -> None:
+    asked: list[str] = []
+
+    def leak(system_prompt: str, text: str, max_tokens: int) -> str:
+        asked.append(text)
+        return f"{CHECKPOINT}\nThe key is sesame."
+
+    engine = Compressor(CompressorOptions(protect_last=0), lambda text: text.replace("sesame", "[REDACTED]"))
+    talk = (UserMessage("a"), AssistantMessage("b"), UserMessage("it is sesame"), *long_talk()[1:])
+    shortened = engine.compress(history(talk), leak)
+    assert all("sesame" not in text for text in asked)
+    assert "sesame" not in shortened.summary
+
+
+def test_without_a_summariser_it_says_how_many_messages_were_set_aside() -> None:
+    shortened = compressor(protect_last=0).set_aside(history(long_talk()))
+    assert shortened.summary == ""
+    told = "".join(message.content for message in shortened.messages)
+    assert f"{shortened.removed} earlier messages were set aside" in told
+    assert_can_be_sent(shortened.messages)
+
+
+@pytest.mark.parametrize(
+    ("size", "reason"),
+    [
+        ({"tokens": 8_500, "first_call": True, "num_messages": 4}, "hygiene"),
+        ({"tokens": 8_499, "first_call": True, "num_messages": 4}, None),
+        ({"tokens": 8_500, "first_call": True, "num_messages": 3}, None),
+        ({"tokens": 5_000, "is_measured": True, "num_messages": 5}, "threshold"),
+        ({"tokens": 4_999, "is_measured": True, "num_messages": 99}, None),
+        ({"tokens": 5_000, "num_messages": 24}, None),
+        ({"tokens": 5_000, "num_messages": 25}, "threshold"),
+        ({"tokens": 9_999, "is_measured": True, "num_messages": 99, "num_compressions": 3}, None),
+    ],
+)
+def test_when_it_compresses(size: dict[str, int | bool], reason: str | None) -> None:
+    usual = {"is_measured": False, "first_call": False, "num_compressions": 0}
+    asked = ContextSize(window=10_000, **{**usual, **size})  # type: ignore[arg-type]
+    assert compressor().should_compress(asked) == reason
+    assert compressor(enabled=False).should_compress(asked) is None
+
+
+@pytest.mark.parametrize(
+    ("tokens", "window", "budget"),
+    [(5_000, 128_000, 2_000), (50_000, 128_000, 6_400), (90_000, 1_000_000, 12_000), (500, 8_000, 400)],
+)
+def test_how_long_a_summary_may_be(tokens: int, window: int, budget: int) -> None:
+    assert summary_budget(tokens, window) == budget
+
+
+def long_talk(rounds: int = 12) -> tuple[Message, ...]:
+    said: tuple[Message, ...] = ()
+    for number in range(rounds):
+        said += (UserMessage(f"question {number} " + "word " * 80), AssistantMessage(f"answer {number}"))
+    return (*said, UserMessage("and now?"))

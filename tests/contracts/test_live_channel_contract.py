@@ -1,0 +1,193 @@
+"""What every live channel does: pieces reach those who listen, whole and in order; nobody is troubled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_jobs.engine.live import LiveChannel, LiveText, LocalChannel, Piece, Speech
+from tests.faults.redis_server import RedisServer
+from tests.tools.support import wait_until
+from workers.broker import find_server
+from workers.live import BrokerChannel
+
+
+class Pair:
+    """The channel as the worker has it, and as somebody has it who watches."""
+
+    def __init__(self, worker: LiveChannel, watcher: LiveChannel) -> None:
+        self.worker = worker
+        self.watcher = watcher
+
+    def speech(self, turn: str = "t1", *, step: int = 1, attempt: int = 1, call: str = "m1") -> Speech:
+        return Speech(self.worker.tell, turn=turn, step=f"{turn}-{step}", attempt=attempt, call=call)
+
+
+class Watcher:
+    """Hears one turn."""
+
+    def __init__(self, channel: LiveChannel, turn: str = "t1") -> None:
+        self._live = LiveText()
+        self.seen: list[str] = []
+        self.leave = channel.listen(turn, self._hear)
+
+    def _hear(self, piece: Piece) -> None:
+        if self._live.hear(piece):
+            self.seen.append(self._live.text)
+
+    def sees(self, text: str) -> None:
+        """Wait until that is the text."""
+        wait_until(lambda: self.seen[-1:] == [text], f"{text!r} in {self.seen}")
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[RedisServer]:
+    with RedisServer(find_server(), tmp_path) as server:
+        yield server
+
+
+@pytest.fixture(params=["within a process", "over a broker"])
+def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
+    if request.param == "within a process":
+        channel = LocalChannel()
+        yield Pair(channel, channel)
+        return
+    server: RedisServer = request.getfixturevalue("broker")
+    worker, watcher = (BrokerChannel(lambda: server.url, prefix="home.") for _ in range(2))
+    yield Pair(worker, watcher)
+    worker.close()
+    watcher.close()
+
+
+def test_who_listens_hears_all_in_order(pair: Pair) -> None:
+    watcher = Watcher(pair.watcher)
+    speech = pair.speech()
+    for word in ("One ", "two ", "thrée ", "四."):
+        speech.say(word)
+    watcher.sees("One two thrée 四.")
+    assert all("One two thrée 四.".startswith(text) for text in watcher.seen)
+
+
+def test_who_comes_late_hears_what_was_said_before(pair: Pair) -> None:
+    speech = pair.speech()
+    speech.say("The beginning")
+    watcher = Watcher(pair.watcher)
+    watcher.sees("The beginning")
+    speech.say(", the end.")
+    watcher.sees("The beginning, the end.")
+
+
+def test_another_attempt_begins_anew_and_the_first_is_heard_no_more(pair: Pair) -> None:
+    watcher = Watcher(pair.watcher)
+    lost, fresh = pair.speech(call="m1"), pair.speech(call="m2")
+    lost.say("Half an ans")
+    watcher.sees("Half an ans")
+    fresh.say("A whole ")
+    watcher.sees("A whole ")
+    lost.say("wer, too late")
+    fresh.say("answer.")
+    watcher.sees("A whole answer.")
+
+
+def test_turns_are_heard_apart_and_who_has_left_hears_nothing(pair: Pair) -> None:
+    one, other = Watcher(pair.watcher, "t1"), Watcher(pair.watcher, "t2")
+    pair.speech("t1", call="m1").say("for one")
+    pair.speech("t2", call="m2").say("for the other")
+    one.sees("for one")
+    other.sees("for the other")
+    one.leave()
+    one.leave()
+    pair.speech("t1", call="m3").say("for nobody")
+    pair.speech("t2", call="m4").say("again")
+    other.sees("again")
+    assert one.seen == ["for one"]
+
+
+def test_what_nobody_hears_is_no_trouble(pair: Pair) -> None:
+    for number in range(100):
+        speech = pair.speech(f"t{number}", call=f"m{number}")
+        speech.say("words")
+        speech.end()
+    pair.worker.close()
+    pair.speech().say("after the end")
+
+
+def test_a_listener_that_stumbles_stops_neither_the_turn_nor_the_others(pair: Pair) -> None:
+    def stumble(piece: Piece) -> None:
+        raise ValueError(piece.text)
+
+    pair.watcher.listen("t1", stumble)
+    watcher = Watcher(pair.watcher)
+    pair.speech().say("On we go.")
+    watcher.sees("On we go.")
+
+
+def test_a_broker_that_dies_and_comes_back_is_taken_up_again(broker: RedisServer) -> None:
+    worker, other = (BrokerChannel(lambda: broker.url, prefix="home.") for _ in range(2))
+    watcher = Watcher(other)
+    speech = Speech(worker.tell, turn="t1", step="t1-1", attempt=1, call="m1")
+    speech.say("Before")
+    watcher.sees("Before")
+    broker.kill()
+    speech.say(", without it")
+    broker.start()
+    speech.say(", after.")
+    watcher.sees("Before, without it, after.")
+    worker.close()
+    other.close()
+
+
+@pytest.mark.parametrize(
+    "url", [None, "memory://", "amqp://127.0.0.1:1/", "redis://127.0.0.1:1/0", "redis://["]
+)
+def test_without_a_broker_that_can_do_it_nothing_is_heard_and_nothing_waits(url: str | None) -> None:
+    channel = BrokerChannel(lambda: url, prefix="home.")
+    watcher = Watcher(channel)
+    Speech(channel.tell, turn="t1", step="t1-1", attempt=1, call="m1").say("to nobody")
+    channel.close()
+    assert watcher.seen == []
+
+
+# --- what a watcher makes of them ----------------------------------------------------------------
+
+
+def pieces(text: str, cuts: list[int], *, call: str = "m1", attempt: int = 1) -> list[Piece]:
+    told: list[Piece] = []
+    speech = Speech(told.append, turn="t1", step="t1-1", attempt=attempt, call=call)
+    places = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
+    for start, end in pairwise(places):
+        speech.say(text[start:end])
+    speech.end()
+    return told
+
+
+@given(st.text(), st.lists(st.integers(0, 1000)), st.randoms(use_true_random=False))
+def test_doubled_and_lost_pieces_never_make_a_text_that_was_not_said(
+    text: str, cuts: list[int], random: Random
+) -> None:
+    told = pieces(text, cuts)
+    live = LiveText()
+    for piece in told:
+        for _ in range(random.randrange(3)):
+            live.hear(piece)
+        assert text.startswith(live.text)
+    for piece in told:
+        live.hear(piece)
+    assert live.text == text
+
+
+def test_what_is_told_after_the_log_has_said_the_end_comes_too_late() -> None:
+    live = LiveText()
+    (first, *_), (second, *_) = pieces("one", []), pieces("two", [], call="m2", attempt=2)
+    assert live.hear(first)
+    live.end("t1-1", 1)
+    assert (live.text, live.hear(first)) == ("", False)
+    assert not live.hear(pieces("zombie", [], call="m9")[0])
+    assert live.hear(second)
+    assert live.text == "two"

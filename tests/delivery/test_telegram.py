@@ -1,0 +1,197 @@
+"""An answer in a chat: a placeholder, then the text in its place; once, whole, in order, whatever fails."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+from hermes_jobs.delivery.sending import Arrived, NotDelivered, Placed, SendDelivery
+from hermes_jobs.delivery.telegram import TelegramCourier
+from hermes_jobs.delivery.telegram_bot import bot_of
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.changes import Load
+from hermes_jobs.domain.delivery import Delivery, evolve, next_steps
+from hermes_jobs.engine.engine import Stopped
+from hermes_jobs.engine.system import RandomIds
+from tests.delivery.letters import StandingClock, asked_for
+from tests.gateway.bot_server import TOKEN, BotServer, Fault
+from tests.tools.support import Switch
+
+CHAT = 12
+LONG = "\n\n".join(f"Paragraph {number}: " + "wörter 😀 " * 90 for number in range(20)).strip()
+
+
+@pytest.fixture
+def bot() -> Iterator[BotServer]:
+    server = BotServer().start()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def courier(bot: BotServer) -> TelegramCourier:
+    return TelegramCourier(TOKEN, bot.base_url)
+
+
+def nothing_loaded(stream: str) -> object:
+    raise AssertionError(stream)
+
+
+def one_act(courier: TelegramCourier, state: Delivery, clock: StandingClock) -> Delivery:
+    """What a worker does with the step that is due: the delivery after what it writes."""
+    job = SendDelivery(lambda kind: courier, clock=clock, ids=RandomIds())
+    (step,) = next_steps(state)
+    load: Load = nothing_loaded
+    (write,) = job.perform(state, step, Switch())(load).writes
+    (fact,) = write.facts
+    assert isinstance(fact, e.DeliveryEvent)
+    return evolve(state, fact)
+
+
+def carried_out(courier: TelegramCourier, state: Delivery) -> Delivery:
+    """Every act until there is none left, each at its time."""
+    clock = StandingClock()
+    while next_steps(state):
+        clock.moment = max(clock.moment, state.retry_at)
+        state = one_act(courier, state, clock)
+    return state
+
+
+def test_an_answer_stands_where_its_placeholder_stood(bot: BotServer, courier: TelegramCourier) -> None:
+    state = carried_out(courier, asked_for(f"telegram:{CHAT}", "Good morning."))
+    assert (state.status, state.placements) == ("sent", 1)
+    assert list(bot.history.values()) == [["…", "Good morning."]]
+
+
+def test_a_long_answer_arrives_whole_and_in_order(bot: BotServer, courier: TelegramCourier) -> None:
+    state = carried_out(courier, asked_for(f"telegram:{CHAT}", LONG))
+    said = bot.said(CHAT)
+    assert len(said) == state.placements > 4
+    assert "\n\n".join(said).split() == LONG.split()
+    assert [part.split(":")[0] for part in said] == sorted(
+        (part.split(":")[0] for part in said), key=lambda head: int(head.split()[1])
+    )
+
+
+def test_whatever_is_repeated_nothing_arrives_twice(bot: BotServer, courier: TelegramCourier) -> None:
+    """A worker that dies after an act leaves the step to another, which does it again."""
+    state, clock = asked_for(f"telegram:{CHAT}", LONG), StandingClock()
+    while next_steps(state):
+        one_act(courier, state, clock)
+        state = one_act(courier, state, clock)
+    assert "\n\n".join(bot.said(CHAT)).split() == LONG.split()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_arrives_once_through_every_kind_of_fault(
+    bot: BotServer, courier: TelegramCourier, seed: int
+) -> None:
+    random = Random(seed)
+    faults = (
+        Fault(status=429, retry_after=3, description="Too Many Requests: retry after 3"),
+        Fault(status=429, description="Too Many Requests"),
+        Fault(status=500, description="Internal Server Error"),
+        Fault(status=502, description="Bad Gateway"),
+        Fault(cut="before"),
+        Fault(cut="after"),
+    )
+    for method in ("sendMessage", "editMessageText"):
+        bot.fail(method, *random.choices(faults, k=8))
+    state = carried_out(courier, asked_for(f"telegram:{CHAT}", LONG))
+    assert state.status == "sent"
+    assert "\n\n".join(bot.said(CHAT)).split() == LONG.split()
+
+
+def test_telegram_is_left_alone_for_as_long_as_it_asks(bot: BotServer, courier: TelegramCourier) -> None:
+    bot.fail("sendMessage", Fault(status=429, retry_after=77))
+    clock = StandingClock()
+    state = one_act(courier, asked_for(f"telegram:{CHAT}"), clock)
+    assert (state.status, state.retry_at) == ("waiting", clock.moment + 77)
+    assert "77 s" in state.message
+
+
+def test_a_placeholder_that_was_deleted_is_placed_anew(bot: BotServer, courier: TelegramCourier) -> None:
+    clock = StandingClock()
+    state = one_act(courier, asked_for(f"telegram:{CHAT}", "Good morning."), clock)
+    bot.delete(CHAT, "…")
+    state = carried_out(courier, state)
+    assert (state.status, state.placements, bot.said(CHAT)) == ("sent", 2, ["Good morning."])
+
+
+def test_a_chat_in_which_everything_vanishes_is_given_up(bot: BotServer, courier: TelegramCourier) -> None:
+    state, clock = asked_for(f"telegram:{CHAT}"), StandingClock()
+    while next_steps(state):
+        state = one_act(courier, state, clock)
+        bot.chats[CHAT].clear()
+    assert state.status == "failed"
+    assert "vanish" in state.message
+    assert bot.count("sendMessage") < 10
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(status=403, description="Forbidden: bot was blocked by the user"),
+        Fault(status=400, description="Bad Request: chat not found"),
+    ],
+)
+def test_a_chat_that_will_not_have_it_is_not_asked_again(
+    bot: BotServer, courier: TelegramCourier, fault: Fault
+) -> None:
+    bot.fail("sendMessage", fault)
+    state = carried_out(courier, asked_for(f"telegram:{CHAT}"))
+    assert state.status == "failed"
+    assert fault.description.partition(": ")[2] in state.message.replace("Chat", "chat")
+    assert bot.count("sendMessage") == 1
+
+
+@pytest.mark.parametrize("token", [None, "4242:another-token-that-is-wrong"])
+def test_a_missing_or_refused_token_may_be_mended(bot: BotServer, token: str | None) -> None:
+    with pytest.raises(NotDelivered) as refused:
+        TelegramCourier(token, bot.base_url).deliver(asked_for(f"telegram:{CHAT}"), str(CHAT), Switch())
+    assert not refused.value.lasting
+    assert "TELEGRAM_BOT_TOKEN" in refused.value.message
+    assert token is None or token not in refused.value.message
+
+
+def test_an_answer_without_words_is_said_to_be_one(bot: BotServer, courier: TelegramCourier) -> None:
+    carried_out(courier, asked_for(f"telegram:{CHAT}", " \n "))
+    assert bot.said(CHAT) == ["(an answer without words)"]
+
+
+def test_an_answer_that_looks_like_a_placeholder_arrives(bot: BotServer, courier: TelegramCourier) -> None:
+    state = carried_out(courier, asked_for(f"telegram:{CHAT}", "…"))
+    assert state.status == "sent"
+    assert list(bot.chats[CHAT].values()) == ["…"]
+
+
+def test_one_act_is_one_request_or_two(bot: BotServer, courier: TelegramCourier) -> None:
+    letter = asked_for(f"telegram:{CHAT}")
+    placed = courier.deliver(letter, str(CHAT), Switch())
+    assert isinstance(placed, Placed)
+    letter = evolve(letter, e.DeliveryPlaced(delivery=letter.id, part=placed.part, receipt=placed.receipt))
+    assert courier.deliver(letter, str(CHAT), Switch()) == Arrived(placed.receipt)
+    assert [call.method for call in bot.calls] == ["sendMessage", "editMessageText"]
+
+
+def test_a_worker_that_leaves_does_not_wait_for_telegram(bot: BotServer, courier: TelegramCourier) -> None:
+    leaving, over = Switch(), threading.Event()
+
+    def leave() -> None:
+        leaving.fire("shutdown")
+        over.wait(30)
+
+    bot.fail("sendMessage", Fault(cut="before", act=leave))
+    with pytest.raises(Stopped):
+        courier.deliver(asked_for(f"telegram:{CHAT}"), str(CHAT), leaving)
+    over.set()
+
+
+@pytest.mark.parametrize(
+    ("token", "bot_id"), [(TOKEN, "4242"), ("", None), ("nonsense", None), ("12:short", None)]
+)
+def test_a_token_names_its_bot(token: str, bot_id: str | None) -> None:
+    assert bot_of(token) == bot_id

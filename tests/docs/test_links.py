@@ -1,0 +1,62 @@
+"""What the documentation names is there: files, headings, keys, modules."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from hermes_jobs.settings import known_keys
+from tests.docs.pages import ROOT, Page, pages
+from workers.app import QUEUES
+
+PAGES = pages()
+ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:")
+SECTIONS = {key.partition(".")[0] for key in known_keys() if "." in key}
+KEY = re.compile(r"(?P<name>[a-z_]+(\.[a-z_0-9]+)+)(:\s.*)?")
+OURS = re.compile(r"(hermes_jobs|workers|schedules|tests|docs)/[\w./-]*")
+VARIABLE = re.compile(r"HERMES_JOBS_([A-Z_0-9]+?__[A-Z_0-9]+)\b")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Page) -> None:
+    for target in page.targets:
+        if ELSEWHERE.match(target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.path.parent / path).resolve() if path else page.path
+        assert file.exists(), f"{page.name} links to {target}, which is not there"
+        if anchor:
+            assert anchor in Page.read(file).anchors, f"{page.name} links to {target}: no such heading"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_key_that_is_named_exists(page: Page) -> None:
+    known = known_keys()
+    named = {match["name"] for span in page.code_spans if (match := KEY.fullmatch(span))}
+    for name in sorted(named.difference(QUEUES)):
+        if name.partition(".")[0] in SECTIONS and not is_a_module(name):
+            assert any(f"{key}.".startswith(f"{name}.") for key in known), f"{page.name}: {name} is no key"
+    for variable in VARIABLE.findall(page.text):
+        assert variable.replace("__", ".").lower() in known, f"{page.name} names HERMES_JOBS_{variable}"
+
+
+def is_a_module(name: str) -> bool:
+    """Whether it names one of ours, by its dots or by its path."""
+    path = ROOT / name.removesuffix(".py").replace(".", "/")
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_of_ours_that_is_named_exists(page: Page) -> None:
+    for span in page.code_spans:
+        if OURS.fullmatch(span):
+            assert (ROOT / span).exists(), f"{page.name} names {span}, which is not there"
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    readme = Page.read(ROOT / "README.md")
+    linked = {(ROOT / target.partition("#")[0]).resolve() for target in readme.targets}
+    for page in PAGES:
+        if page.path.parent == ROOT / "docs":
+            assert page.path in linked, f"nobody who reads the README finds {page.name}"

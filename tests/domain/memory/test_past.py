@@ -1,0 +1,74 @@
+"""Taking writes back, and what led to an entry."""
+
+from __future__ import annotations
+
+import pytest
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.domain.memory import history
+from hermes_jobs.domain.memory_past import Undo, what_led_to
+from tests.domain.memory.remembering import LIMITS, added, decided, facts_of, folded, remembering
+
+TEA, COFFEE = "User drinks tea", "User drinks coffee"
+REPLACED = e.MemoryReplaced(target="memory", old=TEA, content=COFFEE, author="review")
+REMOVED = e.MemoryRemoved(target="memory", old=TEA, author="turn")
+
+
+def undo(facts: list[e.MemoryEvent], version: int) -> list[e.MemoryEvent]:
+    changed = decided(facts, Undo(version, facts[version - 1], LIMITS))
+    assert changed.answer == f"Write {version} is taken back."
+    return [*facts, *facts_of(changed)]
+
+
+def test_what_was_added_is_removed_again():
+    after = undo(remembering(TEA, COFFEE), 1)
+    assert folded(after).memory == (COFFEE,)
+    assert after[-1] == e.MemoryRemoved(target="memory", old=TEA, author="user", undoes=1)
+
+
+def test_what_was_removed_is_there_again():
+    assert folded(undo([*remembering(TEA), REMOVED], 2)).memory == (TEA,)
+
+
+def test_what_was_replaced_is_as_it_was():
+    assert folded(undo([*remembering(TEA), REPLACED], 2)).memory == (TEA,)
+
+
+def test_a_replaced_entry_that_was_written_anew_is_not_there_twice():
+    assert folded(undo([*remembering(TEA), REPLACED, added(TEA)], 2)).memory == (TEA,)
+
+
+def test_taking_back_can_be_taken_back():
+    once = undo([*remembering(TEA), REPLACED], 2)
+    assert folded(undo(once, 3)).memory == (COFFEE,)
+
+
+def test_a_write_is_taken_back_once():
+    with pytest.raises(Rejected, match="Write 1 was taken back before"):
+        undo(undo(remembering(TEA), 1), 1)
+
+
+def test_what_was_changed_since_is_not_taken_back():
+    with pytest.raises(Rejected, match="«User drinks tea» was changed or removed since"):
+        undo([*remembering(TEA), REPLACED], 1)
+    with pytest.raises(Rejected, match="«User drinks tea» is there again"):
+        undo([*remembering(TEA), REMOVED, added(TEA)], 2)
+
+
+def test_what_would_not_fit_any_more_is_not_taken_back():
+    facts = [*remembering("a" * 190), e.MemoryRemoved(target="memory", old="a" * 190, author="turn")]
+    with pytest.raises(Rejected, match="its limit is 200"):
+        undo([*facts, added("b" * 100)], 2)
+
+
+def test_an_entry_is_followed_back_through_its_forms():
+    facts = [added("other"), *remembering(TEA), REPLACED]
+    assert what_led_to(COFFEE, "memory", facts) == ((2, facts[1]), (3, REPLACED))
+    assert what_led_to(COFFEE, "user", facts) == ()
+
+
+def test_the_memory_of_each_version_is_known():
+    facts = [*remembering(TEA), REPLACED]
+    assert [each.memory for each in history(facts)] == [(), (TEA,), (COFFEE,)]
+    assert [each.version for each in history(facts)] == [0, 1, 2]

@@ -1,0 +1,25 @@
+"""What people and their agents note down every day about security, prompts and shells passes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hermes_jobs.domain.scan import scan
+
+ENTRIES = (Path(__file__).parent / "innocent.txt").read_text("utf-8").splitlines()
+
+
+def test_there_are_two_hundred_of_them_and_none_twice() -> None:
+    assert len(ENTRIES) >= 200
+    assert len(set(ENTRIES)) == len(ENTRIES)
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_an_everyday_entry_passes(entry: str) -> None:
+    assert scan(entry) == ()
+
+
+def test_all_of_them_together_pass_too() -> None:
+    assert scan("\n".join(ENTRIES)) == ()

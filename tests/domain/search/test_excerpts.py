@@ -1,0 +1,120 @@
+"""Excerpts, windows and what is said where nothing was found."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_jobs.domain.search import MAX_CHARS, Matcher, excerpt, parse, positive_terms, window
+from hermes_jobs.domain.search.advice import advice
+from hermes_jobs.domain.search.excerpt import TOKENS
+from hermes_jobs.domain.search.folding import normal
+from hermes_jobs.domain.search.ranking import scores
+
+FILLER = "some more words to pass the time. "
+
+
+def matcher(query: str) -> Matcher:
+    expression = parse(query)
+    return Matcher(() if expression is None else positive_terms(expression))
+
+
+def test_an_excerpt_marks_its_matches_on_one_line() -> None:
+    text = "The cat\n\n\tsat on the   mat."
+    assert excerpt(text, matcher("cat mat")) == "The >>>cat<<< sat on the >>>mat<<<."
+
+
+def test_an_excerpt_has_about_forty_words_and_says_where_it_was_cut() -> None:
+    text = FILLER * 30 + "here is the needle at last " + FILLER * 30
+    shown = excerpt(text, matcher("needle"))
+    assert shown.startswith("…")
+    assert shown.endswith("…")
+    assert ">>>needle<<<" in shown
+    assert TOKENS - 2 <= len(shown.split()) <= TOKENS + 2
+
+
+def test_an_excerpt_is_taken_where_most_of_the_words_stand_together() -> None:
+    text = "alpha " + FILLER * 30 + "alpha and beta " + FILLER * 30 + "beta"
+    assert ">>>alpha<<< and >>>beta<<<" in excerpt(text, matcher("alpha beta"))
+
+
+def test_an_excerpt_without_a_match_is_the_beginning() -> None:
+    assert excerpt("one two three", matcher("four")) == "one two three"
+    assert excerpt("", matcher("four")) == ""
+
+
+def test_what_is_called_a_word_does_not_make_an_excerpt_endless() -> None:
+    shown = excerpt("needle " + "x" * 100_000, matcher("needle"))
+    assert len(shown) < 1_000
+
+
+@given(st.text(st.characters(exclude_characters="<>…"), max_size=300), st.text(min_size=1, max_size=10))
+def test_an_excerpt_without_its_marks_is_a_part_of_the_text(text: str, query: str) -> None:
+    plain = excerpt(text, matcher(query)).replace(">>>", "").replace("<<<", "").strip("…")
+    assert plain in " ".join(normal(text).split())
+
+
+def test_a_window_holds_the_most_of_the_whole_phrase() -> None:
+    far = "alpha " * 50 + "gamma " + "beta " * 50
+    text = FILLER * 50 + far + FILLER * 100 + "alpha beta " + FILLER * 100
+    start, end = window(text, matcher("alpha beta"), 1_000)
+    assert end - start == 1_000
+    assert "alpha beta " in text[start:end]
+    assert 200 <= text.rindex("alpha beta") - start <= 300
+
+
+def test_without_the_phrase_a_window_holds_words_that_stand_together() -> None:
+    text = "alpha " * 20 + FILLER * 100 + "beta with an alpha. " + FILLER * 100 + "beta " * 20
+    start, end = window(text, matcher("alpha beta"), 1_000)
+    assert "beta with an alpha" in text[start:end]
+
+
+def test_without_words_together_a_window_holds_the_most_of_any() -> None:
+    text = "alpha " + FILLER * 100 + "beta one beta two beta " + FILLER * 100
+    start, end = window(text, matcher("alpha beta"), 1_000)
+    assert text[start:end].count("beta") == 3
+
+
+def test_a_short_text_is_its_own_window() -> None:
+    assert window("short", matcher("zzz"), 100) == (0, 5)
+    assert window("x" * 300, matcher("zzz"), 100) == (0, 100)
+
+
+@given(
+    st.text(alphabet="ab 模\n", max_size=400),
+    st.sampled_from(["a", "a b", "模", '"a b"']),
+    st.integers(1, 90),
+)
+def test_a_window_lies_within_the_text(text: str, query: str, size: int) -> None:
+    start, end = window(text, matcher(query), size)
+    assert 0 <= start <= end <= len(text)
+    assert end - start <= size
+
+
+def test_rarer_words_and_more_of_them_count_for_more() -> None:
+    texts = ["common " * 3, "common rare", "common", "common and long " + "word " * 200]
+    expression = parse("common OR rare")
+    assert expression is not None
+    fits = scores(texts, positive_terms(expression))
+    assert max(fits) == fits[1]
+    assert fits[0] > fits[2] > fits[3]
+
+
+def test_a_phrase_that_is_spelled_otherwise_counts_for_less_than_as_it_was_asked_for() -> None:
+    expression = parse("src/app.py")
+    assert expression is not None
+    as_asked, otherwise, absent = scores(
+        ["in src/app.py", "in src app py", "in src"], positive_terms(expression)
+    )
+    assert as_asked > otherwise > absent == 0.0
+
+
+def test_advice_names_what_was_searched_and_the_ways_to_widen_it() -> None:
+    said = advice("alpha beta*", 1_234, ["role: user"], ["leave out role"])
+    assert "all of «alpha», «beta*»" in said
+    assert "1,234 searched (role: user)" in said
+    for way in ("fewer words", "OR between them", "leave out role", "star"):
+        assert way in said
+    assert "nothing to search for in «()»" in advice("()", 5, [], [])
+    assert f"first {MAX_CHARS:,} characters" in advice("x " * 2_000, 5, [], [])
+    assert "any of" in advice("a OR b", 5, [], [])

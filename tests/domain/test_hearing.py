@@ -1,0 +1,235 @@
+"""What a chat message means: a turn in its writer's session, or a command; all that follows in one append."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import count
+
+import pytest
+
+from hermes_jobs.domain import commands as c
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.changes import Changed
+from hermes_jobs.domain.decide import decide
+from hermes_jobs.domain.delivery import parse_target
+from hermes_jobs.domain.evolve import fold
+from hermes_jobs.domain.hearing import COMMANDS, FreshNames, House, Said, heard
+from hermes_jobs.domain.session import Session, stream_of
+from hermes_jobs.domain.steps import next_steps
+from hermes_jobs.domain.streams import StreamState, blank
+from hermes_jobs.domain.streams import fold as fold_stream
+
+ANNA = "telegram:12"
+
+
+class Log:
+    """Streams in memory, and what was heard in order."""
+
+    def __init__(self, **house: object) -> None:
+        self.house = House(**house)  # type: ignore[arg-type]
+        self.streams: dict[str, StreamState] = {}
+        self.numbers = count(1)
+
+    def load(self, stream: str) -> StreamState:
+        return self.streams.get(stream) or blank(stream)
+
+    def hear(self, text: str | None, user: str = ANNA) -> Changed:
+        number = next(self.numbers)
+        said = Said(key=f"telegram:4242:{number}", user=user, target=user, text=text)
+        changed = heard(said, self.house, FreshNames(f"t{number}", f"s{number}"))(self.load)
+        assert [key.key for key in changed.keys] == [said.key]
+        for write in changed.writes:
+            self.streams[write.stream] = fold_stream(self.load(write.stream), write.facts)
+        return changed
+
+    def answered(self, text: str, user: str = ANNA) -> str:
+        """The gateway's own word to a message."""
+        (note,) = facts_of(self.hear(text, user), e.DeliveryRequested)
+        assert isinstance(note, e.DeliveryRequested)
+        assert parse_target(note.target).text == user
+        assert note.turn is None
+        return note.text
+
+    def session(self, name: str) -> Session:
+        session = self.load(stream_of(name))
+        assert isinstance(session, Session)
+        return session
+
+    def do(self, name: str, command: c.SessionCommand) -> None:
+        session = self.session(name)
+        self.streams[session.stream] = fold(session, decide(command, session))
+
+    def begin(self, name: str) -> None:
+        """The session's turn begins."""
+        (step,) = next_steps(self.session(name))
+        turn = step.id.partition("-")[0]
+        started = e.SessionStarted(
+            session=name, kind="conversation", source="telegram", model="m", system_prompt="p"
+        )
+        prefetched = e.ContextPrefetched(turn=turn, model="m", max_iterations=5)
+        self.do(name, c.FinishPrefetch(step=step.id, prefetched=prefetched, started=started))
+
+
+def facts_of(changed: Changed, kind: type[e.Event]) -> list[e.Event]:
+    return [fact for write in changed.writes for fact in write.facts if isinstance(fact, kind)]
+
+
+def submitted(changed: Changed) -> e.TurnSubmitted:
+    (fact,) = facts_of(changed, e.TurnSubmitted)
+    assert isinstance(fact, e.TurnSubmitted)
+    return fact
+
+
+def test_the_first_message_begins_a_conversation_and_its_answer_goes_back() -> None:
+    log = Log(workdir="/srv/work")
+    changed = log.hear("Hello")
+    assert [write.stream for write in changed.writes] == ["session-s1", "person-telegram:12"]
+    turn = submitted(changed)
+    assert (turn.text, turn.source, turn.session, turn.deliver) == ("Hello", "telegram", "s1", (ANNA,))
+    assert not turn.attended
+    assert turn.opening == e.Opening(workdir="/srv/work")
+
+
+def test_later_messages_go_to_the_same_conversation() -> None:
+    log = Log()
+    log.hear("Hello")
+    turn = submitted(log.hear("And then?"))
+    assert (turn.session, turn.opening) == ("s1", None)
+    assert [waiting.id for waiting in log.session("s1").waiting] == ["t2"]
+
+
+def test_what_arrives_meanwhile_follows_the_house_s_policy() -> None:
+    log = Log(if_busy="steer")
+    log.hear("Hello")
+    assert submitted(log.hear("More")).if_busy == "steer"
+    refusing = Log(if_busy="reject")
+    refusing.hear("Hello")
+    assert "busy" in refusing.answered("More")
+
+
+def test_a_conversation_that_has_ended_is_followed_by_another() -> None:
+    log = Log()
+    log.hear("Hello")
+    log.do("s1", c.CancelTurn(turn="t1", by="user"))
+    log.do("s1", c.EndSession())
+    assert submitted(log.hear("Again")).session == "s2"
+    assert submitted(log.hear("And again")).session == "s2"
+
+
+def test_new_begins_another_conversation_with_or_without_words() -> None:
+    log = Log()
+    log.hear("Hello")
+    assert "new conversation" in log.answered("/new")
+    assert submitted(log.hear("Hello again")).session == "s2"
+    turn = submitted(log.hear("/new@hermes_bot What\nnow?"))
+    assert (turn.session, turn.text) == ("s4", "What\nnow?")
+
+
+def test_stop_ends_the_running_turn_and_says_what_waits() -> None:
+    log = Log()
+    assert log.answered("/stop") == "Nothing is running."
+    turn = submitted(log.hear("Hello"))
+    following = submitted(log.hear("More"))
+    changed = log.hear("/stop")
+    assert facts_of(changed, e.TurnCancelled) == [e.TurnCancelled(turn=turn.turn, by=ANNA)]
+    assert "1 more message waits" in str(facts_of(changed, e.DeliveryRequested))
+    current = log.session(turn.session).current
+    assert current is not None
+    assert current.id == following.turn
+
+
+def test_stop_twice_is_one_cancellation() -> None:
+    log = Log()
+    log.hear("Hello")
+    log.begin("s1")
+    (step,) = next_steps(log.session("s1"))
+    log.do("s1", c.BeginStep(step=step.id))
+    log.hear("/stop")
+    assert facts_of(log.hear("/stop"), e.TurnCancelRequested) == []
+
+
+def test_status_says_what_is_being_done_and_what_waits() -> None:
+    log = Log()
+    assert "no conversation" in log.answered("/status")
+    log.hear("Count the files, " + "please " * 40)
+    log.hear("More")
+    log.hear("Still more")
+    told = log.answered("/status")
+    assert "I am at: Count the files" in told
+    assert "2 more messages wait" in told
+    assert len(told) < 250
+
+
+def test_model_tells_and_changes_the_conversation_s_model() -> None:
+    log = Log()
+    assert "no conversation" in log.answered("/model gpt-5")
+    session = submitted(log.hear("Hello")).session
+    log.begin(session)
+    assert "The model is m." in log.answered("/model")
+    assert "one word" in log.answered("/model gpt 5")
+    assert "gpt-5" in log.answered("/model gpt-5")
+    assert log.session(session).model == "gpt-5"
+
+
+def test_compress_asks_for_a_compression_once_there_is_something_to_compress() -> None:
+    log = Log()
+    assert "no conversation" in log.answered("/compress")
+    session = submitted(log.hear("Hello")).session
+    assert "nothing to compress" in log.answered("/compress")
+    log.begin(session)
+    (asked,) = facts_of(log.hear("/compress the files"), e.CompressionRequested)
+    assert isinstance(asked, e.CompressionRequested)
+    assert (asked.reason, asked.focus) == ("manual", "the files")
+    assert facts_of(log.hear("/compress"), e.CompressionRequested) == []
+
+
+@pytest.mark.parametrize("text", ["/start", "/help", "/nonsense", "/HELP me", " /help "])
+def test_an_unknown_command_is_answered_with_those_that_there_are(text: str) -> None:
+    told = Log().answered(text)
+    assert all(f"/{name}" in told for name in COMMANDS)
+
+
+@pytest.mark.parametrize("text", ["/etc/hosts: what is it?", "1/2", "/", "/new-ish idea", "see /new"])
+def test_a_slash_alone_makes_no_command(text: str) -> None:
+    assert submitted(Log().hear(text)).text == text
+
+
+def test_what_is_no_text_is_answered_with_a_note() -> None:
+    log = Log()
+    changed = log.hear(None)
+    assert facts_of(changed, e.TurnSubmitted) == []
+    assert "only read text" in str(facts_of(changed, e.DeliveryRequested))
+
+
+USERS: Mapping[str, tuple[str, ...]] = {"anna": (ANNA, "slack:U1")}
+
+
+def test_one_person_s_conversation_goes_on_from_platform_to_platform() -> None:
+    log = Log(users=USERS)
+    assert submitted(log.hear("Hello")).session == "s1"
+    assert submitted(log.hear("Here I am", "slack:U1")).session == "s1"
+    assert log.streams.keys() == {"session-s1", "person-anna"}
+
+
+def test_a_conversation_from_before_the_joining_goes_on() -> None:
+    log = Log()
+    log.hear("Hello")
+    log.house = House(users=USERS)
+    assert submitted(log.hear("And then?")).session == "s1"
+
+
+def test_two_people_never_meet_in_a_conversation() -> None:
+    log = Log()
+    assert submitted(log.hear("Hello")).session == "s1"
+    assert submitted(log.hear("Hello", "telegram:13")).session == "s2"
+    assert submitted(log.hear("Again")).session == "s1"
+
+
+def test_the_same_message_means_the_same_delivery() -> None:
+    said = Said(key="telegram:4242:7", user=ANNA, target=ANNA, text="/status")
+    ids = set()
+    for _ in range(2):
+        log = Log()
+        changed = heard(said, log.house, FreshNames("t", "s"))(log.load)
+        ids |= {write.stream for write in changed.writes}
+    assert ids == {"delivery-dtelegramx4242x7"}

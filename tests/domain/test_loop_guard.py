@@ -1,0 +1,154 @@
+"""The same call with the same result, again and again: warned of, refused, and the turn asked to conclude."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_jobs.domain import commands as c
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.evolve import CONCLUDE, STOPPED_WITHOUT_WORDS
+from hermes_jobs.domain.messages import ToolCall, UserMessage
+from hermes_jobs.domain.repeats import REFUSAL, WARNING, Repeat, counted, is_refused, warned
+from hermes_jobs.domain.turn import Turn
+from tests.domain.world import World, complaints, turn_of
+
+LOOK = ToolCall("p", "look", '{"at": 1, "how": "well"}')
+
+
+def turn_in(world: World) -> Turn:
+    assert world.session.current is not None
+    return world.session.current
+
+
+def rounds(world: World, *results: str, name: str = "look") -> list[str]:
+    """One call a round, answered as a worker would that has this result; what the model reads."""
+    read = []
+    for result in results:
+        world.reply("", [(name, "read")])
+        step = world.begin()
+        turn = turn_in(world)
+        asked = turn.calls[0].asked
+        refused = is_refused(turn.repeats, asked)
+        content = REFUSAL if refused else warned(turn.repeats, step.id, asked, result)
+        world.finish_tool(step, content, ok=not refused)
+        read.append(content)
+    return read
+
+
+@pytest.fixture
+def world() -> World:
+    world = World()
+    world.submit()
+    world.prefetch()
+    return world
+
+
+def test_the_third_and_fourth_same_result_carry_a_warning_and_the_fifth_call_is_refused(world):
+    assert rounds(world, *["same"] * 5) == ["same", "same", f"{WARNING}same", f"{WARNING}same", REFUSAL]
+
+
+def test_after_the_refusal_the_model_is_asked_once_more_to_conclude(world):
+    rounds(world, *["same"] * 5)
+    assert turn_in(world).closing
+    assert world.session.messages[-1] == UserMessage(CONCLUDE["loop_guard"])
+    world.reply("That is all I know.", [("look", "read")])
+    world.record()
+    ended = world.of(e.TurnCompleted)
+    assert ended == [e.TurnCompleted(turn="t1", answer="That is all I know.", stopped_by="loop_guard")]
+    assert all(complaints(request) == [] for request in world.requests)
+
+
+def test_a_model_that_concludes_without_words_is_spoken_for(world):
+    rounds(world, *["same"] * 5)
+    world.reply("")
+    world.record()
+    (ended,) = world.of(e.TurnCompleted)
+    assert isinstance(ended, e.TurnCompleted)
+    assert ended.answer == STOPPED_WITHOUT_WORDS["loop_guard"]
+
+
+def test_another_result_begins_anew(world):
+    assert rounds(world, "a", "a", "b", "b", "b", "a") == ["a", "a", "b", "b", f"{WARNING}b", "a"]
+    assert not turn_in(world).closing
+
+
+def test_other_calls_in_between_do_not_hide_a_loop(world):
+    for _ in range(4):
+        rounds(world, "same")
+        rounds(world, "same", name="else")
+    assert rounds(world, "same") == [REFUSAL]
+
+
+def test_the_same_arguments_are_the_same_however_they_are_written():
+    repeats = counted((), "c1", LOOK, "x")
+    spaced = ToolCall("q", "look", '{ "how":"well","at":1}')
+    assert [each.count for each in counted(repeats, "c2", spaced, "x")] == [2]
+    assert len(counted(repeats, "c2", ToolCall("q", "look", '{"at": 2}'), "x")) == 2
+    assert len(counted(repeats, "c2", ToolCall("q", "peek", LOOK.arguments), "x")) == 2
+
+
+@pytest.mark.parametrize("arguments", ["", "{broken", "[" * 5_000])
+def test_arguments_that_cannot_be_read_are_compared_as_they_are(arguments):
+    asked = ToolCall("p", "look", arguments)
+    assert [each.count for each in counted(counted((), "c1", asked, "x"), "c2", asked, "x")] == [2]
+
+
+def test_a_result_that_was_kept_apart_is_the_same_under_its_own_name():
+    repeats: tuple[Repeat, ...] = ()
+    for call in ("t1-1-0", "t1-2-0", "t1-3-0"):
+        shown = warned(repeats, call, LOOK, f"kept as results/{call}.txt")
+        repeats = counted(repeats, call, LOOK, shown)
+    assert shown.startswith(WARNING)
+    assert [each.count for each in repeats] == [3]
+
+
+def test_a_turn_that_is_retried_may_try_again(world):
+    rounds(world, *["same"] * 4)
+    world.do(c.CancelTurn(turn="t1", by="user"))
+    world.do(c.ResumeTurn(turn="t1"))
+    assert rounds(world, "same") == ["same"]
+
+
+def test_the_limit_of_iterations_is_still_called_by_its_name():
+    world = World(max_iterations=2)
+    world.submit()
+    world.prefetch()
+    rounds(world, "a", "b")
+    world.reply("So far.")
+    world.record()
+    assert world.of(e.TurnCompleted) == [
+        e.TurnCompleted(turn="t1", answer="So far.", stopped_by="max_iterations")
+    ]
+
+
+@given(st.lists(st.sampled_from("ab"), max_size=12))
+def test_a_call_is_refused_exactly_after_four_equal_results_in_a_row(results):
+    repeats: tuple[Repeat, ...] = ()
+    in_a_row, last = 0, ""
+    for number, result in enumerate(results):
+        assert is_refused(repeats, LOOK) == (in_a_row >= 4)
+        if in_a_row >= 4:
+            break
+        shown = warned(repeats, f"c{number}", LOOK, result)
+        in_a_row, last = (in_a_row + 1 if result == last else 1), result
+        assert shown.startswith(WARNING) == (in_a_row >= 3)
+        repeats = counted(repeats, f"c{number}", LOOK, shown)
+
+
+def test_the_order_in_which_equal_calls_of_one_round_end_leaves_no_trace():
+    ends = []
+    for order in ((0, 1, 2), (2, 0, 1)):
+        world = World()
+        world.submit()
+        world.prefetch()
+        world.reply("", [("look", "read")] * 3)
+        steps = world.due
+        for step in steps:
+            world.begin(step)
+        for at in order:
+            assert turn_of(steps[at]) == "t1"
+            world.finish_tool(steps[at], "ab"[at % 2])
+        ends.append(world.session)
+    assert ends[0] == ends[1]

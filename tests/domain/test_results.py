@@ -1,0 +1,61 @@
+"""Large results: what stands in their place is short, says where they are, and what fits is left alone."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_jobs.domain.messages import ToolCall
+from hermes_jobs.domain.results import CLOSE, OPEN, fitted, result_path, stand_in
+from hermes_jobs.domain.turn import Call
+
+PREVIEW = 20
+SIZES = st.lists(st.integers(0, 5_000), min_size=1, max_size=6)
+
+
+def calls_of(sizes: list[int], source: str | None = None) -> tuple[Call, ...]:
+    return tuple(
+        Call(
+            id=f"t1-1-{at}",
+            asked=ToolCall("p", "terminal", "{}"),
+            effect="read",
+            result=chr(97 + at) * size,
+            source=source,
+        )
+        for at, size in enumerate(sizes)
+    )
+
+
+def size(calls: tuple[Call, ...]) -> int:
+    return sum(len(call.result or "") for call in calls)
+
+
+def test_a_stand_in_says_how_large_where_and_how_it_begins() -> None:
+    text = stand_in("abc" * 1000, "results/t1-1-0.txt", 6)
+    assert text.startswith(OPEN)
+    assert text.endswith(f"abcabc\n{CLOSE}")
+    assert "3,000 characters" in text
+    assert "results/t1-1-0.txt" in text
+
+
+def test_the_largest_results_go_first_and_no_more_than_needed() -> None:
+    before = calls_of([3_000, 100, 2_000])
+    after = fitted(before, 2_700, PREVIEW)
+    assert (after[0].result or "").startswith(OPEN)
+    assert after[1:] == before[1:]
+
+
+def test_a_result_that_was_read_from_a_file_points_at_that_file() -> None:
+    (call,) = fitted(calls_of([3_000], source="src/app.py"), 1_000, PREVIEW)
+    assert "src/app.py" in (call.result or "")
+    assert result_path(call.id) not in (call.result or "")
+
+
+@given(sizes=SIZES, limit=st.integers(0, 6_000))
+def test_what_fits_is_left_alone_and_nothing_is_replaced_twice(sizes: list[int], limit: int) -> None:
+    before = calls_of(sizes)
+    after = fitted(before, limit, PREVIEW)
+    if size(before) <= limit:
+        assert after == before
+    assert fitted(after, limit, PREVIEW) == after
+    assert [call.id for call in after] == [call.id for call in before]

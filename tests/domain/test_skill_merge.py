@@ -1,0 +1,61 @@
+"""Merging texts line by line: what one side did stands, and what both did is not lost."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_jobs.domain.skill_merge import merged, nearest, overridden
+
+BASE = "a\nb\nc\nd\ne\n"
+TEXTS = st.lists(st.sampled_from("abcdefgh"), max_size=8).map(lambda lines: "".join(f"{x}\n" for x in lines))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "result"),
+    [
+        (BASE, BASE, BASE),
+        ("A\nb\nc\nd\ne\n", "a\nb\nc\nd\nE\n", "A\nb\nc\nd\nE\n"),
+        ("a\nb\nc\nd\ne\nf\n", "x\na\nb\nc\nd\ne\n", "x\na\nb\nc\nd\ne\nf\n"),
+        ("a\nc\nd\ne\n", "a\nb\nc\nd\ne\nf\n", "a\nc\nd\ne\nf\n"),
+        ("a\nB\nc\nd\ne\n", "a\nB\nc\nd\ne\n", "a\nB\nc\nd\ne\n"),
+        ("a\nours\nc\nd\ne\n", "a\ntheirs\nc\nd\ne\n", "a\nours\ntheirs\nc\nd\ne\n"),
+        ("a\nsame\nours\nc\nd\ne\n", "a\nsame\ntheirs\nc\nd\ne\n", "a\nsame\nours\ntheirs\nc\nd\ne\n"),
+        ("a\nb\nc\nd\ne\nours", "a\nb\nc\nd\ne\ntheirs", "a\nb\nc\nd\ne\nours\ntheirs\n"),
+        ("", "a\nb\nnew\nc\nd\ne\n", "a\nb\nnew\nc\nd\ne\n"),  # who changed wins over who deleted
+    ],
+)
+def test_both_sides_stand_in_what_comes_of_them(ours: str, theirs: str, result: str) -> None:
+    assert merged(BASE, ours, theirs) == result
+
+
+def test_where_one_overrides_the_other_its_lines_stand_alone() -> None:
+    ours, theirs = "a\nours\nc\nd\nE\n", "A\ntheirs\nc\nd\ne\n"
+    assert overridden(BASE, ours, theirs) == "A\ntheirs\nc\nd\nE\n"
+
+
+@given(TEXTS, TEXTS)
+def test_what_only_one_side_changed_is_taken_whole(base: str, changed: str) -> None:
+    assert merged(base, changed, base) == changed
+    assert merged(base, base, changed) == changed
+    assert merged(base, changed, changed) == changed
+
+
+@given(TEXTS, TEXTS, TEXTS)
+def test_no_line_that_somebody_added_is_lost(base: str, ours: str, theirs: str) -> None:
+    lines = set(merged(base, ours, theirs).splitlines())
+    added = (set(ours.splitlines()) | set(theirs.splitlines())) - set(base.splitlines())
+    assert added <= lines
+
+
+@given(st.text(), st.text(), st.text())
+def test_any_texts_can_be_merged(base: str, ours: str, theirs: str) -> None:
+    assert isinstance(merged(base, ours, theirs), str)
+    assert isinstance(overridden(base, ours, theirs), str)
+
+
+def test_the_nearest_text_is_the_one_with_most_lines_in_common_and_the_last_of_equals() -> None:
+    assert nearest(["a\nb\n", "a\nb\nc\n", "x\n"], to="a\nb\nc\nd\n") == "a\nb\nc\n"
+    assert nearest(["a\nb\n", "b\na\n"], to="a\nb\n") == "b\na\n"
+    assert nearest([], to="a") is None

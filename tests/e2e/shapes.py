@@ -1,0 +1,186 @@
+"""The JSON that the command line promises, as shapes, and whether a value has one.
+
+A shape is a type, a tuple of alternatives, a list with the shape of its items, a dict with exactly those
+keys, or a value that is meant as it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+NUMBER = (int, float)
+MAYBE_TEXT = (str, None)
+USAGE = dict.fromkeys(
+    (
+        "input_tokens",
+        "output_tokens",
+        "cache_read_tokens",
+        "cache_write_tokens",
+        "reasoning_tokens",
+        "prompt_tokens",
+        "total_tokens",
+    ),
+    int,
+)
+RESULT = {
+    "turn": str,
+    "session": str,
+    "status": ("completed", "failed", "cancelled", "merged", "waiting", "queued", "running"),
+    "into": MAYBE_TEXT,
+    "result": MAYBE_TEXT,
+    "error": (None, {"kind": str, "message": str, "hint": str}),
+    "model": str,
+    "num_model_calls": int,
+    "num_tool_calls": int,
+    "duration_ms": int,
+    "usage": USAGE,
+    "cost_usd": (*NUMBER, None),
+    "compressed": bool,
+    "stopped_by": MAYBE_TEXT,
+}
+STEP = {
+    "kind": ("model_call", "tool_call"),
+    "id": str,
+    "name": str,
+    "arguments": str,
+    "attempt": int,
+    "worker": MAYBE_TEXT,
+    "start": MAYBE_TEXT,
+    "end": MAYBE_TEXT,
+    "outcome": str,
+    "message": str,
+    "finish_reason": str,
+    "usage": USAGE,
+    "cost_usd": (*NUMBER, None),
+}
+LISTED_TURN = {
+    **RESULT,
+    "text": str,
+    "source": str,
+    "submitted_at": str,
+    "begun_at": MAYBE_TEXT,
+    "ended_at": MAYBE_TEXT,
+}
+SESSION = {
+    "session": str,
+    "lineage": str,
+    "parent": MAYBE_TEXT,
+    "at": (int, None),
+    "kind": ("conversation", "review", "scheduled", "subagent"),
+    "source": str,
+    "title": MAYBE_TEXT,
+    "preview": str,
+    "model": str,
+    "status": ("idle", "queued", "running", "waiting", "ended"),
+    "ended_because": MAYBE_TEXT,
+    "num_turns": int,
+    "num_messages": int,
+    "started_at": str,
+    "last_at": str,
+    "num_model_calls": int,
+    "usage": USAGE,
+    "cost_usd": (*NUMBER, None),
+}
+MESSAGE = {
+    "position": int,
+    "session": str,
+    "turn": str,
+    "role": ("user", "assistant", "tool"),
+    "content": str,
+    "call": MAYBE_TEXT,
+    "name": MAYBE_TEXT,
+    "arguments": MAYBE_TEXT,
+    "at": str,
+    "kept": bool,
+}
+EVENT = {
+    "position": int,
+    "stream": str,
+    "version": int,
+    "type": str,
+    "data": dict,
+    "meta": dict,
+    "recorded_at": str,
+}
+DELIVERY = {
+    "delivery": str,
+    "target": str,
+    "status": ("unread", "read", "waiting", "sent", "failed"),
+    "turn": MAYBE_TEXT,
+    "session": MAYBE_TEXT,
+    "source": str,
+    "ok": bool,
+    "text": str,
+    "attempts": int,
+    "message": str,
+    "retry_at": (*NUMBER, None),
+    "receipt": str,
+    "requested_at": str,
+    "changed_at": str,
+}
+QUEUES = {
+    "queues": [
+        {"name": str, "waiting": int, "running": int, "later": int, "oldest_seconds": (*NUMBER, None)}
+    ],
+    "workers": [{"name": str, "queues": list, "running": int, "seen_seconds_ago": NUMBER}],
+}
+WAITED = {
+    "period": str,
+    "queue": str,
+    "steps": int,
+    "p50": NUMBER,
+    "p95": NUMBER,
+    "longest": NUMBER,
+}
+REPORT = {
+    "since": str,
+    "until": str,
+    "period": ("day", "week", "month"),
+    "periods": list,
+    "turns": [{"period": str, "status": str, "turns": int}],
+    "spending": [
+        {
+            "period": str,
+            "model": str,
+            "purpose": str,
+            "requests": int,
+            "unpriced": int,
+            **USAGE,
+            "cost_usd": (*NUMBER, None),
+        }
+    ],
+    "waiting": [WAITED],
+    "waited": [WAITED],
+    "memory": [{"period": str, "target": ("memory", "user"), "entries": int, "chars": int}],
+    "schedules": list,
+}
+DOCTOR = {
+    "ok": bool,
+    "checks": [{"check": str, "status": ("ok", "warn", "fail"), "message": str, "hint": str}],
+}
+EXPORTED = dict
+CONVERSATION = {"id": str, "model": str, "conversations": [{"from": str, "value": str}]}
+IMPORTED = {"num_events": int, "streams": list, "known": list, "rested": dict}
+VIEWS = {"last_position": int, "generations": list, "stopped": MAYBE_TEXT}
+VERIFIED = {"num_events": int, "num_streams": int, "num_steps": int, "findings": [], "unread": list}
+
+
+def complaint(value: Any, shape: Any, where: str = "it") -> str | None:
+    """What keeps the value from having the shape; null where nothing does."""
+    if isinstance(shape, tuple):
+        found = [complaint(value, each, where) for each in shape]
+        return None if None in found else found[-1]
+    if isinstance(shape, type):
+        fits = isinstance(value, shape) and (shape is bool or not isinstance(value, bool))
+        return None if fits else f"{where} is {value!r}, no {shape.__name__}"
+    if isinstance(shape, list) and isinstance(value, list):
+        found = (
+            [complaint(each, shape[0], f"{where}[{at}]") for at, each in enumerate(value)] if shape else value
+        )
+        return next((each for each in found if each is not None), None)
+    if isinstance(shape, dict) and isinstance(value, dict):
+        if value.keys() != shape.keys():
+            return f"{where} has the keys {list(value)}, not {list(shape)}"
+        found = [complaint(value[key], shape[key], f"{where}.{key}") for key in shape]
+        return next((each for each in found if each is not None), None)
+    return None if value == shape else f"{where} is {value!r}, not {shape!r}"

@@ -1,0 +1,261 @@
+"""`chat` as a person at a terminal has it: what is typed, what is shown, what is in the log afterwards."""
+
+from __future__ import annotations
+
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from signal import SIGKILL
+
+import pytest
+
+from hermes_jobs.domain import events as e
+from tests.e2e.home import Home
+from tests.e2e.invariants import assert_all_is_done_once, facts_of
+from tests.e2e.screen import Screen
+from tests.faults.redis_server import RedisServer
+from tests.model_script import Answer, AskedCall, Hold, Refuse, Rule, Script
+from tests.model_server import ModelServer
+from tests.tools.support import wait_until
+from workers.broker import find_server
+
+CTRL_D, ESCAPE, TAB = "\x04", "\x1b", "\t"
+
+
+@contextmanager
+def chatting(home: Home, *arguments: str, **environ: str) -> Iterator[Screen]:
+    """A chat whose prompt is up; afterwards it is left, which has to go well."""
+    with Screen(home, "chat", *arguments, columns=100, lines=40, **environ) as screen:
+        screen.shows("tokens · ")
+        yield screen
+        if screen.process.poll() is None:
+            screen.type(CTRL_D)
+        assert screen.end() == 0, screen.text
+        assert "Traceback" not in screen.text
+        assert "Unexpected" not in screen.text
+
+
+def say(screen: Screen, text: str) -> None:
+    """Type it and press Enter."""
+    screen.type(f"{text}\r")
+
+
+def texts(home: Home) -> list[str]:
+    with home.log() as log:
+        return [fact.text for fact in facts_of(log) if isinstance(fact, e.TurnSubmitted)]
+
+
+def test_without_a_terminal_it_says_what_to_use_instead(home: Home) -> None:
+    ran = home.run("chat")
+    assert (ran.code, ran.out) == (2, "")
+    assert "hermes-jobs send" in ran.err
+
+
+def test_its_help_loads_nothing_that_draws() -> None:
+    script = (
+        "import sys; from hermes_jobs.cli import run; run(['chat', '--help']); run(['--help']);"
+        "loaded = {'prompt_toolkit', 'rich', 'markdown_it', 'sqlalchemy', 'redis'} & set(sys.modules);"
+        "sys.exit(f'{loaded}' if loaded else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Talk with the agent" in done.stdout
+
+
+def test_answers_are_shown_as_they_come_and_what_is_typed_or_pasted_meanwhile_waits(
+    home: Home, model_server: ModelServer
+) -> None:
+    calls = (AskedCall("terminal", {"command": "echo one"}),)
+    held = Hold(first="# Report\n\nAll is **well** so f", answer=Answer(text="ar."))
+    script = Script(rules=(Rule("report", (Answer(tool_calls=calls), held)),))
+    model_server.follow(script)
+    with chatting(home) as screen:
+        say(screen, "A report, please.")
+        screen.shows("· terminal echo one: ok")
+        screen.shows("All is well so f")
+        say(screen, "And then?")
+        screen.shows("it waits for the turn before it")
+        screen.type("half a thought")
+        screen.shows("› half a thought")
+        assert "so far." not in screen.text
+        model_server.release()
+        screen.shows("You said: And then?")
+        screen.shows("All is well so far.", times=1)
+        screen.shows("› half a thought", times=1)  # what is being typed is never lost
+        screen.interrupt()  # takes it back
+        screen.type(f"one{ESCAPE}\rtwo")
+        screen.shows("  two")
+        say(screen, "")
+        screen.shows("You said: one")
+        screen.type(f"{ESCAPE}[200~three\nfour\n/five{ESCAPE}[201~")
+        screen.shows("  /five")
+        say(screen, "")
+        screen.shows("You said: three")
+    history = home.path / "chat_history"
+    assert stat.S_IMODE(history.stat().st_mode) == 0o600
+    assert "A report, please." in history.read_text()
+    assert texts(home) == ["A report, please.", "And then?", "one\ntwo", "three\nfour\n/five"]
+    with home.log() as log:
+        turns = [fact.turn for fact in facts_of(log) if isinstance(fact, e.TurnSubmitted)]
+        assert_all_is_done_once(log, turns)
+
+
+def test_ctrl_c_cancels_the_turn_and_a_second_one_leaves(home: Home, model_server: ModelServer) -> None:
+    model_server.follow(Script(rules=(Rule("wait", (Hold(first="I am think"),)),)))
+    with chatting(home) as screen:
+        say(screen, "Please wait.")
+        screen.shows("I am think")
+        screen.interrupt()
+        screen.shows("Cancelled.")
+        screen.shows("I am think")  # what was said stays
+        say(screen, "And now?")
+        screen.shows("You said: And now?")
+        screen.interrupt()
+        screen.interrupt()
+        assert screen.end() == 0
+        screen.shows("Come back with: hermes-jobs chat -s")
+    with home.log() as log:
+        assert any(isinstance(fact, e.TurnCancelled) for fact in facts_of(log))
+
+
+def test_ctrl_d_leaves_and_says_how_to_follow_what_runs(home: Home, model_server: ModelServer) -> None:
+    model_server.follow(Script(rules=(Rule("wait", (Hold(first="I am think"),)),)))
+    with chatting(home) as screen:
+        say(screen, "Please wait.")
+        screen.shows("I am think")
+        screen.type(CTRL_D)
+        screen.shows("goes on with the next process that works; follow it: hermes-jobs turns follow")
+    with home.log() as log:
+        assert not any(isinstance(fact, e.TurnCancelled | e.TurnCompleted) for fact in facts_of(log))
+
+
+def test_commands_change_the_session(home: Home, model_server: ModelServer) -> None:
+    with chatting(home, "-m", "first") as screen:
+        say(screen, "/help")
+        screen.shows("/compress [TOPIC]")
+        say(screen, "/titel x")
+        screen.shows("Did you mean /title?")
+        say(screen, "/compress too early")
+        screen.shows("Nothing was said yet.")
+        say(screen, "one")
+        screen.shows("You said: one")
+        say(screen, "/title Trip to Rome")
+        screen.shows("This session is called 'Trip to Rome'.")
+        say(screen, "/model second")
+        screen.shows("second answers from now on")
+        say(screen, "two")
+        screen.shows("You said: two")
+        say(screen, "/undo")
+        screen.shows("Taken back: two")
+        say(screen, "three")
+        screen.shows("You said: three")
+        say(screen, "/retry")
+        screen.shows("You said: three", times=2)
+        say(screen, "/session trip to rome")
+        screen.shows("You said: two", times=2)  # as a reminder of how it stood
+        say(screen, "/compress the trip")
+        screen.shows("the conversation was not compressed")
+        say(screen, "/new")
+        screen.shows("A new session begins")
+        say(screen, "/exit")
+    asked = [(seen.last_user_text, seen.body["model"]) for seen in model_server.requests[:4]]
+    assert asked == [("one", "first"), ("two", "second"), ("three", "second"), ("three", "second")]
+    _, *last = [message["content"] for message in model_server.requests[3].messages]
+    assert last == ["one", "You said: one", "three"]
+    sessions = home.run("sessions", "list", "--json").json
+    assert [(each["title"], each["num_turns"]) for each in sessions].count(("Trip to Rome", 2)) == 1
+    with home.log() as log:
+        assert [fact.model for fact in facts_of(log) if isinstance(fact, e.ModelChanged)] == ["second"]
+
+
+def test_commands_of_the_command_line_run_within_it_and_tab_completes_what_they_take(home: Home) -> None:
+    with chatting(home) as screen:
+        say(screen, "hello")
+        screen.shows("You said: hello")
+        say(screen, "/title Trip to Rome")
+        say(screen, "/new")
+        say(screen, "/memory add user 'Lives in Lisbon'")
+        screen.shows("Lives in Lisbon")
+        say(screen, "/skills")
+        screen.shows("No skills")
+        say(screen, "/schedule")
+        screen.shows("No schedules")
+        say(screen, "/schedule remove nonsense")
+        screen.shows("There is no schedule")
+        say(screen, "/usage")
+        screen.shows("REQUESTS")
+        say(screen, "/jobs")
+        screen.shows("WAITING")
+        screen.type(f"/ses{TAB}")
+        screen.shows("› /session")
+        screen.type(f" tri{TAB}")
+        screen.shows("› /session Trip to Rome")
+        say(screen, "")
+        screen.shows("You said: hello", times=2)
+        screen.type(f"/model scr{TAB}")
+        screen.shows("› /model scripted")
+        screen.interrupt()
+        say(screen, "still here")
+        screen.shows("You said: still here")
+    assert "Lives in Lisbon" in (home.path / "memories" / "USER.md").read_text()
+
+
+def test_a_failed_turn_goes_on_and_a_call_that_waits_for_the_person_is_allowed(
+    home: Home, model_server: ModelServer
+) -> None:
+    (home.work / "old").mkdir()
+    asked = AskedCall("terminal", {"command": "rm -rf old"})
+    refused = Refuse(status=401, message="No such key.")
+    model_server.follow([refused, Answer(tool_calls=(asked,)), Answer(text="It is gone.")])
+    with chatting(home) as screen:
+        say(screen, "Clean up.")
+        screen.shows("/retry goes on with it")
+        say(screen, "/retry")
+        screen.shows("It waits for you")
+        assert (home.work / "old").exists()
+        say(screen, "/approve")
+        screen.shows("It is gone.")
+    assert not (home.work / "old").exists()
+    assert texts(home) == ["Clean up."]
+
+
+def test_what_was_learned_in_the_background_is_told_once(home: Home, model_server: ModelServer) -> None:
+    note = AskedCall("memory", {"action": "add", "target": "user", "content": "Likes tea."})
+    review = (Answer(tool_calls=(note,)), Answer(text="Noted the tea."))
+    model_server.follow(
+        [Answer(text="Yes."), *review, Answer(text="Again."), Answer(text="Nothing to save.")]
+    )
+    with chatting(home, HERMES_JOBS_MEMORY__NUDGE_INTERVAL="1") as screen:
+        say(screen, "I like tea.")
+        screen.shows("Yes.")
+        with home.log() as log:
+            wait_until(lambda: any(isinstance(f, e.ReviewCompleted) for f in facts_of(log)), "the review")
+        say(screen, "And so?")
+        screen.shows("Learned meanwhile: Noted the tea.", times=1)
+        screen.shows("Again.")
+        say(screen, "Once more.")
+        screen.shows("Once more.", times=2)
+        screen.shows("Learned meanwhile: Noted the tea.", times=1)
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_in_the_middle_is_a_short_pause(
+    home: Home, model_server: ModelServer, tmp_path: Path
+) -> None:
+    model_server.follow([Hold(first="Words of the dead wor"), Answer(text="Words of the living.")])
+    with RedisServer(find_server(), tmp_path) as broker:
+        home.environ["HERMES_JOBS_BROKER_URL"] = broker.url
+        with home.start("worker") as first:
+            first.wait_for("ready.")
+            with chatting(home) as screen:
+                say(screen, "Speak.")
+                screen.shows("Words of the dead wor")
+                first.signal(SIGKILL)
+                screen.shows("Words of the living.")  # nobody else works: the chat itself takes over
+                assert "Error" not in screen.text
+                assert "dead wor" not in screen.text
+    with home.log() as log:
+        assert_all_is_done_once(log, [f.turn for f in facts_of(log) if isinstance(f, e.TurnSubmitted)])

@@ -1,0 +1,291 @@
+"""Every command, flag, exit code and JSON shape that is promised, as a table of processes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import click
+import msgspec
+import pytest
+
+from hermes_jobs.cli import hermes_jobs
+from hermes_jobs.cli.export import sql_log
+from hermes_jobs.domain import commands as c
+from hermes_jobs.domain.events import Opening
+from hermes_jobs.engine.titles import rename
+from hermes_jobs.eventlog.exporting import exported
+from hermes_jobs.settings import load
+from hermes_jobs.wiring import Installation
+from tests.e2e import shapes
+from tests.e2e.home import Home, endpoint
+from tests.model_script import Answer, AskedCall, Refuse, Rule, Script
+from tests.model_server import ModelServer
+from workers.inline import InlineWorker
+
+LOOK = AskedCall("terminal", {"command": "echo seen"})
+SCRIPT = Script(
+    rules=(
+        Rule("Look", (Answer(tool_calls=(LOOK,)), Answer(text="I looked."))),
+        Rule("Break", (Refuse(status=400, message="no"),)),
+        Rule("Refuse", (Refuse(status=401, message="no"),)),
+    )
+)
+# They have tests of their own.
+ELSEWHERE = {
+    "chat",
+    "gateway",
+    "up",
+    "down",
+    "worker",
+    "beat",
+    "flower",
+    "usage",
+    "memory",
+    "skills",
+    "schedule",
+}
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A command line (LOOKED, BROKEN and so on stand for ids) with its exit code, and what it prints.
+
+    `shape`: of its one JSON value, or, with `lines`, of each line's. `out`: its standard output, exactly.
+    """
+
+    line: str
+    code: int = 0
+    shape: Any = None
+    out: str | None = None
+    lines: bool = False
+    stdin: str | None = None
+
+    @property
+    def marks(self) -> tuple[pytest.MarkDecorator, ...]:
+        """Where a model is asked, each process takes a second."""
+        asks = self.line.startswith(("send", "turns retry BROKEN", "doctor --live")) and self.code not in {
+            2,
+            3,
+        }
+        return (pytest.mark.slow,) if asks and "--no-wait" not in self.line else ()
+
+
+ECHO = "You said: Hi\n"
+TABLE = (
+    # --- send
+    Row(
+        "sessions search nosuchword -n 2 --role user --after 2020-01-01 --before 2100-01-01 --source cli"
+        " --all --json",
+        shape=[],
+    ),
+    Row("turns retry nosuch --budget 1", 2, out=""),
+    Row("reviews list", out=""),
+    Row("reviews list -n 3 --json", shape=[]),
+    Row("reviews show nosuch --json", 2, out=""),
+    Row("reviews retry nosuch --json", 2, out=""),
+    Row("reviews cancel nosuch --json", 2, out=""),
+    Row("reviews apply nosuch --only 1 --json", 2, out=""),
+    Row("reviews curate --wait --timeout 60 --json"),
+    Row("reviews curate --no-wait --json"),
+    Row("sessions compress SESSION --focus Rome --wait --timeout 60", 1, out=""),
+    Row("sessions compress nosuch --no-wait --json", 2, out=""),
+    Row("send Hi", out=ECHO),
+    Row("send -q -", stdin="Hi", out=ECHO),
+    Row("send --quiet --no-stream -f hi.txt", out=ECHO),
+    Row("send --file hi.txt -m other --json", shape={**shapes.RESULT, "model": "other"}),
+    Row("send --stream Hi", out=ECHO),
+    Row("send -s SESSION -m other Hi", out=ECHO),
+    Row("send --session TITLE --toolsets files,terminal Hi", out=ECHO),
+    Row("send --system Short. --toolsets files --source test --model other Hi", out=ECHO),
+    Row("send -c --key k1 --wait --timeout 60 --json Hi", shape={**shapes.RESULT, "status": "completed"}),
+    Row("send --continue --if-busy collect Hi", out=ECHO),
+    Row("send --jsonl Look", shape=shapes.EVENT, lines=True),
+    Row("send --no-wait --json Hi", shape={**shapes.RESULT, "status": "queued"}),
+    Row("send --no-wait --jsonl Hi", shape={**shapes.EVENT, "type": "TurnSubmitted"}, lines=True),
+    Row("send --json Break", 1, {**shapes.RESULT, "status": "failed"}),
+    Row("send Break", 1, out=""),
+    Row("send Refuse", 4, out=""),
+    Row("send --json --timeout 0 Hi", 3, shapes.RESULT),
+    Row("send -s ENDED Hi", 1, out=""),
+    Row("send -s SESSION --system Other. Hi", 2, out=""),
+    Row("send --json --jsonl Hi", 2, out=""),
+    Row("send -s SESSION -c Hi", 2, out=""),
+    Row("send --toolsets nosuch Hi", 2, out=""),
+    Row("send --toolsets , Hi", 2, out=""),
+    Row("send --if-busy sometimes Hi", 2, out=""),
+    Row("send", 2, out=""),
+    # --- turns
+    Row("turns list --json", shape=[shapes.LISTED_TURN]),
+    Row(
+        "turns list -s SESSION --status completed -n 1 --json",
+        shape=[{**shapes.LISTED_TURN, "status": "completed"}],
+    ),
+    Row("turns list --session TITLE"),
+    Row("turns show LOOKED --json", shape={**shapes.RESULT, "steps": [shapes.STEP]}),
+    Row("turns show LOOKED -n 1"),
+    Row("turns show LOOKED --html turn.html", out=""),
+    Row("turns show LOOKED --html turn.html --json", 2, out=""),
+    Row("turns show nosuch", 2, out=""),
+    Row("turns follow LOOKED", out="I looked.\n"),
+    Row("turns follow LOOKED --json --timeout 9", shape=shapes.EVENT, lines=True),
+    Row("turns follow LOOKED --jsonl", shape=shapes.EVENT, lines=True),
+    Row("turns follow LOOKED -q --stream", out="I looked.\n"),
+    Row("turns follow LOOKED --quiet --no-stream", out="I looked.\n"),
+    Row("turns follow BROKEN", 1, out=""),
+    Row("turns wait LOOKED", out="I looked.\n"),
+    Row("turns wait LOOKED --timeout 5 --json -q", shape={**shapes.RESULT, "result": "I looked."}),
+    Row("turns wait BROKEN --quiet", 1, out=""),
+    Row("turns cancel LOOKED", 1, out=""),
+    Row("turns cancel BROKEN --json", 1, out=""),
+    Row("turns retry LOOKED", 1, out=""),
+    Row("turns retry BROKEN --wait --timeout 60 --json", 1, {**shapes.RESULT, "status": "failed"}),
+    Row("turns retry BROKEN --jsonl -q", 1, shapes.EVENT, lines=True),
+    Row("turns retry BROKEN --stream --quiet", 1, out=""),
+    Row("turns retry BROKEN --no-stream", 1, out=""),
+    Row("turns retry nosuch --no-wait", 2, out=""),
+    Row("turns approve LOOKED", 1, out=""),
+    Row("turns approve LOOKED --call nosuch --wait --timeout 1 --json", 1, out=""),
+    Row("turns approve LOOKED --no-wait --jsonl -q --stream", 1, out=""),
+    Row("turns approve LOOKED --quiet --no-stream", 1, out=""),
+    Row("turns deny LOOKED --call nosuch --wait --timeout 1 --json", 1, out=""),
+    Row("turns deny LOOKED --no-wait --jsonl -q --stream", 1, out=""),
+    Row("turns deny LOOKED --quiet --no-stream", 1, out=""),
+    # --- sessions
+    Row("sessions list --all -n 1 --json", shape=[shapes.SESSION]),
+    Row("sessions show SESSION -n 2 --json", shape={**shapes.SESSION, "messages": [shapes.MESSAGE]}),
+    Row("sessions show TITLE"),
+    Row("sessions show nosuch", 2, out=""),
+    Row("sessions rename SESSION TITLE --json", shape={**shapes.SESSION, "title": "Title"}),
+    Row("sessions rename OTHER title", 1, out=""),
+    Row("sessions rename SESSION EMPTY", 2, out=""),
+    Row("sessions fork SESSION --at 3 --json", shape={**shapes.SESSION, "at": 3, "num_turns": 0}),
+    Row("sessions fork SESSION"),
+    Row("sessions fork SESSION --at 1", 2, out=""),
+    Row("sessions end ENDED --json", shape={**shapes.SESSION, "status": "ended"}),
+    Row("sessions export SESSION --output session.jsonl", out=""),
+    Row("sessions export OTHER -o session.jsonl --force", out=""),
+    Row("sessions export nosuch", 2, out=""),
+    Row("export -s SESSION --session TITLE -", shape=shapes.EXPORTED, lines=True),
+    Row("export --format sharegpt --since 2020-01-01 --no-system -", shape=shapes.CONVERSATION, lines=True),
+    Row("export --system --force all.jsonl.gz", out=""),
+    Row("export --since 2020-01-01 other.jsonl", 2, out=""),
+    Row("backup home.zip", out=""),
+    Row("backup --force home.zip", out=""),
+    Row("import own.jsonl --resume --sessions --json", shape=shapes.IMPORTED),
+    Row("import hi.txt", 2, out=""),
+    Row("import nosuch.jsonl", 2, out=""),
+    # --- inbox
+    Row("inbox list --json", shape=[{**shapes.DELIVERY, "status": "unread"}]),
+    Row("inbox list --all -n 1"),
+    Row("inbox read -n 1 --json", shape=[{**shapes.DELIVERY, "text": "I looked."}]),
+    Row("inbox read DELIVERY --json", shape=[{**shapes.DELIVERY, "status": "read"}]),
+    Row("inbox read", out=""),
+    Row("inbox read nosuch", 2, out=""),
+    # --- the rest
+    Row("queues --json", shape=shapes.QUEUES),
+    Row("metrics"),
+    Row("metrics --address 192.0.2.1 --port 9464", 2, out=""),
+    Row("report"),
+    Row("report --since 2020-01-01 --json", shape=shapes.REPORT),
+    Row("report --html report.html", out=""),
+    Row("report --html report.html --json", 2, out=""),
+    Row("report --since 2999-01-01", 2, out=""),
+    Row("doctor --live --json", shape=shapes.DOCTOR),
+    Row("events -n 2 --json", shape=shapes.EVENT, lines=True),
+    Row("events --after 1 --stream session-SESSION --json", shape=shapes.EVENT, lines=True),
+    Row("events --stream nosuch", 2, out=""),
+    Row("events --after before", 2, out=""),
+    Row("events verify --json", shape=shapes.VERIFIED),
+    Row("views status --json", shape=shapes.VIEWS),
+    Row("views rebuild --json", shape=shapes.VIEWS),
+    Row("config show --origin -n 3 --json", shape=dict),
+    Row("config show --json", shape=dict),
+    Row("config path --json", shape=str),
+    Row("config set agent.max_iterations 12", out=""),
+    Row("config set agent.max_iteration 12", 2, out=""),
+    Row("completion bash"),
+    Row("completion zsh"),
+    Row("completion fish"),
+    Row("completion tcsh", 2, out=""),
+    Row("--version"),
+    Row("nosuch", 2, out=""),
+)
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Home, dict[str, str]]]:
+    """A home with a turn that used a tool, one that failed, and an ended session; and their names."""
+    server = ModelServer(SCRIPT).start()
+    home = Home(tmp_path_factory.mktemp("interface"), endpoint(server.base_url))
+    (home.work / "hi.txt").write_text("Hi")
+    installation = Installation(load(home.environ), home.environ)
+    with closing(installation), InlineWorker(installation) as worker:
+        for turn, text in (("tlooked", "Look"), ("tbroken", "Break"), ("tended", "Hi")):
+            command = c.SubmitTurn(
+                turn=turn,
+                session=f"s{turn}",
+                text=text,
+                source="cli",
+                opening=Opening(workdir=str(home.work)),
+                deliver=("cli",) if text == "Look" else (),
+            )
+            worker.engine.submit(command)
+            worker.drain()
+        worker.engine.execute("session-stended", c.EndSession())
+        own = exported(sql_log(installation), version="test", made_at="now")
+        (home.work / "own.jsonl").write_bytes(b"".join(own))
+        rename(worker.engine, "stlooked", "Title")  # last, so that --continue finds an open session
+    turns = {"LOOKED": "tlooked", "BROKEN": "tbroken", "DELIVERY": "dtlooked"}
+    sessions = {"SESSION": "stlooked", "OTHER": "stbroken", "ENDED": "stended"}
+    yield home, {**turns, **sessions, "TITLE": "Title", "EMPTY": " "}
+    server.close()
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row.line, marks=row.marks) for row in TABLE])
+def test_a_command_does_what_it_promises(row: Row, there: tuple[Home, dict[str, str]]) -> None:
+    home, names = there
+    ran = home.run(*(named(word, names) for word in row.line.split()), stdin=row.stdin)
+    assert ran.code == row.code, ran
+    assert "Traceback" not in ran.err
+    assert (ran.code in {0, 1, 3}) or ran.err.strip(), "a refusal without a word"
+    if row.out is not None:
+        assert ran.out == row.out
+    if row.shape is not None:
+        values = [json.loads(line) for line in ran.out.splitlines()] if row.lines else [ran.json]
+        assert values
+        assert [shapes.complaint(value, row.shape) for value in values] == [None] * len(values)
+
+
+def named(word: str, names: dict[str, str]) -> str:
+    """The word, with the id that its name stands for."""
+    prefix, dash, name = word.rpartition("-")
+    return names.get(word) or (prefix + dash + names[name] if dash and name in names else word)
+
+
+def commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group) and not command.invoke_without_command:
+            yield from commands(command, f"{path}{name} ")
+        else:
+            yield f"{path}{name}", command
+
+
+@pytest.mark.parametrize(
+    ("name", "command"), [each for each in commands(hermes_jobs) if each[0].split()[0] not in ELSEWHERE]
+)
+def test_every_flag_of_a_command_stands_in_the_table(name: str, command: click.Command) -> None:
+    words = {word for row in TABLE if row.line.startswith(name) for word in row.line.split()}
+    assert words, f"{name} is in no row"
+    flags = {
+        flag
+        for each in command.params
+        if isinstance(each, click.Option)
+        for flag in (*each.opts, *each.secondary_opts)
+    }
+    endless = {"--watch", "--follow", "-f"} if name in {"queues", "events"} else set()
+    assert flags - words - endless == set()

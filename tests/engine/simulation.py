@@ -1,0 +1,294 @@
+"""Workers in one process whose threads run one at a time, from gate to gate, as a test lets them.
+
+A gate stands before and after every append and inside every act (model call, tool run). At a gate a thread
+can be let on, left standing (a frozen worker) or killed: it then unwinds without touching anything.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from hermes_jobs.domain.events import Effect, PlannedCall, SessionStarted
+from hermes_jobs.domain.messages import ToolCall
+from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.steps import Step
+from hermes_jobs.domain.usage import Usage
+from hermes_jobs.engine.engine import Engine
+from hermes_jobs.engine.perform import CallModel, Limits, Prefetch, RunTool, performers
+from hermes_jobs.engine.ports import (
+    Cancel,
+    ModelError,
+    ModelRequest,
+    Reply,
+    ToolContext,
+    ToolOutcome,
+    ToolSpec,
+    Verdict,
+)
+from hermes_jobs.eventlog.log import Append, EventLog, Recorded, WorkerRow
+
+LIMITS = Limits(max_iterations=3, max_tokens=None, approval_seconds=60)
+
+
+class Killed(BaseException):
+    """Raised at a gate in a thread whose worker dies there."""
+
+
+class GatedThread:
+    """One thread that stops at gates until it is let on."""
+
+    def __init__(self, body: Callable[[], object]) -> None:
+        self._body = body
+        self._let_on = threading.Semaphore(0)
+        self._stopped = threading.Semaphore(0)
+        self._killed = False
+        self._word: Any = None
+        self.at: str | None = "start"
+        self.error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._let_on.acquire()
+            if not self._killed:
+                self._body()
+        except Killed:
+            pass
+        except BaseException as error:  # noqa: BLE001 - handed to the test's thread by `go`
+            self.error = error
+        finally:
+            self.at = None
+            self._stopped.release()
+
+    def gate(self, name: str) -> Any:
+        """Called by the thread: stop here; the word that it was let on with."""
+        self.at = name
+        self._stopped.release()
+        self._let_on.acquire()
+        if self._killed:
+            raise Killed
+        return self._word
+
+    def go(self, word: Any = None) -> None:
+        """Called by the test: let the thread run to its next gate or its end."""
+        self._word = word
+        self._let_on.release()
+        self._stopped.acquire()
+        if self.error is not None:
+            raise self.error
+
+    def kill(self) -> None:
+        self._killed = True
+        self.go()
+
+
+class Gates:
+    """Finds the gate of whichever gated thread is calling; other threads pass."""
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+
+    def start(self, body: Callable[[], object]) -> GatedThread:
+        thread: GatedThread
+
+        def entered() -> object:
+            self._local.thread = thread
+            return body()
+
+        thread = GatedThread(entered)
+        return thread
+
+    def stop_at(self, name: str) -> Any:
+        thread = getattr(self._local, "thread", None)
+        return None if thread is None else thread.gate(name)
+
+
+class GatedLog:
+    """A log with a gate before and after every append; all else goes straight through."""
+
+    def __init__(self, log: EventLog, gates: Gates) -> None:
+        self._log = log
+        self._gates = gates
+
+    def append(self, change: Append) -> tuple[Recorded, ...]:
+        self._gates.stop_at("before append")
+        recorded = self._log.append(change)
+        self._gates.stop_at("after append")
+        return recorded
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._log, name)
+
+
+class ShiftedClock:
+    """A worker's clock, wrong by `offset` seconds."""
+
+    def __init__(self, true: Callable[[], float]) -> None:
+        self._true = true
+        self.offset = 0.0
+
+    def now(self) -> float:
+        return self._true() + self.offset
+
+    def monotonic(self) -> float:
+        return self._true()
+
+
+class CountedIds:
+    """Names and fences by counting."""
+
+    def __init__(self) -> None:
+        self._next = 0
+
+    def name(self, prefix: str) -> str:
+        self._next += 1
+        return f"{prefix}{self._next:06}"
+
+    def fence(self) -> int:
+        self._next += 1
+        return self._next
+
+    def fraction(self) -> float:
+        return 0.5
+
+
+class SimulatedModel:
+    """Says what the gate's word says: tool names to call, `fail`, `garbage` to give up on, else an answer."""
+
+    def __init__(self, gates: Gates, requests: list[ModelRequest]) -> None:
+        self._gates = gates
+        self._requests = requests
+
+    def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
+        self._requests.append(request)
+        word = self._gates.stop_at("model") or "answer"
+        if cancel.reason is not None:
+            raise ModelError("cancelled", "cancelled")
+        if word in {"fail", "garbage"}:
+            raise ModelError("server", "it broke", retryable=word == "fail")
+        calls = (
+            tuple(ToolCall(f"p{at}", name, "{}") for at, name in enumerate(word)) if word != "answer" else ()
+        )
+        usage = Usage(input_tokens=7, output_tokens=3)
+        return Reply(content="" if calls else "done", tool_calls=calls, usage=usage, model="m")
+
+
+class SimulatedToolbox:
+    """Tools named by their effect; those that begin with `ask` want an approval. Counts effects."""
+
+    def __init__(self, gates: Gates) -> None:
+        self._gates = gates
+        self.effects: Counter[str] = Counter()
+        self.toolsets: tuple[str, ...] = ()
+
+    def specs(self, toolsets: Sequence[str] | None) -> tuple[ToolSpec, ...]:
+        return ()
+
+    def plan(
+        self, call_prefix: str, calls: Sequence[ToolCall], context_workdir: str
+    ) -> tuple[PlannedCall, ...]:
+        return tuple(
+            PlannedCall(
+                call=f"{call_prefix}-{at}",
+                effect=_effect(call.name),
+                after=(f"{call_prefix}-{at - 1}",) if call.name.endswith("after") and at else (),
+            )
+            for at, call in enumerate(calls)
+        )
+
+    def verdict(self, call: ToolCall, context: ToolContext) -> Verdict:
+        return Verdict("ask" if call.name.startswith("ask") else "allow", "asks")
+
+    def run(
+        self, call: ToolCall, context: ToolContext, toolsets: Sequence[str] | None, cancel: Cancel
+    ) -> ToolOutcome:
+        if cancel.reason is None:
+            self._gates.stop_at("tool before its effect")
+            self.effects[context.call] += 1
+            self._gates.stop_at("tool after its effect")
+        if cancel.reason is not None:
+            return ToolOutcome(content="", interrupted=True)
+        return ToolOutcome(content="ok")
+
+
+def _effect(name: str) -> Effect:
+    if "write" in name:
+        return "write"
+    return "idempotent" if "idempotent" in name else "read"
+
+
+class PlainPrompt:
+    """A prompt of one line."""
+
+    def start(self, session: Session) -> SessionStarted:
+        return SessionStarted(
+            session=session.id,
+            kind="conversation",
+            source="cli",
+            model="m",
+            system_prompt="Help.",
+            workdir="/",
+        )
+
+
+class NoPrices:
+    def cost_usd(self, model: str, usage: Usage) -> float | None:
+        return None
+
+
+class Wakes:
+    """A carrier that only collects: the test delivers, doubles, reorders or drops."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Step] = []
+
+    def wake(self, steps: Sequence[Step]) -> None:
+        self.waiting.extend(steps)
+
+
+class KnownDead:
+    """An observer that believes what the test tells it."""
+
+    def __init__(self) -> None:
+        self.ids: set[str] = set()
+
+    def dead(self, workers: Sequence[WorkerRow], owners: Collection[str]) -> set[str]:
+        return self.ids & set(owners)
+
+
+def simulated_engine(  # noqa: PLR0917 - what a simulated process consists of
+    log: EventLog,
+    worker: str,
+    clock: ShiftedClock,
+    ids: CountedIds,
+    wakes: Wakes,
+    gates: Gates,
+    tools: SimulatedToolbox,
+    requests: list[ModelRequest],
+) -> Engine:
+    """An engine over the log whose every append and act is a gate."""
+    return Engine(
+        log=GatedLog(log, gates),  # delegates the rest by name
+        worker=worker,
+        clock=clock,
+        ids=ids,
+        carrier=wakes,
+        performers=performers(
+            prefetch=Prefetch(PlainPrompt(), LIMITS),
+            call_model=CallModel(
+                model=SimulatedModel(gates, requests),
+                toolbox=tools,
+                pricing=NoPrices(),
+                retry=lambda kind, retries, retry_after, fraction: 5.0 if retries < 2 else None,
+                clock=clock,
+                ids=ids,
+                limits=LIMITS,
+                heard=lambda piece: None,
+            ),
+            run_tool=RunTool(tools),
+        ),
+    )

@@ -1,0 +1,103 @@
+"""A process hears of cancels, takes over from the dead, and leaves alone what only a newer build can read."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from hermes_jobs.domain import commands as c
+from hermes_jobs.domain.events import EVENT_TYPES, SINCE, Event
+from hermes_jobs.engine.engine import Engine
+from hermes_jobs.engine.recovery import LogWatch, take_over_from_the_dead
+from hermes_jobs.engine.system import iso
+from hermes_jobs.eventlog.codec import Codec
+from hermes_jobs.eventlog.log import Append, EventLog, Meta, StreamWrite
+from hermes_jobs.eventlog.opening import open_log
+from tests.engine.simulation import (
+    CountedIds,
+    GatedThread,
+    Gates,
+    KnownDead,
+    ShiftedClock,
+    SimulatedToolbox,
+    Wakes,
+    simulated_engine,
+)
+
+
+class Novelty(Event, frozen=True, kw_only=True):
+    """An event of a later build."""
+
+
+@pytest.fixture
+def gates() -> Gates:
+    return Gates()
+
+
+def engine_of(log: EventLog, gates: Gates, worker: str = "w") -> Engine:
+    clock = ShiftedClock(lambda: 1_000.0)
+    return simulated_engine(log, worker, clock, CountedIds(), Wakes(), gates, SimulatedToolbox(gates), [])
+
+
+def submit(log: EventLog, gates: Gates, turn: str, session: str) -> None:
+    command = c.SubmitTurn(turn=turn, session=session, text="hello", source="cli")
+    engine_of(log, gates, "client").submit(command)
+
+
+def call_model(engine: Engine, gates: Gates, stream: str, step: str) -> GatedThread:
+    """A thread that is in the middle of its model call."""
+    thread = gates.start(lambda: engine.perform(stream, step))
+    while thread.at not in {"model", None}:
+        thread.go()
+    return thread
+
+
+def run_to_its_end(thread: GatedThread) -> None:
+    while thread.at is not None:
+        thread.go()
+
+
+def test_a_cancel_from_elsewhere_stops_what_runs_here(log: EventLog, gates: Gates) -> None:
+    engine = engine_of(log, gates)
+    watch = LogWatch(engine)
+    submit(log, gates, "t1", "s1")
+    engine.perform("session-s1", "t1-prefetch")
+    call = call_model(engine, gates, "session-s1", "t1-1")
+    engine_of(log, gates, "client").execute("session-s1", c.CancelTurn(turn="t1", by="user"))
+    watch.poll()
+    run_to_its_end(call)
+    assert engine.sessions.load("session-s1").ended["t1"].status == "cancelled"
+
+
+def test_events_of_a_newer_build_are_left_alone_and_said_once(
+    log: EventLog, log_url: str, gates: Gates, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = engine_of(log, gates)
+    watch = LogWatch(engine)
+    codec = Codec({**EVENT_TYPES, "Novelty": Novelty}, since={**SINCE, "Novelty": 99})
+    newer = open_log(log_url, codec=codec)
+    for _ in range(2):
+        write = StreamWrite(stream="session-s9", events=(Novelty(),), expected=None)
+        newer.append(Append(meta=Meta(worker="n"), recorded_at=iso(0), writes=(write,)))
+    newer.close()
+    submit(log, gates, "t1", "s1")
+    with caplog.at_level(logging.WARNING):
+        news = watch.poll()
+    assert [recorded.type for recorded in news] == ["TurnSubmitted"]
+    assert len(caplog.records) == 1
+    assert "newer" in caplog.text
+    assert engine.perform("session-s1", "t1-prefetch") == "done"
+
+
+def test_only_steps_of_the_dead_are_taken_over(log: EventLog, gates: Gates) -> None:
+    for number, worker in ((1, "alive"), (2, "dead")):
+        submit(log, gates, f"t{number}", f"s{number}")
+        engine = engine_of(log, gates, worker)
+        engine.perform(f"session-s{number}", f"t{number}-prefetch")
+        call_model(engine, gates, f"session-s{number}", f"t{number}-1")
+    observer = KnownDead()
+    observer.ids = {"dead"}
+    taken = take_over_from_the_dead(engine_of(log, gates, "other"), observer)
+    assert [row.step.id for row in taken] == ["t2-1"]
+    assert {row.step.id: row.owner for row in log.steps()} == {"t1-1": "alive", "t2-1": None}

@@ -1,0 +1,125 @@
+"""What is put to rest is due no more, and can all be taken up again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hermes_jobs.domain import commands as c
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.changes import Changed, StreamFacts
+from hermes_jobs.domain.delivery import Delivery
+from hermes_jobs.domain.schedule import Schedule
+from hermes_jobs.domain.session import Session
+from hermes_jobs.engine.engine import Engine
+from hermes_jobs.engine.resting import put_to_rest
+from hermes_jobs.engine.system import RandomIds, SystemClock
+from hermes_jobs.eventlog.log import Guard
+from hermes_jobs.eventlog.opening import open_log, sqlite_url
+from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.wiring import NobodyToWake
+from tests.eventlog.moving import live
+
+BY = "import"
+
+
+def engine_of(log: SqlEventLog) -> Engine:
+    return Engine(
+        log=log, worker="w", clock=SystemClock(), ids=RandomIds(), carrier=NobodyToWake(), performers={}
+    )
+
+
+def names_of(log: SqlEventLog) -> list[str]:
+    return [head.stream for head in log.streams()]
+
+
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=10, deadline=None)
+def test_whatever_sessions_were_at_ends_and_can_be_retried(seed: int) -> None:
+    with TemporaryDirectory() as folder:
+        log = open_log(sqlite_url(Path(folder) / "events.db"))
+        live(log, Random(seed), 60)
+        engine = engine_of(log)
+        rested = put_to_rest(engine, names_of(log), BY)
+        assert log.steps() == []
+        assert verify(log).is_sound, verify(log).findings
+        for stream in names_of(log):
+            session = engine.sessions.load(stream)
+            assert (session.current, session.waiting) == (None, ())
+            for turn in [turn for turn in rested.turns if turn in session.ended]:
+                assert engine.execute(stream, c.ResumeTurn(turn=turn)).find(turn) is not None
+        log.close()
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Engine:
+    return engine_of(open_log(sqlite_url(tmp_path / "events.db")))
+
+
+def write(engine: Engine, stream: str, *facts: e.Event) -> None:
+    engine.change(lambda load: Changed(writes=(StreamFacts(stream, facts),)), "test")
+
+
+def test_a_schedule_is_paused_and_a_delivery_waits_in_the_inbox(engine: Engine) -> None:
+    plan = e.Plan(name="p", text="say hi", kind="interval", timing="every 1h", timezone="UTC")
+    for schedule in ("active", "paused", "removed"):
+        added = e.ScheduleAdded(schedule=schedule, plan=plan, by="user", next_due=4e9)
+        write(engine, f"schedule-{schedule}", added)
+    write(engine, "schedule-paused", e.SchedulePaused(schedule="paused", by="user"))
+    write(engine, "schedule-removed", e.ScheduleRemoved(schedule="removed", by="user"))
+    for delivery, target in (("d1", "webhook:https://example.com"), ("d2", "cli")):
+        requested = e.DeliveryRequested(
+            delivery=delivery, target=target, turn="t1", session="s1", text="hi", source="cli"
+        )
+        write(engine, f"delivery-{delivery}", requested)
+    assert isinstance(engine.log, SqlEventLog)
+    held = next(row.step for row in engine.log.steps("delivery-d1"))
+    engine._committer.pass_guard(Guard(action="claim", step=held.id, owner="w-gone", fence=1))
+    rested = put_to_rest(engine, names_of(engine.log), BY)
+    assert (rested.schedules, rested.deliveries) == (["active"], ["d1"])
+    assert engine.log.steps() == []
+    paused, unsent = engine.state("schedule-active"), engine.state("delivery-d1")
+    assert isinstance(paused, Schedule)
+    assert paused.status == "paused"
+    assert isinstance(unsent, Delivery)
+    assert (unsent.status, unsent.is_unread) == ("failed", True)
+    assert put_to_rest(engine, names_of(engine.log), BY).schedules == []
+    engine.log.close()
+
+
+def test_a_review_and_a_compression_are_dropped(engine: Engine) -> None:
+    stream = "session-s1"
+    write(
+        engine,
+        stream,
+        e.TurnSubmitted(turn="t1", text="hi", source="cli", session="s1", opening=e.Opening()),
+        e.SessionStarted(session="s1", kind="conversation", source="cli", model="m", system_prompt="p"),
+        e.ContextPrefetched(turn="t1", model="m", max_iterations=9),
+        e.TurnCancelRequested(turn="t1", by="user"),
+        e.UsageRecorded(turn="t1", model="m"),
+        e.TurnCancelled(turn="t1", by="user"),
+        e.CompressionRequested(turn=None, reason="manual"),
+        e.ReviewRequested(review="v1", kind="memory", reason="it is time", turn="t1"),
+    )
+    assert {row.step.kind for row in engine.log.steps()} == {"compression.flush", "review.memory"}
+    rested = put_to_rest(engine, [stream], BY)
+    assert (rested.compressions, rested.reviews) == (["s1-flush-1"], ["v1"])
+    assert engine.log.steps() == []
+    session = engine.sessions.load(stream)
+    assert isinstance(session, Session)
+    assert session.ended_because is None
+    engine.log.close()
+
+
+def test_other_streams_are_left_alone(engine: Engine) -> None:
+    for name in ("s1", "s2"):
+        engine.submit(c.SubmitTurn(turn=f"t{name}", session=name, text="hi", source="cli"))
+    put_to_rest(engine, ["session-s1"], BY)
+    assert [row.step.stream for row in engine.log.steps()] == ["session-s2"]
+    engine.log.close()

@@ -1,0 +1,269 @@
+"""Many workers, one log, everything that can go wrong between them; every text still ends exactly once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from itertools import count
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+
+from hermes_jobs.domain import commands as c
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.domain.session import stream_of
+from hermes_jobs.domain.steps import next_steps
+from hermes_jobs.engine.engine import Engine
+from hermes_jobs.engine.ports import ModelRequest
+from hermes_jobs.engine.recovery import LogWatch, take_over_from_the_dead
+from hermes_jobs.eventlog.log import EventLog
+from tests.domain.world import complaints
+from tests.engine.simulation import (
+    CountedIds,
+    GatedThread,
+    Gates,
+    KnownDead,
+    ShiftedClock,
+    SimulatedToolbox,
+    Wakes,
+    simulated_engine,
+)
+
+ENDS = (e.TurnCompleted, e.TurnFailed, e.TurnCancelled, e.TurnMerged)
+TOOLS = st.lists(
+    st.sampled_from(["read", "write", "idempotent", "write-after", "ask-write"]), min_size=1, max_size=3
+).map(tuple)
+WORDS = st.one_of(TOOLS, st.sampled_from(["answer", "fail", "garbage"]))
+POLICIES = st.sampled_from(["queue", "collect", "steer", "interrupt", "reject"])
+
+
+class Worker:
+    """A simulated process: an engine, its clock, and the threads in which it performs steps."""
+
+    def __init__(self, engine: Engine, clock: ShiftedClock) -> None:
+        self.engine = engine
+        self.clock = clock
+        self.watch = LogWatch(engine)
+        self.threads: list[GatedThread] = []
+        self.frozen = False
+
+    def alive(self) -> list[GatedThread]:
+        self.threads = [thread for thread in self.threads if thread.at is not None]
+        return self.threads
+
+
+def state_machine(log: EventLog, numbers: count[int], ids: CountedIds) -> type[RuleBasedStateMachine]:
+    """The machine's class over this log; every example works in a session of its own."""
+
+    class ManyWorkers(RuleBasedStateMachine):
+        @initialize()
+        def begin(self) -> None:
+            self.session = f"x{next(numbers)}"
+            self.stream = stream_of(self.session)
+            self.time = 1_000_000.0
+            self.gates, self.wakes, self.dead = Gates(), Wakes(), KnownDead()
+            self.tools = SimulatedToolbox(self.gates)
+            self.accepted: list[str] = []
+            self.rejected: list[str] = []
+            self.all_threads: list[GatedThread] = []
+            self.requests: list[ModelRequest] = []
+            self.client = self._worker("client").engine
+            self.workers = [self._worker(f"w{at}") for at in range(3)]
+            self.submit("queue", keyed=False)
+
+        def _worker(self, name: str) -> Worker:
+            clock = ShiftedClock(lambda: self.time)
+            name = f"{name}-{next(numbers)}"
+            engine = simulated_engine(
+                log, name, clock, ids, self.wakes, self.gates, self.tools, self.requests
+            )
+            return Worker(engine, clock)
+
+        # --- people ---------------------------------------------------------------------------
+
+        @rule(policy=POLICIES)
+        def send(self, policy: e.BusyPolicy) -> None:
+            self.submit(policy, keyed=False)
+
+        @rule(policy=POLICIES, keyed=st.booleans())
+        def submit(self, policy: e.BusyPolicy, keyed: bool) -> None:
+            turn = ids.name("t")
+            command = c.SubmitTurn(
+                turn=turn,
+                session=self.session,
+                text="do it",
+                source="cli",
+                if_busy=policy,
+                key=turn if keyed else None,
+            )
+            try:
+                self.accepted.append(self.client.submit(command).turn)
+            except Rejected:
+                self.rejected.append(turn)
+                return
+            if keyed:
+                again = self.client.submit(command)
+                assert (again.turn, again.existing) == (turn, True)
+
+        @rule(data=st.data())
+        def cancel_or_resume_or_approve(self, data: st.DataObject) -> None:
+            if not self.accepted:
+                return
+            turn = data.draw(st.sampled_from(self.accepted))
+            commands: list[c.SessionCommand] = [
+                c.CancelTurn(turn=turn, by="user"),
+                c.ResumeTurn(turn=turn),
+                c.ApproveCall(turn=turn, call=None, by="user"),
+                c.DenyCall(turn=turn, call=None, by="user"),
+            ]
+            command = data.draw(st.sampled_from(commands))
+            with suppress(Rejected):
+                self.client.execute(self.stream, command)
+
+        # --- the carrier and the relay --------------------------------------------------------
+
+        @rule(
+            at=st.integers(0, 30),
+            worker=st.integers(0, 2),
+            fate=st.sampled_from(["once", "twice", "drop", "keep"]),
+        )
+        def deliver(self, at: int, worker: int, fate: str) -> None:
+            if not self.wakes.waiting:
+                return
+            step = self.wakes.waiting.pop(at % len(self.wakes.waiting))
+            for _ in range({"once": 1, "twice": 2, "drop": 0, "keep": 1}[fate]):
+                self._start(self.workers[worker], step.id)
+            if fate == "keep":
+                self.wakes.waiting.append(step)
+
+        @rule(worker=st.integers(0, 2))
+        def relay(self, worker: int) -> None:
+            for row in log.due(self.workers[worker].clock.now(), stream=self.stream):
+                self._start(self.workers[worker], row.step.id)
+
+        def _start(self, worker: Worker, step: str) -> None:
+            if len(worker.alive()) < 4 and not worker.frozen:
+                thread = self.gates.start(lambda: worker.engine.perform(self.stream, step))
+                worker.threads.append(thread)
+                self.all_threads.append(thread)
+
+        # --- workers --------------------------------------------------------------------------
+
+        @rule(worker=st.integers(0, 2), at=st.integers(0, 3), word=WORDS)
+        def let_on(self, worker: int, at: int, word: object) -> None:
+            threads = self.workers[worker].alive()
+            if threads and not self.workers[worker].frozen:
+                threads[at % len(threads)].go(word)
+
+        @rule(
+            worker=st.integers(0, 2),
+            gates=st.integers(1, 30),
+            word=TOOLS,
+            end=st.sampled_from(["nothing", "die", "be taken for dead", "be taken for dead"]),
+        )
+        def get_on_with_it(self, worker: int, gates: int, word: object, end: str) -> None:
+            """A worker that for a while takes what is due; where it stops, something may befall it."""
+            for at in range(gates):
+                if not self.workers[worker].alive():
+                    self.relay(worker)
+                self.let_on(worker, at, word)
+            if end == "die":
+                self.die(worker, noticed=True)
+            elif end == "be taken for dead":
+                self.be_taken_for_dead(worker, (worker + 1) % 3)
+
+        @rule(worker=st.integers(0, 2))
+        def hear_of_cancels(self, worker: int) -> None:
+            if not self.workers[worker].frozen:
+                self.workers[worker].watch.poll()
+
+        @rule(worker=st.integers(0, 2))
+        def freeze_or_thaw(self, worker: int) -> None:
+            self.workers[worker].frozen = not self.workers[worker].frozen
+
+        @rule(worker=st.integers(0, 2), noticed=st.booleans())
+        def die(self, worker: int, noticed: bool) -> None:
+            victim = self.workers[worker]
+            for thread in victim.alive():
+                thread.kill()
+            self.dead.ids.add(victim.engine.worker)
+            self.workers[worker] = self._worker(f"w{worker}")
+            if noticed:
+                take_over_from_the_dead(self.workers[worker].engine, self.dead)
+
+        @rule(worker=st.integers(0, 2), observer=st.integers(0, 2))
+        def be_taken_for_dead(self, worker: int, observer: int) -> None:
+            """It stands still for longer than its lease, and goes on later as if nothing had been."""
+            if worker != observer and self.workers[worker].alive():
+                self.dead.ids.add(self.workers[worker].engine.worker)
+                take_over_from_the_dead(self.workers[observer].engine, self.dead)
+
+        @rule(observer=st.integers(0, 2))
+        def take_over(self, observer: int) -> None:
+            take_over_from_the_dead(self.workers[observer].engine, self.dead)
+
+        @rule(worker=st.integers(0, 2), seconds=st.sampled_from([-3600.0, -7.0, 0.0, 7.0, 3600.0]))
+        def shift_clock(self, worker: int, seconds: float) -> None:
+            self.workers[worker].clock.offset = seconds
+
+        @rule(seconds=st.sampled_from([1.0, 10.0, 100.0]))
+        def pass_time(self, seconds: float) -> None:
+            self.time += seconds
+
+        # --- in the end -----------------------------------------------------------------------
+
+        def teardown(self) -> None:
+            if not hasattr(self, "session"):
+                return
+            for thread in self.all_threads:
+                while thread.at is not None:
+                    thread.go()
+            self.dead.ids |= {worker.engine.worker for worker in self.workers}
+            last = self._worker("last").engine
+            for _ in range(200):
+                take_over_from_the_dead(last, self.dead)
+                self.time += 100
+                due = log.due(self.time, stream=self.stream)
+                if not due and not log.steps(self.stream):
+                    break
+                for row in due:
+                    last.perform(self.stream, row.step.id)
+            self._check()
+
+        def _check(self) -> None:
+            facts = [recorded.event for recorded in log.read(self.stream)]
+            assert log.steps(self.stream) == [], "nothing is due for ever"
+            ends = Counter(fact.turn for fact in facts if isinstance(fact, ENDS))
+            for fact in facts:
+                if isinstance(fact, e.TurnResumed):
+                    ends[fact.turn] -= 1
+            assert ends == Counter(self.accepted), "every accepted text ends exactly once"
+            submitted = [fact.turn for fact in facts if isinstance(fact, e.TurnSubmitted)]
+            assert submitted == self.accepted, "what was acknowledged is in the log, and nothing else"
+            started = Counter(f.call for f in facts if isinstance(f, e.ToolStarted) and f.effect == "write")
+            assert all(times == 1 for times in started.values()), "a write starts at most once"
+            assert all(self.tools.effects[call] <= 1 for call in started), "and has its effect at most once"
+            results = Counter(f.call for f in facts if isinstance(f, (e.ToolFinished, e.ToolInterrupted)))
+            asked = [plan.call for f in facts if isinstance(f, e.ModelReplied) for plan in f.plan]
+            assert all(times == 1 for times in results.values()), "a call has one result"
+            assert set(results) <= set(asked)
+            session = self.client.sessions.load(self.stream)
+            assert next_steps(session) == ()
+            assert [found for request in self.requests for found in complaints(request.messages)] == []
+
+    return ManyWorkers
+
+
+def test_whatever_befalls_the_workers_every_text_ends_once_and_no_write_happens_twice(log: EventLog) -> None:
+    machine = state_machine(log, count(1), CountedIds())
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=40,
+            stateful_step_count=60,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

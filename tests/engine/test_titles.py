@@ -1,0 +1,52 @@
+"""A title belongs to one lineage, whoever asks for it at the same moment."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from hermes_jobs.domain import commands as c
+from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.domain.events import SessionTitled
+from hermes_jobs.engine.engine import Engine
+from hermes_jobs.engine.titles import rename
+from hermes_jobs.eventlog.log import EventLog
+from tests.engine.simulation import CountedIds, Gates, ShiftedClock, SimulatedToolbox, Wakes, simulated_engine
+
+
+@pytest.fixture
+def engine(log: EventLog) -> Engine:
+    gates = Gates()
+    clock = ShiftedClock(lambda: 1_000.0)
+    engine = simulated_engine(log, "w", clock, CountedIds(), Wakes(), gates, SimulatedToolbox(gates), [])
+    for number in range(8):
+        engine.submit(c.SubmitTurn(turn=f"t{number}", session=f"s{number}", text="one", source="cli"))
+    return engine
+
+
+def test_of_eight_sessions_that_want_the_same_title_at_once_one_gets_it(engine: Engine) -> None:
+    def asked(number: int) -> str:
+        try:
+            return rename(engine, f"s{number}", "Trip to Rome" if number % 2 else "TRIP  TO ROME").stream
+        except Rejected as refused:
+            return refused.kind
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = sorted(pool.map(asked, range(8)))
+    assert answers[1:] == ["title_taken"] * 7
+    titled = [recorded for recorded in engine.log.tail() if isinstance(recorded.event, SessionTitled)]
+    assert len(titled) == 1
+
+
+def test_a_title_that_was_given_up_stays_with_its_lineage(engine: Engine) -> None:
+    rename(engine, "s1", "Rome")
+    rename(engine, "s1", "Paris")
+    with pytest.raises(Rejected, match="is, or was, the title of session s1"):
+        rename(engine, "s2", "rome")
+    assert rename(engine, "s1", "Rome").title == "Rome"
+
+
+def test_the_title_that_a_session_has_is_no_event(engine: Engine) -> None:
+    version = rename(engine, "s1", "Rome").version
+    assert rename(engine, "s1", " Rome ").version == version

@@ -1,0 +1,51 @@
+"""Examples of what compressions and reviews leave in a session's stream."""
+
+from __future__ import annotations
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.domain.usage import Reservation, Usage
+
+EXAMPLES: tuple[e.Event, ...] = (
+    e.ResponseBooked(
+        turn="t1",
+        step="t1-compress-1",
+        purpose="compression",
+        model="m",
+        usage=Usage(1, 2, 3, 4, 5),
+        cost_usd=0.5,
+    ),
+    e.ContextPressure(turn="t1", tokens=55_000, threshold=64_000, window=128_000, high=False),
+    e.CompressionRequested(turn="t1", reason="manual", tokens=70_000, window=128_000, focus="Rome"),
+    e.CompressionStarted(
+        turn="t1",
+        step="t1-flush-1",
+        attempt=2,
+        reserved=Reservation(
+            model="m", input_tokens=100, output_tokens=20, day="2026-11-22", max_tokens=20, cost_usd=0.5
+        ),
+    ),
+    e.ContextFlushed(turn="t1", step="t1-flush-1", saved="Saved: added.", message="The model was away."),
+    e.ContextCompressed(
+        turn="t1",
+        step="t1-compress-1",
+        into="s2",
+        removed=40,
+        summary="## Active Task\nNone",
+        messages=(
+            UserMessage("first"),
+            AssistantMessage("", (ToolCall("call_1", "read_file", '{"path": "a.txt" }'),)),
+            ToolMessage("call_1", "read_file", "text"),
+        ),
+        number=2,
+        tokens_before=70_000,
+        tokens_after=9_000,
+    ),
+    e.CompressionFailed(
+        turn="t1", step="t1-compress-1", attempt=2, kind="overloaded", message="Busy.", retry_at=1.5
+    ),
+    e.ReviewRequested(review="v1", kind="combined", reason="10 turns since the last", turn="t1"),
+    e.ReviewStarted(review="v1", session="v1", turn="t2"),
+    e.ReviewCompleted(review="v1", saved="Likes tea."),
+    e.ReviewFailed(review="v1", kind="cancelled", message="Cancelled by user."),
+)

@@ -1,0 +1,25 @@
+"""One example of each fact of the memory, every field set to something else than its default."""
+
+from __future__ import annotations
+
+from hermes_jobs.domain import events as e
+
+EVIDENCE = e.Evidence(session="s1", turn="t1", call="t1-1-0")
+FILE = "0123456789abcdef0123456789abcdef"
+EXAMPLES: tuple[e.Event, ...] = (
+    e.MemoryAdded(
+        target="user", content="Likes «tea»\nat four", author="turn", evidence=EVIDENCE, undoes=3, file=FILE
+    ),
+    e.MemoryReplaced(
+        target="memory",
+        old="Builds take long",
+        content="Builds take five minutes",
+        author="hand_edit",
+        evidence=EVIDENCE,
+        undoes=4,
+        file=FILE,
+    ),
+    e.MemoryRemoved(
+        target="memory", old="Builds take long", author="review", evidence=EVIDENCE, undoes=5, file=FILE
+    ),
+)

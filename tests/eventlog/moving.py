@@ -1,0 +1,105 @@
+"""Logs that have lived, and what it takes to move them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.budgets import charges
+from hermes_jobs.domain.changes import Key
+from hermes_jobs.domain.evolve import fold
+from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.steps import next_steps
+from hermes_jobs.domain.usage import Reservation
+from hermes_jobs.eventlog.exporting import exported
+from hermes_jobs.eventlog.importing import Imported, imported
+from hermes_jobs.eventlog.log import Append, Guard, LargeResult, StreamWrite
+from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.eventlog.transaction import TransactionLog
+from tests.eventlog.changes import META, MOMENT
+from tests.views.histories import random_history
+
+DAY = MOMENT[:10]
+
+
+def live(log: SqlEventLog, random: Random, times: int, sessions: tuple[str, ...] = ("aa", "bb")) -> None:
+    """Random sessions with all that goes with them: keys, due steps, some of them held, accounts, results."""
+    states: dict[str, Session] = {}
+    for stream, happened in random_history(random, times, sessions).facts:
+        before = states.get(stream) or Session(stream=stream)
+        fact = _reserving(happened, random)
+        states[stream] = after = fold(before, (fact,))
+        had, has = set(next_steps(before)), set(next_steps(after))
+        still = {step.id for step in has}
+        write = StreamWrite(
+            stream=stream,
+            events=(fact,),
+            expected=before.version,
+            due=tuple(step for step in next_steps(after) if step not in had),
+            gone=tuple(sorted(step.id for step in had if step.id not in still)),
+        )
+        log.append(
+            Append(
+                meta=META,
+                recorded_at=MOMENT,
+                writes=(write,),
+                keys=_keys(fact),
+                results=_results(fact),
+                charges=charges(before, (fact,), DAY),
+            )
+        )
+    for row in log.steps():
+        if _is_begun(states[row.step.stream], row.step.id):
+            guard = Guard(action="claim", step=row.step.id, owner="w-gone", fence=random.getrandbits(62))
+            log.append(Append(meta=META, recorded_at=MOMENT, guard=guard))
+
+
+def _is_begun(session: Session, step: str) -> bool:
+    """Whether somebody is at the step."""
+    turn = session.current
+    call = turn.call(step) if turn else None
+    return (call is not None and call.running) or (turn is not None and turn.running and step == turn.step_id)
+
+
+def _reserving(fact: e.SessionEvent, random: Random) -> e.SessionEvent:
+    if isinstance(fact, e.ModelCallStarted) and random.random() < 0.5:
+        held = Reservation(
+            model="m", input_tokens=9, output_tokens=9, day="2026-01-02", max_tokens=9, cost_usd=1
+        )
+        return msgspec.structs.replace(fact, reserved=held)
+    return fact
+
+
+def _keys(fact: e.SessionEvent) -> tuple[Key, ...]:
+    return (
+        (Key(scope="turn", key=f"key of {fact.turn}", digest="d"),)
+        if isinstance(fact, e.TurnSubmitted)
+        else ()
+    )
+
+
+def _results(fact: e.SessionEvent) -> tuple[LargeResult, ...]:
+    if isinstance(fact, e.ToolFinished):
+        return (LargeResult(call=fact.call, content=f"all of {fact.call}, \x00 and 😀"),)
+    return ()
+
+
+def lines_of(log: SqlEventLog, streams: Iterable[str] | None = None) -> list[bytes]:
+    """An export."""
+    only = None if streams is None else set(streams)
+    return list(exported(log, version="test", made_at=MOMENT, streams=only))
+
+
+def bring_in(log: SqlEventLog, lines: Iterable[bytes], prefix: str = "") -> Imported:
+    """An import of the streams whose name begins so."""
+    return log.change_tables(
+        lambda connection: imported(
+            TransactionLog(connection, log.log_id, log.codec),
+            lines,
+            lambda moment: moment[:10],
+            lambda stream: stream.startswith(prefix),
+        )
+    )

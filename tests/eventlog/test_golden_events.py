@@ -1,0 +1,225 @@
+"""What was stored once is read for ever: one file for each type and form, every field of it set.
+
+`TYPE.SCHEMA.json` is a type's newest form. After a release no file is changed: when a field is added,
+the file is kept as `TYPE.SCHEMA.before-FIELD.json` and the newest form gets a file of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.messages import ToolCall
+from hermes_jobs.domain.usage import Reservation, Usage
+from hermes_jobs.eventlog.codec import Codec
+from tests.eventlog import (
+    curation_examples,
+    delivery_examples,
+    learning_examples,
+    memory_examples,
+    schedule_examples,
+    skill_examples,
+)
+
+FOLDER = Path(__file__).parent.parent / "golden" / "events"
+CODEC = Codec()
+
+USAGE = Usage(1, 2, 3, 4, 5)
+RESERVED = Reservation(
+    model="m", input_tokens=100, output_tokens=20, day="2026-11-22", max_tokens=20, cost_usd=0.5
+)
+ASKED = ToolCall("call_1", "read_file", '{"path": "a.txt" }')
+EXAMPLES: tuple[e.Event, ...] = (
+    *curation_examples.EXAMPLES,
+    *delivery_examples.EXAMPLES,
+    *learning_examples.EXAMPLES,
+    *memory_examples.EXAMPLES,
+    *schedule_examples.EXAMPLES,
+    *skill_examples.EXAMPLES,
+    e.SessionStarted(
+        session="s1",
+        kind="review",
+        source="cli",
+        model="m",
+        system_prompt="You are …",
+        parent="session-s0",
+        at=12,
+        workdir="/srv/work",
+        toolsets=("files", "memory"),
+    ),
+    e.SessionTitled(session="s1", title="A «title»"),
+    e.SessionEnded(session="s1", reason="user"),
+    e.ModelChanged(session="s1", model="m2"),
+    e.TodosWritten(session="s1", items=(e.Todo(id="1", text="Look «there»", status="in_progress"),)),
+    e.TurnSubmitted(
+        turn="t1",
+        text="Grüße, \x00 and 😀",
+        source="telegram",
+        session="s1",
+        key="k1",
+        if_busy="steer",
+        model="m",
+        toolsets=("files",),
+        attended=False,
+        opening=e.Opening(
+            kind="scheduled", model="m", system="Be brief.", workdir="/srv", toolsets=("files",), title="T"
+        ),
+        deliver=("file:/srv/out.txt",),
+        budget_usd=1.5,
+    ),
+    e.ContextPrefetched(
+        turn="t1",
+        model="m",
+        max_iterations=15,
+        result_chars=1_000,
+        turn_chars=2_000,
+        preview_chars=30,
+        memory_nudge=5,
+        skill_nudge=6,
+        recalled="Likes «tea».",
+    ),
+    e.TurnMerged(turn="t2", into="t1"),
+    e.TurnCancelRequested(turn="t1", by="user"),
+    e.TurnResumed(turn="t1", by="retry", budget_usd=2.5),
+    e.UsageRecorded(
+        turn="t1",
+        model="m",
+        input_tokens=1,
+        output_tokens=2,
+        cache_read_tokens=3,
+        cache_write_tokens=4,
+        reasoning_tokens=5,
+        cost_usd=0.125,
+        num_model_calls=6,
+        num_tool_calls=7,
+        estimated=USAGE,
+        estimated_cost_usd=0.5,
+    ),
+    e.TurnCompleted(turn="t1", answer="Done.", stopped_by="max_iterations"),
+    e.TurnFailed(turn="t1", kind="auth", message="No key.", hint="Set one."),
+    e.TurnCancelled(turn="t1", by="user"),
+    e.ModelCallStarted(turn="t1", step="t1-1", attempt=2, reserved=RESERVED),
+    e.ModelReplied(
+        turn="t1",
+        step="t1-1",
+        content="I look.",
+        model="m",
+        finish_reason="tool_calls",
+        attempt=2,
+        tool_calls=(ASKED,),
+        plan=(e.PlannedCall(call="t1-1-0", effect="read", after=("t1-1-1",)),),
+        usage=USAGE,
+        cost_usd=0.5,
+        purpose="review",
+        reasoning="Hm.",
+        estimated=USAGE,
+        estimated_cost_usd=0.25,
+    ),
+    e.ModelCallFailed(
+        turn="t1",
+        step="t1-1",
+        attempt=2,
+        kind="rate_limit",
+        message="Too many requests.",
+        hint="Wait.",
+        retry_at=1_800_000_000.5,
+        usage=USAGE,
+        cost_usd=0.25,
+        model="m",
+        purpose="compression",
+        max_tokens=4096,
+        window=8192,
+        estimated=USAGE,
+        estimated_cost_usd=0.125,
+    ),
+    e.ToolStarted(
+        turn="t1",
+        step="t1-1",
+        call="t1-1-0",
+        name="write_file",
+        arguments='{"path": 1, "path": 2',
+        attempt=2,
+        effect="write",
+    ),
+    e.ToolFinished(
+        turn="t1",
+        call="t1-1-0",
+        ok=False,
+        content="Error: …",
+        attempt=2,
+        invalid=True,
+        spilled_to="results/t1-1-0.txt",
+        source="src/app.py",
+    ),
+    e.ToolInterrupted(turn="t1", call="t1-1-0", reason="unknown_outcome", attempt=2),
+    e.ApprovalRequested(
+        turn="t1", call="t1-1-0", digest="ab" * 32, rule="rm -r", expires_at=1_800_000_000.25
+    ),
+    e.ApprovalGiven(turn="t1", call="t1-1-0", by="user"),
+    e.ApprovalDenied(turn="t1", call="t1-1-0", by="timeout"),
+    e.StepAbandoned(
+        turn="t1",
+        step="t1-1",
+        worker="w-1",
+        attempt=2,
+        reason="shutdown",
+        model="m",
+        estimated=USAGE,
+        estimated_cost_usd=0.25,
+    ),
+    e.OutcomeDiscarded(
+        turn="t1",
+        step="t1-1",
+        worker="w-1",
+        kind="ModelReplied",
+        attempt=2,
+        usage=USAGE,
+        cost_usd=0.75,
+        model="m",
+        reserved=RESERVED,
+    ),
+    e.WindowLearned(endpoint="https://llm.example/v1", model="m", window=8192, assumed=128_000),
+)
+
+
+def path_of(event: e.Event) -> Path:
+    encoded = CODEC.encode(event)
+    return FOLDER / f"{encoded.type}.{encoded.schema}.json"
+
+
+@pytest.mark.parametrize("event", EXAMPLES, ids=lambda event: type(event).__name__)
+def test_what_was_stored_is_still_read_and_written_so(event: e.Event) -> None:
+    stored = path_of(event).read_text(encoding="utf-8")
+    kind, schema, _ = path_of(event).name.split(".")
+    assert CODEC.decode(kind, stored, int(schema)) == event
+    assert CODEC.encode(event).data == stored
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.name)
+def test_every_form_that_was_ever_stored_is_read_with_all_that_it_says(path: Path) -> None:
+    kind, schema, *_ = path.name.split(".")
+    stored = path.read_text(encoding="utf-8")
+    event = CODEC.decode(kind, stored, int(schema))
+    assert type(event).__name__ == kind
+    if int(schema) == CODEC.encode(event).schema:
+        assert json.loads(CODEC.encode(event).data).items() >= json.loads(stored).items()
+
+
+def test_every_declared_type_has_its_example() -> None:
+    assert {type(event).__name__ for event in EXAMPLES} == set(e.EVENT_TYPES)
+    assert {path_of(event) for event in EXAMPLES} <= set(FOLDER.glob("*.json"))
+
+
+@pytest.mark.parametrize("event", EXAMPLES, ids=lambda event: type(event).__name__)
+def test_an_example_sets_every_field_to_something_else_than_its_default(event: e.Event) -> None:
+    for field in msgspec.structs.fields(event):
+        assert getattr(event, field.name) != field.default, field.name
+
+
+def test_the_files_are_nothing_but_json() -> None:
+    for path in FOLDER.iterdir():
+        assert isinstance(json.loads(path.read_text(encoding="utf-8")), dict)

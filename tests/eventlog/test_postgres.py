@@ -1,0 +1,137 @@
+"""The log in PostgreSQL: what it says when the server cannot be used, and that it goes on afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from hermes_jobs.domain.errors import LogUnavailable, Misconfigured
+from hermes_jobs.eventlog import postgres
+from hermes_jobs.eventlog.opening import open_log
+from hermes_jobs.eventlog.sql import SqlEventLog
+from tests.eventlog.changes import append, titles, write
+from tests.services import POSTGRES_URL, postgres_schema
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with postgres_schema() as url:
+        yield url
+
+
+@pytest.fixture
+def postgres_log(url: str) -> Iterator[SqlEventLog]:
+    log = open_log(url)
+    yield log
+    log.close()
+
+
+@pytest.fixture
+def server() -> Iterator[Any]:
+    """A connection of somebody else."""
+    engine = create_engine(POSTGRES_URL, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        yield connection
+    engine.dispose()
+
+
+def process_ids(log: SqlEventLog) -> list[int]:
+    """The server's processes that serve the log's idle connections."""
+    with log.snapshot() as connection:
+        return [connection.execute(text("SELECT pg_backend_pid()")).scalar_one()]
+
+
+def test_the_driver_need_not_be_named(url: str, postgres_log: SqlEventLog) -> None:
+    other = open_log(url.replace("postgresql+psycopg://", "postgresql://"))
+    assert other.log_id == postgres_log.log_id
+    other.close()
+
+
+def test_logs_in_different_schemas_are_different_logs(postgres_log: SqlEventLog) -> None:
+    with postgres_schema() as url:
+        other = open_log(url)
+        postgres_log.append(append(write("session-a", "one")))
+        assert other.log_id != postgres_log.log_id
+        assert other.last_position() == 0
+        other.close()
+
+
+def test_a_server_that_is_not_there_is_named_without_the_password() -> None:
+    with pytest.raises(LogUnavailable, match=r"127\.0\.0\.1:1/db cannot be used: .*refused") as caught:
+        open_log("postgresql://somebody:s3cret@127.0.0.1:1/db")
+    assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["postgresql://u:s3cret@host:port/db", "postgresql://u:s3cret@[::1/db"])
+def test_a_url_that_cannot_be_read_is_refused_without_its_password(url: str) -> None:
+    with pytest.raises(Misconfigured) as caught:
+        open_log(url)
+    assert "s3cret" not in f"{caught.value}{caught.value.hint}{caught.value.__cause__}"
+
+
+def test_a_missing_schema_is_named_as_the_reason(url: str) -> None:
+    with pytest.raises(LogUnavailable, match="no schema to hold the tables"):
+        open_log(f"{url}_absent")
+
+
+def test_a_connection_that_was_lost_while_idle_is_replaced(postgres_log: SqlEventLog, server: Any) -> None:
+    postgres_log.append(append(write("session-a", "one")))
+    for process in process_ids(postgres_log):
+        server.execute(text("SELECT pg_terminate_backend(:process, 5000)"), {"process": process})
+    postgres_log.append(append(write("session-a", "two")))
+    assert titles(postgres_log.tail()) == ["one", "two"]
+
+
+def test_a_connection_that_is_lost_at_work_loses_that_work_alone(
+    postgres_log: SqlEventLog, server: Any
+) -> None:
+    def lose() -> None:
+        with postgres_log.snapshot() as connection:
+            process = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
+            server.execute(text("SELECT pg_terminate_backend(:process, 5000)"), {"process": process})
+            connection.execute(text("SELECT 1"))
+
+    with pytest.raises(LogUnavailable):
+        lose()
+    postgres_log.append(append(write("session-a", "one")))
+    assert titles(postgres_log.tail()) == ["one"]
+
+
+def test_a_writer_that_is_lost_at_its_turn_has_written_nothing(
+    postgres_log: SqlEventLog, server: Any
+) -> None:
+    def lose(connection: Any) -> None:
+        process = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
+        server.execute(text("SELECT pg_terminate_backend(:process, 5000)"), {"process": process})
+
+    with pytest.raises(LogUnavailable):
+        postgres_log._queue.run(lose, durable=True)
+    postgres_log.append(append(write("session-a", "one")))
+    assert titles(postgres_log.tail()) == ["one"]
+
+
+def test_a_turn_that_does_not_come_is_given_up(
+    url: str, postgres_log: SqlEventLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = open_log(url)
+    hurried = str(postgres._TAKE_TURN).replace(f"'{postgres.LOCK_SECONDS}s'", "'10ms'")
+    with postgres_log._database.turn():
+        monkeypatch.setattr(postgres, "_TAKE_TURN", text(hurried))
+        with pytest.raises(LogUnavailable, match="was locked"):
+            other.append(append(write("session-a", "lost")))
+    other.append(append(write("session-a", "one")))
+    assert titles(other.tail()) == ["one"]
+    other.close()
+
+
+def test_a_read_only_database_is_named_as_the_reason(url: str, postgres_log: SqlEventLog) -> None:
+    standby = open_log(f"{url}%20-cdefault_transaction_read_only%3Don")
+    with pytest.raises(LogUnavailable, match="is read-only"):
+        standby.append(append(write("session-a", "lost")))
+    assert list(standby.tail()) == []
+    standby.close()

@@ -1,0 +1,212 @@
+"""The log in one SQLite file: where it lies, what it asks of the disk, what it says when it cannot go on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import repeat, starmap
+from pathlib import Path
+
+import pytest
+
+from hermes_jobs.domain.errors import Corrupt, LogUnavailable, Misconfigured
+from hermes_jobs.eventlog import sqlite
+from hermes_jobs.eventlog.opening import open_log, sqlite_url
+from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.eventlog.verify import verify
+from tests.eventlog.changes import append, titles, write
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "events.db"
+
+
+@pytest.fixture
+def sqlite_log(path: Path) -> Iterator[SqlEventLog]:
+    log = open_log(sqlite_url(path))
+    yield log
+    log.close()
+
+
+class SmallDisk:
+    """A file system of its own, of one megabyte."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def mount(self, options: str) -> bool:
+        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self.path)]
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+    def unmount(self) -> None:
+        subprocess.run(["umount", str(self.path)], check=True)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    disk = SmallDisk(tmp_path / "disk")
+    disk.path.mkdir()
+    if shutil.which("mount") is None or not disk.mount("size=1m"):
+        pytest.skip("this user may not mount a file system")
+    yield disk
+    disk.unmount()
+
+
+@pytest.mark.parametrize("folder", ["with space", "ünïcode 😀", "what?", "100%25 & #1", "a+b;c"])
+def test_the_file_may_lie_anywhere(tmp_path: Path, folder: str) -> None:
+    path = tmp_path / folder / "events.db"
+    path.parent.mkdir()
+    log = open_log(sqlite_url(path))
+    log.append(append(write("session-a", "one")))
+    assert sorted(each.name for each in path.parent.iterdir()) == [
+        "events.db",
+        "events.db-shm",
+        "events.db-wal",
+        "events.db.lock",
+    ]
+    log.close()
+
+
+def test_only_its_owner_may_read_the_log(path: Path, sqlite_log: SqlEventLog) -> None:
+    sqlite_log.append(append(write("session-a", "one")))
+    for file in path.parent.iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
+
+
+def test_a_link_to_the_file_is_the_same_log(path: Path, sqlite_log: SqlEventLog) -> None:
+    link = path.with_name("link.db")
+    link.symlink_to(path)
+    linked = open_log(sqlite_url(link))
+    assert linked.log_id == sqlite_log.log_id
+    linked.close()
+    assert not link.with_name("link.db.lock").exists()
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///", "mysql://root:secret@host/db", "events.db", ""])
+def test_other_urls_are_refused_without_their_passwords(url: str) -> None:
+    with pytest.raises(Misconfigured) as caught:
+        open_log(url)
+    assert "secret" not in f"{caught.value}{caught.value.hint}"
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(LogUnavailable, match=r"missing.* cannot be opened"):
+        open_log(sqlite_url(tmp_path / "missing" / "events.db"))
+
+
+def test_a_file_of_another_kind_is_left_alone(path: Path) -> None:
+    path.write_bytes(b"not a database, but somebody's text\n" * 100)
+    with pytest.raises(Corrupt, match="is not a SQLite database"):
+        open_log(sqlite_url(path))
+    assert path.read_bytes().startswith(b"not a database")
+
+
+def test_a_damaged_page_is_reported_as_damage(path: Path) -> None:
+    log = open_log(sqlite_url(path))
+    log.append(append(*(write(f"session-{n}", "x" * 500) for n in range(100))))
+    log.close()
+    content = bytearray(path.read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)
+    path.write_bytes(content)
+    with pytest.raises(Corrupt, match="is damaged"):
+        open_log(sqlite_url(path)).tail()
+
+
+def test_a_program_that_keeps_the_file_locked_is_named_as_the_reason(
+    path: Path, sqlite_log: SqlEventLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.01)
+    shell = sqlite3.connect(path, isolation_level=None)
+    shell.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LogUnavailable, match="locked by another program"):
+        hurried = open_log(sqlite_url(path))
+    assert list(sqlite_log.tail()) == []
+    shell.execute("ROLLBACK")
+    hurried = open_log(sqlite_url(path))
+    shell.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LogUnavailable, match="locked by another program"):
+        hurried.append(append(write("session-a", "lost")))
+    shell.close()
+    hurried.append(append(write("session-a", "one")))
+    assert titles(hurried.tail()) == ["one"]
+    hurried.close()
+
+
+def test_a_full_disk_loses_nothing_and_the_log_goes_on_when_there_is_room(small_disk: SmallDisk) -> None:
+    log = open_log(sqlite_url(small_disk.path / "events.db"))
+    ballast = small_disk.path / "ballast"
+    ballast.write_bytes(b"x" * 200_000)
+    with pytest.raises(LogUnavailable, match=r"the disk is full\. Free some space"):
+        list(starmap(fill, repeat((log,))))
+    count = log.last_position()
+    assert count > 5
+    assert len(log.read("session-a")) == count
+    ballast.unlink()
+    log.append(append(write("session-a", "again", expected=count)))
+    assert len(log.read("session-a")) == count + 1
+    assert verify(log).findings == ()
+    log.close()
+
+
+def fill(log: SqlEventLog) -> None:
+    log.append(append(write("session-a", "x" * 10_000, expected=log.last_position())))
+
+
+def test_a_disk_that_becomes_read_only_is_named_as_the_reason(small_disk: SmallDisk) -> None:
+    log = open_log(sqlite_url(small_disk.path / "events.db"))
+    log.append(append(write("session-a", "one")))
+    log.close()
+    assert small_disk.mount("remount,ro")
+    with pytest.raises(LogUnavailable, match="Read-only file system"):
+        open_log(sqlite_url(small_disk.path / "events.db"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_file_that_may_not_be_written_is_named_as_the_reason(path: Path) -> None:
+    open_log(sqlite_url(path)).close()
+    path.chmod(0o400)
+    with pytest.raises(LogUnavailable, match="is read-only"):
+        open_log(sqlite_url(path))
+
+
+def test_a_connection_that_may_not_write_says_so(sqlite_log: SqlEventLog) -> None:
+    def clear() -> None:
+        with sqlite_log.snapshot() as connection:
+            connection.exec_driver_sql("PRAGMA query_only = on")
+            connection.exec_driver_sql("DELETE FROM events")
+
+    with pytest.raises(LogUnavailable, match="is read-only"):
+        clear()
+
+
+WRITE = """
+import sys
+from hermes_jobs.eventlog.opening import open_log
+from tests.eventlog.changes import append, write
+log = open_log(sys.argv[1])
+for number in range(50):
+    log.append(append(write("session-a", str(number)), durable=sys.argv[2] == "durable"))
+"""
+
+
+def syncs(path: Path, how: str) -> int:
+    """How often a process that appends 50 times waits for the disk."""
+    trace = path.with_suffix(f".{how}")
+    command = ["strace", "-f", "-o", str(trace), "-e", "trace=fsync,fdatasync"]
+    command += [sys.executable, "-c", WRITE, sqlite_url(path), how]
+    subprocess.run(command, check=True, cwd=Path(__file__).parents[2])
+    return sum("sync(" in line for line in trace.read_text().splitlines())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace counts what the disk is asked for")
+def test_only_durable_appends_wait_for_the_disk(path: Path) -> None:
+    open_log(sqlite_url(path)).close()
+    assert syncs(path, "relaxed") < 10
+    assert 50 <= syncs(path, "durable") < 70

@@ -1,0 +1,53 @@
+"""A home on each kind of log, before the scripted model server, and a file in which effects are counted."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.home import Home, endpoint
+from tests.faults.crew import Crew
+from tests.faults.redis_server import RedisServer
+from tests.faults.script import NOTE
+from tests.model_server import ModelServer
+from workers.broker import find_server
+
+# A minute and more each: `make faults` runs them.
+MINUTES = ["test_learning_kills.py", "test_memory_kills.py", "test_schedules.py", "test_skill_kills.py"]
+collect_ignore = [] if os.environ.get("FAULTS") == "full" else MINUTES
+
+
+@pytest.fixture
+def effects(tmp_path: Path) -> Path:
+    """Each line an effect."""
+    return tmp_path / "effects"
+
+
+@pytest.fixture
+def home(tmp_path: Path, log_url: str, model_server: ModelServer) -> Home:
+    """A home whose log is of the test's own, on each kind of database."""
+    home = Home(tmp_path, {**endpoint(model_server.base_url), "HERMES_JOBS_LOG_URL": log_url})
+    (home.work / NOTE).write_text("Remember the milk.")
+    return home
+
+
+@pytest.fixture
+def broker(log_url: str, tmp_path: Path) -> Iterator[RedisServer]:
+    """A broker that the test may kill: the embedded one's server beside SQLite, Redis beside PostgreSQL."""
+    redis = shutil.which("redis-server")
+    with RedisServer(
+        find_server() if log_url.startswith("sqlite") or redis is None else redis, tmp_path
+    ) as server:
+        yield server
+
+
+@pytest.fixture
+def crew(home: Home, broker: RedisServer) -> Iterator[Crew]:
+    """Workers of that home on that broker; none is started yet."""
+    home.environ["HERMES_JOBS_BROKER_URL"] = broker.url
+    with Crew([home]) as crew:
+        yield crew

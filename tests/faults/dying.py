@@ -1,0 +1,103 @@
+"""`hermes-jobs send` in a process that kills itself, as `kill -9` does, at its n-th append.
+
+before    before the append has begun
+within    when all of it is written, before it is committed
+after     when it is committed, before the process has heard of it
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from hermes_jobs.eventlog.appending import PreparedAppend
+from hermes_jobs.eventlog.sql import SqlEventLog
+
+Moment = Literal["before", "within", "after"]
+MOMENTS: tuple[Moment, ...] = ("before", "within", "after")
+PRELOADED = ["hermes_jobs.cli.send", "hermes_jobs.cli.following", "hermes_jobs.llm.chat", "workers.inline"]
+PATIENCE = 60.0
+
+
+class Sends:
+    """Starts them quickly: they are forked from a process that has loaded everything."""
+
+    def __init__(self) -> None:
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload([*PRELOADED, __name__])
+
+    def run(
+        self,
+        environ: Mapping[str, str],
+        folder: Path,
+        arguments: Sequence[str],
+        at: int,
+        moment: Moment,
+        *,
+        command: Sequence[str] = ("send",),
+    ) -> int:
+        """Run one, or another `command`, to its end; its exit code, -9 where it was killed."""
+        line = [*command, *arguments]
+        process = self._context.Process(target=_run, args=(dict(environ), folder, line, at, moment))
+        process.start()
+        process.join(PATIENCE)
+        code = process.exitcode
+        process.kill()
+        process.join()
+        process.close()
+        assert code is not None, "it did not end"
+        return code
+
+
+def _run(environ: Mapping[str, str], folder: Path, line: Sequence[str], at: int, moment: Moment) -> None:
+    from hermes_jobs.cli import main
+
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nowhere, stream)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environ)
+    die_at(at, moment)
+    main(list(line))
+
+
+def die_at(at: int, moment: Moment) -> None:
+    """Let this process be killed at that moment of its `at`-th append, counted from now."""
+    counts = _Counter(at)
+    if moment == "within":
+        PreparedAppend.__call__ = counts.killing(PreparedAppend.__call__, after=True)  # type: ignore[method-assign]
+    else:
+        SqlEventLog.append = counts.killing(SqlEventLog.append, after=moment == "after")  # type: ignore[method-assign]
+
+
+class _Counter:
+    """Counts down; where it counts what is over, only what has succeeded."""
+
+    def __init__(self, at: int) -> None:
+        self._left = at
+        self._lock = threading.Lock()
+
+    def killing(self, method: Callable[..., Any], *, after: bool) -> Callable[..., Any]:
+        """The method as it is, until the countdown ends."""
+
+        def counted(*arguments: Any) -> Any:
+            if not after:
+                self._count()
+            result = method(*arguments)
+            if after:
+                self._count()
+            return result
+
+        return counted
+
+    def _count(self) -> None:
+        with self._lock:
+            self._left -= 1
+            if self._left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)

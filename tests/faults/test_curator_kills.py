@@ -1,0 +1,68 @@
+"""`kill -9` while a curator looks through the skills, and while a person applies what it proposes."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+import pytest
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.settings import load
+from hermes_jobs.wiring import Installation
+from tests.e2e.home import PATIENCE, Home
+from tests.e2e.test_curator import ARCHIVE, curator, merge, text
+from tests.e2e.test_skills import drop
+from tests.faults.dying import Sends
+from tests.model_server import ModelServer
+from workers.inline import InlineWorker
+
+KILLED = -9
+STRIDE = 1 if os.environ.get("FAULTS") == "full" else 4
+
+
+@pytest.mark.slow
+def test_a_curator_proposes_each_thing_once_and_it_is_applied_whole_whenever_its_process_is_killed(
+    home: Home, model_server: ModelServer
+) -> None:
+    model_server.follow(curator((merge(), ARCHIVE)))
+    home.path.mkdir(mode=0o700)
+    for name in ("deploy-app", "deploy-web", "old-way"):
+        drop(home, f"{name}/SKILL.md", text(name))
+    installation = Installation(load(home.environ), home.environ)
+    installation.skills.settle()
+    sends, code, at = Sends(), KILLED, 2 - STRIDE  # the first append asks for the review
+    while code == KILLED:
+        at += STRIDE
+        code = sends.run(home.environ, home.work, [], at, "within", command=("reviews", "curate"))
+        with InlineWorker(installation) as worker:
+            assert worker.work(lambda: not installation.log.steps(), seconds=PATIENCE)
+    assert code == 0
+    assert at > 6, "there are more appends than that"
+    counts = Counter(
+        (recorded.stream, type(recorded.event)) for recorded in installation.log.tail(limit=10_000)
+    )
+    reviews = [each.id for each in installation.views.reviews()]
+    for review in reviews:
+        assert counts[f"session-{review}", e.ReviewStarted] == 1
+        assert counts[f"session-{review}", e.ReviewCompleted] == 1
+        assert counts[f"curation-{review}", e.MergeProposed] == 1
+        assert counts[f"curation-{review}", e.ArchiveProposed] == 1
+
+    code, at = KILLED, 0
+    while code == KILLED:
+        at += 1
+        code = sends.run(home.environ, home.work, [reviews[0]], at, "within", command=("reviews", "apply"))
+        applied = [each for each in _facts(installation) if isinstance(each, e.ProposalApplied)]
+        skills = installation.skills.of_home()
+        assert (len(applied), skills["old-way"].is_archived) in {(0, False), (2, True)}
+    assert code == 0
+    assert sorted(installation.skills.of_home()) == ["deploy", "deploy-app", "deploy-web", "old-way"]
+    installation.close()
+    with home.log() as log:
+        assert verify(log).findings == ()
+
+
+def _facts(installation: Installation) -> list[e.Event]:
+    return [recorded.event for recorded in installation.log.tail(limit=100_000)]

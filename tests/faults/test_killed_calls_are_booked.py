@@ -1,0 +1,45 @@
+"""What a call used whose process was killed is never known: it is estimated, said so, and listed."""
+
+from __future__ import annotations
+
+import pytest
+
+from hermes_jobs.domain import events as e
+from tests.e2e.home import Home
+from tests.e2e.invariants import assert_all_is_done_once, facts_of
+from tests.model_script import Answer, Hold, Rule, Script
+from tests.model_server import ModelServer
+
+
+@pytest.mark.slow
+def test_a_call_that_died_with_its_process_is_estimated_and_listed(
+    home: Home, model_server: ModelServer
+) -> None:
+    used = {"prompt_tokens": 100, "completion_tokens": 7}
+    model_server.follow(
+        Script(rules=(Rule("wait", (Hold(answer=Answer(text="At last.", usage=used)),)),), sequence=())
+    )
+    with home.start("send", "Please wait.") as running:
+        model_server.wait_until(lambda: len(model_server.requests) == 1)
+        running.process.kill()
+        model_server.wait_until(lambda: model_server.disconnects == 1)
+    model_server.release()
+    home.send("Another, and wait.")
+    with home.log() as log:
+        assert_all_is_done_once(log, [])
+        facts = facts_of(log)
+    (abandoned,) = [fact for fact in facts if isinstance(fact, e.StepAbandoned)]
+    assert abandoned.estimated.input_tokens > 0
+    (row,) = home.run("usage", "--json").json
+    assert (row["requests"], row["input_tokens"], row["output_tokens"]) == (2, 200, 14)
+    assert row["estimated"]["requests"] == 1
+    assert row["estimated"]["input_tokens"] == abandoned.estimated.input_tokens
+    (listed,) = home.run("usage", "--estimated", "--json").json
+    assert (listed["turn"], listed["step"], listed["reason"]) == (
+        abandoned.turn,
+        abandoned.step,
+        "its worker died",
+    )
+    shown = home.run("usage")
+    assert "1 call ended without a report" in shown.err
+    assert "ESTIMATED BESIDES" in shown.out

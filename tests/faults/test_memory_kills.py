@@ -1,0 +1,74 @@
+"""`kill -9` of a process at every append of a turn that saves something: it is saved exactly once."""
+
+from __future__ import annotations
+
+import pytest
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.memory import entries_of
+from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.settings import load
+from hermes_jobs.wiring import Installation
+from tests.e2e.home import PATIENCE, Home
+from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
+from tests.faults.dying import MOMENTS, Moment, Sends
+from tests.model_script import Action, Answer, AskedCall, Seen
+from tests.model_server import ModelServer
+from workers.inline import InlineWorker
+
+KILLED = -9
+FIRST_APPENDS = 4  # the turn is accepted, its session begins; nothing of the memory can be touched yet
+
+
+def save_and_answer(seen: Seen) -> Action:
+    """The text of the turn is saved, and then answered."""
+    tag = seen.last_user_text
+    if seen.rounds:
+        return Answer(text=f"Saved: {tag}")
+    return Answer(tool_calls=(AskedCall("memory", {"action": "add", "target": "memory", "content": tag}),))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_memory_is_saved_once_whenever_its_turn_is_killed(
+    home: Home, model_server: ModelServer, moment: Moment
+) -> None:
+    model_server.follow(save_and_answer)
+    sends, tags = Sends(), []
+    installation = Installation(load(home.environ), home.environ)
+    code, at = KILLED, FIRST_APPENDS
+    while code == KILLED:
+        at += 1
+        tags.append(tag := f"{moment}-{at}")
+        code = sends.run(home.environ, home.work, [tag], at, moment)
+        with InlineWorker(installation) as worker:
+            assert worker.work(lambda: not installation.log.steps(), seconds=PATIENCE)
+    assert code == 0
+    assert len(tags) > 3, "a turn has more appends than that"
+    assert list(installation.memory.settle().memory) == tags
+    assert entries_of((home.path / "memories" / "MEMORY.md").read_text()) == tuple(tags)
+    _assert_each_call_wrote_once(installation.log)
+    assert_all_is_done_once(installation.log, [])
+    assert_views_agree(installation.log, home.path / "views")
+    installation.close()
+    with home.log() as log:
+        assert verify(log).findings == ()
+
+
+def _assert_each_call_wrote_once(log: EventLog) -> None:
+    """One fact for each call, in the same append as its result."""
+    added = [fact for fact in facts_of(log) if isinstance(fact, e.MemoryAdded)]
+    calls = [fact.evidence.call for fact in added if fact.evidence]
+    assert len(set(calls)) == len(added)
+    results = {
+        each.event.call: each.recorded_at
+        for each in log.tail(limit=10_000)
+        if isinstance(each.event, e.ToolFinished)
+    }
+    written = {
+        each.event.evidence.call: each.recorded_at
+        for each in log.tail(limit=10_000)
+        if isinstance(each.event, e.MemoryAdded) and each.event.evidence
+    }
+    assert written == results

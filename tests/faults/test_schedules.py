@@ -1,0 +1,273 @@
+"""Beats and workers that are killed, clocks that jump, a broker that goes away: each due time has one run."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import sys
+from collections.abc import Iterator, Mapping
+from itertools import takewhile
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.changes import Changed, StreamFacts
+from hermes_jobs.domain.schedule import Schedule, stream_of
+from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.planning.acts import Add, Pause
+from hermes_jobs.planning.rule import rule_of
+from hermes_jobs.settings import load
+from hermes_jobs.wiring import Installation
+from tests.e2e.home import Home, Running
+from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
+from tests.faults.crew import PATIENCE, Crew, wait_until
+from tests.faults.dying import MOMENTS, PRELOADED, Moment, die_at
+from tests.faults.redis_server import RedisServer
+from tests.planning.world import HOUR, MINUTE, PLAN
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+ROUNDS = 40 if os.environ.get("FAULTS") == "full" else 8
+SCHEDULES = ("p1", "p2", "p3")
+BACK = 20 * 5 * MINUTE
+"""So long ago the schedules of a test were due for the first time."""
+
+
+@pytest.fixture
+def rng() -> random.Random:
+    """Chance; a failed test shows its seed."""
+    seed = random.SystemRandom().randrange(2**32)
+    sys.stdout.write(f"seed {seed}\n")
+    return random.Random(seed)
+
+
+class Beats:
+    """Up to so many beats, by number, and clocks that can be shifted. All ends with the `with`."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._running: dict[int, Running] = {}
+
+    def __enter__(self) -> Beats:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for running in self._running.values():
+            running.__exit__()
+
+    def clock(self, number: int) -> Path:
+        """What shifts the clock of that number."""
+        file = self._home.work / f"clock-{number}"
+        if not file.exists():
+            file.write_text("0")
+        return file
+
+    def start(self, number: int) -> Running:
+        """Start a beat by the clock of its number."""
+        self.kill(number)
+        running = self._home.launch("tests.faults.shifted", str(self.clock(number)), "beat")
+        self._running[number] = running
+        running.wait_for("beat: Starting")
+        return running
+
+    def kill(self, number: int) -> None:
+        """`kill -9` one, if it runs."""
+        if number in self._running:
+            self._running.pop(number).__exit__()
+
+
+@pytest.fixture
+def beats(home: Home, crew: Crew) -> Iterator[Beats]:
+    with Beats(home) as beats:
+        yield beats
+
+
+def add(crew: Crew, name: str, next_due: float, **changes: object) -> None:
+    """A schedule that is due for the first time when the test wants it."""
+    plan = replace(PLAN, name=name, timing="*/5 * * * *", deliver=(), **changes)
+    added = e.ScheduleAdded(schedule=name, plan=plan, by="user", next_due=next_due)
+    change = Changed(writes=(StreamFacts(stream_of(name), (added,)),))
+    crew.installation.engine().change(lambda load: change, "test")
+
+
+def state(crew: Crew, name: str) -> Schedule:
+    found = crew.installation.engine().state(stream_of(name))
+    assert isinstance(found, Schedule)
+    return found
+
+
+def of(log: EventLog, name: str, kind: type[e.Event]) -> list[e.Event]:
+    facts = (recorded.event for recorded in log.read(stream_of(name)))
+    return [fact for fact in facts if isinstance(fact, kind)]
+
+
+def let_happen(crew: Crew, events: int) -> None:
+    """Wait until so many more events stand in the log, or nothing is due by now."""
+    until = crew.log.last_position() + events
+    now = crew.installation.clock.now
+
+    def rests() -> bool:
+        return all(row.owner is None and row.step.not_before > now() for row in crew.log.steps())
+
+    wait_until(lambda: crew.log.last_position() >= until or rests(), f"{events} events")
+
+
+def finish(crew: Crew, names: tuple[str, ...]) -> None:
+    """Wait until nothing is due any more; then let the schedules rest, and their runs end."""
+    now = crew.installation.clock.now
+
+    def has_caught_up(name: str) -> bool:
+        schedule = state(crew, name)
+        return not schedule.queued and (schedule.next_due is None or schedule.next_due > now())
+
+    wait_until(lambda: all(has_caught_up(name) for name in names), "the schedules to catch up")
+    for name in names:
+        if state(crew, name).status == "active":
+            crew.installation.engine().change(Pause(schedule=name, now=now()), "test")
+    crew.finish()
+
+
+def assert_each_due_time_had_its_own(crew: Crew, name: str, first: float) -> None:
+    """One run for each due time, or one word on why it had none, from the first to the next."""
+    schedule = state(crew, name)
+    assert schedule.plan is not None
+    rule = rule_of(schedule.plan)
+    fired = [fact.due for fact in of(crew.log, name, e.ScheduleFired) if isinstance(fact, e.ScheduleFired)]
+    missed = [
+        due
+        for fact in of(crew.log, name, e.ScheduleMissed)
+        if isinstance(fact, e.ScheduleMissed)
+        for due in takewhile(lambda due: due <= (fact.until or fact.due), rule.following(fact.due))  # noqa: B023
+    ]
+    next_due = schedule.next_due
+    expected = list(takewhile(lambda due: next_due is None or due < next_due, rule.following(first)))
+    assert sorted([*fired, *missed]) == expected
+    turns = [
+        fact.turn
+        for fact in facts_of(crew.log)
+        if isinstance(fact, e.TurnSubmitted) and fact.source == f"schedule:{name}"
+    ]
+    assert len(turns) == len(fired)
+
+
+def test_beats_and_workers_are_killed_and_their_clocks_jump_both_ways(
+    crew: Crew, beats: Beats, home: Home, rng: random.Random
+) -> None:
+    now = crew.installation.clock.now()
+    first = now - BACK - now % (5 * MINUTE)
+    for name, overlap in zip(SCHEDULES, ("parallel", "queue", "skip"), strict=True):
+        add(crew, name, first, missed="all", overlap=overlap)
+    for number in range(2):
+        crew.start_one(number, module="tests.faults.shifted", before=(str(beats.clock(number)),))
+        beats.start(number)
+    for _ in range(ROUNDS):
+        let_happen(crew, rng.randint(5, 60))
+        clock = beats.clock(rng.randrange(2))
+        clock.write_text(str(rng.choice([-HOUR, 0.0, 20 * MINUTE, HOUR])))
+        number = rng.randrange(2)
+        if rng.random() < 0.5:
+            beats.start(number)  # the one before is killed
+        else:
+            crew.kill(number)
+            crew.start_one(number, module="tests.faults.shifted", before=(str(beats.clock(number)),))
+    for number in range(2):
+        beats.clock(number).write_text("0")
+    finish(crew, SCHEDULES)
+
+    for name in SCHEDULES:
+        assert_each_due_time_had_its_own(crew, name, first)
+    with home.log() as log:
+        assert_all_is_done_once(log, [])
+        assert_views_agree(log, home.path / "views")
+
+
+def test_what_comes_due_while_the_broker_is_away_runs_when_it_is_back(
+    crew: Crew, beats: Beats, broker: RedisServer
+) -> None:
+    crew.start_one(0)
+    beats.start(0)
+    now = crew.installation.clock.now()
+    due = float(int(now) + 3)
+    broker.kill()
+    add(crew, "p1", due)
+    add(crew, "p2", due - HOUR - due % (5 * MINUTE), missed="skip")
+    wait_until(lambda: crew.installation.clock.now() > due + 1, "the due time to pass")
+    assert of(crew.log, "p1", e.ScheduleFired) == []
+    broker.start()
+    finish(crew, ("p1", "p2"))
+
+    (fired,) = of(crew.log, "p1", e.ScheduleFired)
+    assert isinstance(fired, e.ScheduleFired)
+    assert fired.due == due
+    missed = of(crew.log, "p2", e.ScheduleMissed)
+    assert [fact.reason for fact in missed if isinstance(fact, e.ScheduleMissed)] == ["down"]
+
+
+def test_a_schedule_that_another_process_adds_while_beat_runs_is_fired(crew: Crew, beats: Beats) -> None:
+    crew.start_one(0)
+    beat = beats.start(0)
+    now = crew.installation.clock.now()
+    plan = replace(PLAN, timing="every 3 hours", kind="interval", deliver=())
+    crew.installation.engine().change(Add(schedule="p1", now=now - 3 * HOUR + 2, plan=plan), "test")
+    wait_until(lambda: bool(of(crew.log, "p1", e.ScheduleFired)), "the run")
+    finish(crew, ("p1",))
+
+    assert len(of(crew.log, "p1", e.ScheduleFired)) == 1
+    wait_until(lambda: "due: p1-" in beat.err, "the beat's word on it")
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_worker_that_is_killed_at_any_of_its_appends_neither_loses_nor_doubles_a_run(
+    home: Home, moment: Moment
+) -> None:
+    installation = Installation(load(home.environ), home.environ)
+    try:
+        code: int | None = -9
+        at = 0
+        while code == -9:
+            at += 1
+            plan = replace(
+                PLAN, timing=f"at 2026-01-01T00:00:{at:02}+00:00", kind="once", missed="all", deliver=()
+            )
+            due = 1_767_225_600.0 + at
+            added = e.ScheduleAdded(schedule=f"p{at}", plan=plan, by="user", next_due=due)
+            change = Changed(writes=(StreamFacts(stream_of(f"p{at}"), (added,)),))
+            installation.engine().change(lambda load: change, "test")  # noqa: B023 - called at once
+            code = _drained(home.environ, at, moment)
+        assert at > 4, "firing and running have more appends than that"
+        assert _drained(home.environ, 0, moment) == 0
+        facts = facts_of(installation.log)
+        fired = [fact.schedule for fact in facts if isinstance(fact, e.ScheduleFired)]
+        assert sorted(fired) == sorted(f"p{number}" for number in range(1, at + 1))
+        ended = [fact.schedule for fact in facts if isinstance(fact, e.ScheduleRunEnded)]
+        assert sorted(ended) == sorted(fired)
+        assert_all_is_done_once(installation.log, [])
+    finally:
+        installation.close()
+
+
+def _drained(environ: Mapping[str, str], at: int, moment: Moment) -> int | None:
+    """How a worker ends that is killed at its `at`-th append (0: not at all), else when all is done."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["hermes_jobs.performing", "workers.inline", *PRELOADED])
+    process = context.Process(target=_drain, args=(dict(environ), at, moment))
+    process.start()
+    process.join(PATIENCE)
+    code = process.exitcode
+    process.kill()
+    process.join()
+    return code
+
+
+def _drain(environ: Mapping[str, str], at: int, moment: Moment) -> None:
+    from workers.inline import InlineWorker
+
+    installation = Installation(load(environ), environ)
+    with InlineWorker(installation) as worker:
+        if at:
+            die_at(at, moment)
+        assert worker.work(lambda: not installation.log.steps(), seconds=PATIENCE)
+    installation.close()

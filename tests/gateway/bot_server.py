@@ -1,0 +1,311 @@
+"""A Bot API server on the loopback, in a thread: one bot, its chats, and faults on demand.
+
+It keeps Telegram's rules as far as they matter here: an update is given again until a later offset is asked
+for; a second `getUpdates` ends the first with 409; a text has 1 to 4096 UTF-16 units, is stripped, and a
+change has to change it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import threading
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Literal
+from urllib.parse import parse_qs
+
+import msgspec
+
+BOT = 4242
+TOKEN = f"{BOT}:nobody-may-ever-see-this-token-0123"
+LIMIT = 4096
+PATIENCE = 60.0  # seconds after which a wait for something that never happens fails
+
+
+class Call(msgspec.Struct, frozen=True):
+    """A request that arrived, with its parameters."""
+
+    method: str
+    parameters: dict[str, str]
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True):
+    """What happens to one request: an error, or a cut connection `before` or `after` it took effect.
+
+    `act` is called at that moment, before anything is answered.
+    """
+
+    status: int = 0
+    description: str = "a fault on demand"
+    retry_after: int | None = None
+    cut: Literal["", "before", "after"] = ""
+    act: Callable[[], None] = lambda: None
+
+
+class Refused(Exception):
+    """An error in the API's own form."""
+
+    def __init__(self, status: int, description: str, retry_after: int | None = None) -> None:
+        super().__init__(description)
+        self.status = status
+        self.description = description
+        self.retry_after = retry_after
+
+
+class BotServer:
+    """The server and all that was said through it."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self.chats: dict[int, dict[int, str]] = defaultdict(dict)
+        self.history: dict[tuple[int, int], list[str]] = defaultdict(list)
+        self.typed: list[int] = []
+        self._faults: dict[str, deque[Fault]] = defaultdict(deque)
+        self._updates: list[dict[str, Any]] = []
+        self._next_update = 700_000_000
+        self._next_message = 1
+        self._polls = 0
+        self._stopping = False
+        self._changed = threading.Condition()
+        self._sockets: set[socket.socket] = set()
+        self._http = _Http(self)
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), name="bot-server")
+
+    # --- for tests ------------------------------------------------------------------------------
+
+    @property
+    def base_url(self) -> str:
+        """What stands for https://api.telegram.org."""
+        return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    def start(self) -> BotServer:
+        """Begin to answer."""
+        self._thread.start()
+        return self
+
+    def close(self) -> None:
+        """End every connection and thread."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+            open_sockets = list(self._sockets)
+        self._http.shutdown()
+        self._thread.join()
+        for connection in open_sockets:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        self._http.server_close()
+
+    def write(self, user: int, text: str | None, *, kind: str = "private", chat: int | None = None) -> int:
+        """Somebody writes to the bot; null is a picture. The update's id."""
+        with self._changed:
+            message: dict[str, Any] = {
+                "message_id": self._number(),
+                "date": int(time.time()),
+                "chat": {"id": chat or user, "type": kind, "first_name": "Anna"},
+                "from": {"id": user, "is_bot": False, "first_name": "Anna"},
+            }
+            if text is None:
+                photo = {"file_id": "f", "file_unique_id": "u", "width": 1, "height": 1}
+                message |= {"photo": [photo], "caption": "Look!"}
+            else:
+                message["text"] = text
+            self._next_update += 1
+            self._updates.append({"update_id": self._next_update, "message": message})
+            self._changed.notify_all()
+            return self._next_update
+
+    def fail(self, method: str, *faults: Fault) -> None:
+        """Let the next requests of that method meet these faults."""
+        with self._changed:
+            self._faults[method].extend(faults)
+
+    def said(self, chat: int) -> list[str]:
+        """What stands in the chat, in order, besides placeholders."""
+        with self._changed:
+            return [text for _, text in sorted(self.chats[chat].items()) if text != "…"]
+
+    def delete(self, chat: int, text: str) -> None:
+        """Somebody deletes the messages of that text."""
+        with self._changed:
+            self.chats[chat] = {number: each for number, each in self.chats[chat].items() if each != text}
+
+    def count(self, method: str) -> int:
+        """How many requests of that method have arrived."""
+        with self._changed:
+            return sum(call.method == method for call in self.calls)
+
+    def unconfirmed(self) -> int:
+        """How many updates the bot has not given up."""
+        with self._changed:
+            return len(self._updates)
+
+    def wait_until(self, condition: Callable[[], bool], what: str) -> None:
+        """Wait until something that the server sees has made this true. Raises TimeoutError."""
+        with self._changed:
+            if not self._changed.wait_for(condition, PATIENCE):
+                asked = [call.method for call in self.calls if call.method != "sendChatAction"][-20:]
+                raise TimeoutError(f"waited in vain for {what}: {dict(self.chats)}, asked: {asked}")
+
+    # --- the API --------------------------------------------------------------------------------
+
+    def answer(self, method: str, parameters: dict[str, str]) -> tuple[Any, Fault | None]:
+        """The result, and the fault that its request meets. Raises `Refused`, ConnectionError."""
+        with self._changed:
+            self.calls.append(Call(method, parameters))
+            fault = self._faults[method].popleft() if self._faults[method] else None
+            self._changed.notify_all()
+        if fault is not None and fault.cut != "after":
+            fault.act()
+            if fault.cut == "before":
+                raise ConnectionError("cut on demand")
+            raise Refused(fault.status, fault.description, fault.retry_after)
+        if fault is not None:
+            parameters = {**parameters, "timeout": "0"}  # it takes effect, and nothing is waited for
+        act = getattr(self, f"_{method}", None)
+        if act is None:
+            raise Refused(404, "Not Found: method not found")
+        with self._changed:
+            result = act(parameters)
+            self._changed.notify_all()
+        return result, fault
+
+    def _getMe(self, _parameters: dict[str, str]) -> Any:
+        return {
+            "id": BOT,
+            "is_bot": True,
+            "first_name": "Hermes",
+            "username": "hermes_test_bot",
+            "can_join_groups": True,
+            "can_read_all_group_messages": False,
+            "supports_inline_queries": False,
+        }
+
+    def _getUpdates(self, parameters: dict[str, str]) -> Any:
+        offset = int(parameters.get("offset", 0))
+        self._updates = [update for update in self._updates if update["update_id"] >= offset]
+        self._polls += 1
+        mine = self._polls
+        self._changed.notify_all()
+        seconds = float(parameters.get("timeout", 0))
+        self._changed.wait_for(lambda: bool(self._updates) or self._polls != mine or self._stopping, seconds)
+        if self._polls != mine:
+            raise Refused(409, "Conflict: terminated by other getUpdates request")
+        return self._updates[:100]
+
+    def _sendMessage(self, parameters: dict[str, str]) -> Any:
+        chat, text = int(parameters["chat_id"]), _checked(parameters)
+        number = self._number()
+        self.chats[chat][number] = text
+        self.history[chat, number].append(text)
+        return _message(chat, number, text)
+
+    def _editMessageText(self, parameters: dict[str, str]) -> Any:
+        chat, number, text = int(parameters["chat_id"]), int(parameters["message_id"]), _checked(parameters)
+        if number not in self.chats[chat]:
+            raise Refused(400, "Bad Request: message to edit not found")
+        if self.chats[chat][number] == text:
+            raise Refused(
+                400,
+                "Bad Request: message is not modified: specified new message content and reply markup are "
+                "exactly the same as a current content and reply markup of the message",
+            )
+        self.chats[chat][number] = text
+        self.history[chat, number].append(text)
+        return _message(chat, number, text)
+
+    def _sendChatAction(self, parameters: dict[str, str]) -> Any:
+        self.typed.append(int(parameters["chat_id"]))
+        return True
+
+    def _number(self) -> int:
+        self._next_message += 1
+        return self._next_message
+
+    @contextlib.contextmanager
+    def connected(self, connection: socket.socket) -> Any:
+        """Know the connection while it is open."""
+        with self._changed:
+            self._sockets.add(connection)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._sockets.discard(connection)
+
+
+def _checked(parameters: dict[str, str]) -> str:
+    text = parameters.get("text", "").strip()
+    if not text:
+        raise Refused(400, "Bad Request: message text is empty")
+    if len(text.encode("utf-16-le")) // 2 > LIMIT:
+        raise Refused(400, "Bad Request: message is too long")
+    return text
+
+
+def _message(chat: int, number: int, text: str) -> dict[str, Any]:
+    return {"message_id": number, "date": 0, "chat": {"id": chat, "type": "private"}, "text": text}
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = False
+
+    def __init__(self, bot: BotServer) -> None:
+        self.bot = bot
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        with self.bot.connected(request), contextlib.suppress(ConnectionError):
+            super().finish_request(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: _Http
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
+        parameters = {name: values[-1] for name, values in parse_qs(body, keep_blank_values=True).items()}
+        _, _, rest = self.path.partition("/bot")
+        token, _, method = rest.partition("/")
+        try:
+            result = self._result(token, method, parameters)
+        except Refused as refused:
+            self._send(refused.status, _error(refused))
+        except ConnectionError:
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+        else:
+            self._send(200, {"ok": True, "result": result})
+
+    def _result(self, token: str, method: str, parameters: dict[str, str]) -> Any:
+        if token != TOKEN:
+            raise Refused(401, "Unauthorized")
+        result, fault = self.server.bot.answer(method, parameters)
+        if fault is not None:
+            fault.act()
+            raise ConnectionError("cut on demand")
+        return result
+
+    def _send(self, status: int, value: Any) -> None:
+        body = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the overridden method's name
+        """Say nothing."""
+
+
+def _error(refused: Refused) -> dict[str, Any]:
+    error: dict[str, Any] = {"ok": False, "error_code": refused.status, "description": refused.description}
+    if refused.retry_after is not None:
+        error["parameters"] = {"retry_after": refused.retry_after}
+    return error

@@ -1,0 +1,245 @@
+"""The gateway over a real Bot API client: who is heard, what is answered, and what it lives through."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.errors import LogUnavailable, Misconfigured, Rejected
+from hermes_jobs.domain.hearing import House, Said
+from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.gateway import service
+from hermes_jobs.gateway.opening import joined, telegram_service
+from hermes_jobs.gateway.reception import Reception
+from hermes_jobs.settings import load
+from hermes_jobs.wiring import Installation
+from tests.e2e.invariants import facts_of
+from tests.gateway.bot_server import TOKEN, BotServer, Fault
+from tests.gateway.serving import ANNA, environ_of, serving
+from tests.model_script import Answer, Hold, Rule, Script
+from tests.model_server import ModelServer
+from tests.tools.support import wait_until
+
+STRANGER = 99
+LONG = "\n\n".join(f"Part {number}. " + "word " * 150 for number in range(15)).strip()
+
+
+@pytest.fixture
+def environ(tmp_path: Path, bot: BotServer, model_server: ModelServer) -> Mapping[str, str]:
+    return environ_of(tmp_path, bot, model_server.base_url)
+
+
+@pytest.fixture(autouse=True)
+def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(service, "LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(service, "LOG_AWAY", 0.01)
+    monkeypatch.setattr(service, "STAND_BY", 0.05)
+    monkeypatch.setattr(service, "TYPING_EVERY", 0.05)
+
+
+def answers(bot: BotServer, *expected: str, chat: int = ANNA) -> None:
+    """Wait until exactly these stand in the chat."""
+    bot.wait_until(lambda: len(bot.said(chat)) >= len(expected), f"answers in chat {chat}")
+    assert bot.said(chat) == list(expected)
+
+
+def of_type(log: EventLog, kind: type[e.Event]) -> list[e.Event]:
+    return [fact for fact in facts_of(log) if isinstance(fact, kind)]
+
+
+def test_a_message_is_a_turn_and_its_answer_comes_back(environ: Mapping[str, str], bot: BotServer) -> None:
+    with serving(environ) as served:
+        bot.write(ANNA, "Hello")
+        answers(bot, "You said: Hello")
+        bot.write(ANNA, "And now?")
+        answers(bot, "You said: Hello", "You said: And now?")
+        bot.wait_until(lambda: bot.unconfirmed() == 0, "Telegram's giving up of the messages")
+        turns = of_type(served.installation.log, e.TurnSubmitted)
+        assert [(turn.source, turn.attended) for turn in turns] == [("telegram", False)] * 2  # type: ignore[attr-defined]
+        assert len({turn.session for turn in turns}) == 1  # type: ignore[attr-defined]
+    assert "Listening as @hermes_test_bot." in served.told
+
+
+def test_it_works_on_every_kind_of_log(environ: Mapping[str, str], bot: BotServer, log_url: str) -> None:
+    shared = {**environ, "HERMES_JOBS_LOG_URL": log_url}
+    with serving(shared), serving(shared, helped=False) as second:
+        wait_until(lambda: any("standing by" in told for told in second.told), "standing by")
+        bot.write(ANNA, "Hello")
+        answers(bot, "You said: Hello")
+        log = second.installation.log
+        wait_until(lambda: not log.steps(), "the end of all work")
+        assert len(of_type(log, e.GatewayTaken)) == 1
+        assert verify(log).is_sound  # type: ignore[arg-type]
+
+
+def test_a_stranger_gets_nothing_and_leaves_nothing(environ: Mapping[str, str], bot: BotServer) -> None:
+    with serving(environ) as served:
+        for text in ("Hello", "/status", "/start", None):
+            bot.write(STRANGER, text)
+        bot.write(ANNA, "Hello")
+        answers(bot, "You said: Hello")
+        assert len(of_type(served.installation.log, e.TurnSubmitted)) == 1
+        assert len(of_type(served.installation.log, e.DeliveryRequested)) == 1
+    assert STRANGER not in bot.chats
+    assert STRANGER not in bot.typed
+
+
+def test_what_others_read_along_is_not_answered(environ: Mapping[str, str], bot: BotServer) -> None:
+    with serving(environ):
+        bot.write(ANNA, "Hello all", kind="group", chat=-500)
+        bot.write(ANNA, "Hello you")
+        answers(bot, "You said: Hello you")
+    assert -500 not in bot.chats
+
+
+def test_a_picture_is_answered_with_a_note(environ: Mapping[str, str], bot: BotServer) -> None:
+    with serving(environ):
+        bot.write(ANNA, None)
+        bot.wait_until(lambda: bool(bot.said(ANNA)), "a note")
+    (note,) = bot.said(ANNA)
+    assert "only read text" in note
+
+
+def test_a_long_answer_arrives_whole_and_in_order(
+    environ: Mapping[str, str], bot: BotServer, model_server: ModelServer
+) -> None:
+    model_server.follow(Script(default=Answer(text=LONG, piece=4_000)))
+    with serving(environ) as served:
+        bot.write(ANNA, "Tell me everything")
+        wait_until(lambda: bool(of_type(served.installation.log, e.DeliverySent)), "the end of the delivery")
+    assert len(bot.said(ANNA)) > 2
+    assert "\n\n".join(bot.said(ANNA)).split() == LONG.split()
+
+
+def test_it_shows_that_an_answer_is_being_worked_on(
+    environ: Mapping[str, str], bot: BotServer, model_server: ModelServer
+) -> None:
+    model_server.follow(Script(rules=(Rule("wait", (Hold(answer=Answer(text="At last.")),)),)))
+    with serving(environ):
+        bot.write(ANNA, "Please wait")
+        bot.wait_until(lambda: len(bot.typed) >= 2, "typing")
+        model_server.release()
+        answers(bot, "At last.")
+    assert set(bot.typed) == {ANNA}
+
+
+def test_stop_ends_a_turn_under_way(
+    environ: Mapping[str, str], bot: BotServer, model_server: ModelServer
+) -> None:
+    model_server.follow(Script(rules=(Rule("wait", (Hold(answer=Answer(text="At last.")),)),)))
+    with serving(environ) as served:
+        bot.write(ANNA, "Please wait")
+        model_server.wait_until(lambda: len(model_server.requests) == 1)
+        bot.write(ANNA, "/stop")
+        answers(bot, "I stop.")
+        wait_until(lambda: bool(of_type(served.installation.log, e.TurnCancelled)), "the turn's end")
+        bot.write(ANNA, "Hello")
+        answers(bot, "I stop.", "You said: Hello")
+
+
+def test_it_asks_again_whatever_becomes_of_its_questions(environ: Mapping[str, str], bot: BotServer) -> None:
+    bot.fail("getMe", Fault(status=500), Fault(cut="before"))
+    bot.fail(
+        "getUpdates",
+        Fault(status=500),
+        Fault(status=502),
+        Fault(cut="before"),
+        Fault(status=429, retry_after=1),
+        Fault(status=409, description="Conflict: terminated by other getUpdates request"),
+        Fault(cut="after"),
+        Fault(status=401, description="Unauthorized"),
+    )
+    with serving(environ):
+        bot.write(ANNA, "Hello")
+        answers(bot, "You said: Hello")
+
+
+def test_a_refused_token_ends_it_with_a_word_and_without_the_token(
+    environ: Mapping[str, str], bot: BotServer
+) -> None:
+    wrong = "4242:another-token-that-is-wrong"
+    with serving({**environ, "TELEGRAM_BOT_TOKEN": wrong}, helped=False) as served:
+        wait_until(lambda: served.error is not None, "its end")
+    assert isinstance(served.error, Rejected)
+    assert served.error.kind == "auth"
+    assert wrong not in served.error.message + served.error.hint
+
+
+@pytest.mark.parametrize("token", ["", "nonsense"])
+def test_without_a_token_nothing_is_begun(environ: Mapping[str, str], token: str) -> None:
+    environ = {**environ, "TELEGRAM_BOT_TOKEN": token}
+    with (
+        closing(Installation(load(environ), environ)) as installation,
+        pytest.raises(Rejected, match="TELEGRAM_BOT_TOKEN") as refused,
+        telegram_service(installation, print),
+    ):
+        pass
+    assert refused.value.kind == "auth"
+
+
+def test_the_second_gateway_of_a_log_stands_by_and_takes_over(
+    environ: Mapping[str, str], bot: BotServer
+) -> None:
+    with serving(environ, helped=False) as first:
+        wait_until(lambda: len(first.told) == 1, "the first one's listening")
+        with serving(environ, helped=True) as second:
+            wait_until(lambda: any("standing by" in told for told in second.told), "standing by")
+            bot.write(ANNA, "Hello")
+            answers(bot, "You said: Hello")
+            assert not any("Listening" in told for told in second.told)
+            assert len(of_type(second.installation.log, e.GatewayTaken)) == 1
+    with serving(environ) as third:
+        bot.write(ANNA, "Again")
+        answers(bot, "You said: Hello", "You said: Again")
+        assert len(of_type(third.installation.log, e.GatewayTaken)) == 2
+
+
+def test_a_message_waits_for_a_log_that_is_away_and_one_that_breaks_is_passed_over(
+    environ: Mapping[str, str], bot: BotServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hear, refusals = Reception.hear, [LogUnavailable("away"), LogUnavailable("away")]
+
+    def hear_at_last(reception: Reception, said: Said) -> None:
+        if said.text == "break":
+            raise ValueError("a fault of the program")
+        if refusals:
+            raise refusals.pop()
+        hear(reception, said)
+
+    monkeypatch.setattr(Reception, "hear", hear_at_last)
+    with serving(environ):
+        bot.write(ANNA, "Hello")
+        bot.write(ANNA, "break")
+        bot.write(ANNA, "Still there?")
+        answers(bot, "You said: Hello", "You said: Still there?")
+
+
+def test_the_same_message_twice_is_one_turn(environ: Mapping[str, str]) -> None:
+    with closing(Installation(load(environ), environ)) as installation:
+        reception = Reception(installation.engine(), House(), ["telegram:12"])
+        for text in ("Hello", "/status"):
+            said = Said(key=f"telegram:4242:{text}", user="telegram:12", target="telegram:12", text=text)
+            reception.hear(said)
+            reception.hear(said)
+        assert len(of_type(installation.log, e.TurnSubmitted)) == 1
+        assert len(of_type(installation.log, e.DeliveryRequested)) == 1
+
+
+@pytest.mark.parametrize("users", [{"anna": ("12",)}, {"anna": ("telegram:12",), "bert": ("telegram:12",)}])
+def test_people_are_joined_by_ids_that_belong_to_one_of_them(users: Mapping[str, tuple[str, ...]]) -> None:
+    with pytest.raises(Misconfigured):
+        joined(users)
+
+
+def test_no_secret_is_written_anywhere(environ: Mapping[str, str], bot: BotServer, tmp_path: Path) -> None:
+    with serving(environ):
+        bot.write(ANNA, "Hello")
+        answers(bot, "You said: Hello")
+    for path in tmp_path.rglob("*"):
+        assert not path.is_file() or TOKEN.encode() not in path.read_bytes(), path

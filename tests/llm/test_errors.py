@@ -1,0 +1,99 @@
+"""What providers answer in the place of a reply (`provider_errors.jsonl`), and what each of it means."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_jobs.engine.ports import ModelError
+from hermes_jobs.llm.errors import HINTS, Refusal, classify, garbage, refusal_in
+from hermes_jobs.llm.retry import RETRYABLE
+
+
+def judged(status: int | None, body: Any) -> ModelError:
+    refusal = refusal_in(body, status=status)
+    return classify(refusal or Refusal(message=str(body), status=status))
+
+
+def openai(message: str) -> dict[str, Any]:
+    return {"error": {"message": message, "type": None, "param": None, "code": None}}
+
+
+TEXTS = Path(__file__).parent / "provider_errors.jsonl"
+CASES = [json.loads(line) for line in TEXTS.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_what_a_provider_says_is_understood(case: dict[str, Any]) -> None:
+    error = judged(case["status"], case["body"])
+    assert error.kind == case["kind"]
+    assert error.limit == case.get("limit")
+    assert error.retryable == (case["kind"] in RETRYABLE)
+    assert error.hint
+    assert error.message
+
+
+def test_a_model_without_tools_is_told_how_to_be_used() -> None:
+    error = judged(400, openai("registry.ollama.ai/library/gemma:2b does not support tools"))
+    assert "model.tool_calling" in error.hint
+
+
+@pytest.mark.parametrize(
+    ("message", "wait"),
+    [("Rate limit reached. Please try again in 2.5s.", 2.5), ("Please try again in 12m57.6s.", 777.6)],
+)
+def test_the_wait_is_read_from_the_message(message: str, wait: float) -> None:
+    assert judged(429, openai(message)).retry_after == pytest.approx(wait)
+
+
+def test_a_wait_that_is_too_long_is_said() -> None:
+    error = judged(429, openai("Please try again in 2h0m0s."))
+    assert "120 minutes" in error.hint
+    assert "10 minutes" in error.hint
+
+
+def test_what_cannot_be_retried_names_no_wait() -> None:
+    headers = {"retry-after": "5"}
+    assert classify(Refusal(message="no", status=401, headers=headers)).retry_after is None
+
+
+@given(
+    st.none() | st.integers(100, 599),
+    st.text() | st.sampled_from([str(case["body"]) for case in CASES]),
+    st.text(),
+)
+def test_whatever_is_said_there_is_a_kind_with_a_hint(status: int | None, message: str, code: str) -> None:
+    error = classify(Refusal(message=message, status=status, code=code))
+    assert error.kind in HINTS
+    assert error.hint
+    assert len(error.message) <= 610
+
+
+json_like = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["error", "message", "code", "detail", "metadata", "raw"]), inner, max_size=4
+        )
+    ),
+    max_leaves=10,
+)
+
+
+@given(json_like)
+def test_whatever_an_error_looks_like_it_is_read(body: Any) -> None:
+    refusal = refusal_in({"error": body})
+    assert (refusal is None) == (not body)
+    if refusal is not None:
+        classify(refusal)
+
+
+def test_an_excerpt_of_a_page_is_its_title() -> None:
+    error = garbage("is no JSON", "<html><head><title>Log in</title></head><body>…</body></html>")
+    assert error.message == "The endpoint's answer is no JSON: 'Log in'"

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_jobs.llm.redaction import REDACTED, redacted
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "sk-proj-abcdefghijklmnop",
+        "sk-ant-api03-abcdefgh_ijk",
+        "sk-abcd****************wxyz",
+        "gsk_abcdefghijklmnop",
+        "AIzaSyA1234567890abcdefghijklmnopq",
+        "hf_abcdefghijklmnop",
+    ],
+)
+def test_what_looks_like_a_key_is_taken_out(secret: str) -> None:
+    assert (
+        redacted(f"Incorrect API key provided: {secret} (see …)")
+        == f"Incorrect API key provided: {REDACTED} (see …)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("Authorization: Bearer abcdefgh12345678", f"Authorization: Bearer {REDACTED}"),
+        ("GET https://x.example/v1?key=abc&y=1", f"GET https://x.example/v1?key={REDACTED}&y=1"),
+        ("proxy http://anna:secret@host:1/", f"proxy http://{REDACTED}@host:1/"),
+        ("a risk-free task, sk-1", "a risk-free task, sk-1"),
+    ],
+)
+def test_secrets_in_headers_and_addresses_are_taken_out(text: str, clean: str) -> None:
+    assert redacted(text) == clean
+
+
+@given(st.text(), st.text(min_size=6), st.text())
+def test_a_known_secret_is_never_left(before: str, secret: str, after: str) -> None:
+    if secret not in REDACTED:
+        assert secret not in redacted(before, [secret]) + redacted(after, [secret])
+
+
+def test_a_placeholder_is_no_secret() -> None:
+    assert redacted("none of these", ["none"]) == "none of these"

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_jobs.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from hermes_jobs.engine.ports import Reply
+from hermes_jobs.llm.rehearsal import REHEARSAL, RehearsalModel, rehearsed
+from hermes_jobs.llm.rehearsal_lines import NOTICE
+from tests.llm.asking import ask, request
+
+TOOLS = ("terminal", "read_file", "write_file", "memory", "skills_list", "session_search")
+
+
+def calls(reply: Reply) -> list[tuple[str, dict[str, Any]]]:
+    return [(call.name, json.loads(call.arguments)) for call in reply.tool_calls]
+
+
+@pytest.mark.parametrize(
+    "text", ["Hello", "help", "What can you do?", "Xyzzy 42", "", "thanks", "look around"]
+)
+def test_every_answer_ends_by_saying_what_it_is_and_how_to_set_a_model(text: str) -> None:
+    reply = rehearsed(request(text))
+    assert reply.content.endswith(NOTICE)
+    assert "OPENAI_API_KEY" in NOTICE
+    assert "OPENAI_BASE_URL" in NOTICE
+    assert reply.model == REHEARSAL
+
+
+@pytest.mark.parametrize("text", ["Look around, please", "list the files here", "Show me your tools"])
+def test_looking_around_makes_two_calls_at_once(text: str) -> None:
+    reply = rehearsed(request(text, tools=TOOLS))
+    assert calls(reply) == [("terminal", {"command": "ls"}), ("terminal", {"command": "date"})]
+    assert len({call.id for call in reply.tool_calls}) == 2
+    assert reply.finish_reason == "tool_calls"
+
+
+@pytest.mark.parametrize(
+    ("text", "call"),
+    [
+        ("run `ls -la /tmp`", ("terminal", {"command": "ls -la /tmp"})),
+        ("Please read the README.md", ("read_file", {"path": "README.md"})),
+        ("write {x: 1} to notes/a.txt", ("write_file", {"path": "notes/a.txt", "content": "{x: 1}\n"})),
+        (
+            "Remember that I like tea",
+            ("memory", {"action": "add", "target": "user", "content": "I like tea"}),
+        ),
+        (
+            "remember: builds use make",
+            ("memory", {"action": "add", "target": "memory", "content": "builds use make"}),
+        ),
+        ("list skills", ("skills_list", {})),
+        ("search for green tea", ("session_search", {"query": "green tea"})),
+    ],
+)
+def test_other_words_make_other_calls(text: str, call: tuple[str, dict[str, Any]]) -> None:
+    assert calls(rehearsed(request(text, tools=TOOLS))) == [call]
+
+
+@given(
+    st.text(max_size=60) | st.sampled_from(["look around", "remember x", "run `ls`", "read a.txt"]),
+    st.sets(st.sampled_from(TOOLS)),
+)
+def test_only_tools_that_are_offered_are_called(text: str, tools: set[str]) -> None:
+    reply = rehearsed(request(text, tools=tuple(sorted(tools))))
+    assert {name for name, _ in calls(reply)} <= tools
+    assert reply == rehearsed(request(text, tools=tuple(sorted(tools))))
+
+
+def test_results_are_used_in_the_answer() -> None:
+    asked = request("look around", tools=TOOLS)
+    first = rehearsed(asked)
+    results = [ToolMessage(call.id, call.name, f"result {at}") for at, call in enumerate(first.tool_calls)]
+    answer = rehearsed(
+        request(*asked.messages, AssistantMessage(first.content, first.tool_calls), *results, tools=TOOLS)
+    )
+    assert not answer.tool_calls
+    assert "result 0" in answer.content
+    assert "result 1" in answer.content
+    assert answer.content.endswith(NOTICE)
+
+
+def test_a_last_word_without_tools_still_tells_the_results() -> None:
+    history: list[Message] = [
+        UserMessage("look around"),
+        AssistantMessage("", ()),
+        ToolMessage("a", "terminal", "b.txt"),
+    ]
+    assert "b.txt" in rehearsed(request(*history, "Answer now from what you have.")).content
+
+
+def test_long_results_are_cut() -> None:
+    long = ToolMessage("a", "terminal", "\n".join(map(str, range(100))))
+    assert "… 80 more lines" in rehearsed(request("look around", long, tools=TOOLS)).content
+
+
+def test_a_review_saves_what_was_to_be_remembered_once() -> None:
+    review = "Review the conversation. If there is nothing to save, say «nothing to save»."
+    tools = ("memory", "skills_list")
+    reply = rehearsed(request("remember that I like tea", AssistantMessage("Yes."), review, tools=tools))
+    assert calls(reply) == [("memory", {"action": "add", "target": "user", "content": "I like tea"})]
+    saved = AssistantMessage("", reply.tool_calls)
+    again = rehearsed(
+        request(
+            "remember that I like tea",
+            saved,
+            ToolMessage("a", "memory", "ok"),
+            AssistantMessage("Yes."),
+            review,
+            tools=tools,
+        )
+    )
+    assert again.content.startswith("Nothing to save.")
+
+
+def test_a_summary_has_the_sections_of_a_summary() -> None:
+    assert "## Active Task" in rehearsed(request("Summarise. Sections: Active Task, Goal, …")).content
+
+
+def test_recalled_memories_are_not_taken_for_the_users_words() -> None:
+    text = "Hello <memory-context>look around</memory-context>"
+    assert not rehearsed(request(text, tools=TOOLS)).tool_calls
+
+
+def test_usage_is_estimated_and_grows_with_the_request() -> None:
+    small, large = ask(RehearsalModel(), "x").usage, ask(RehearsalModel(), "x" * 4000).usage
+    assert 0 < small.input_tokens < large.input_tokens
+    assert small.output_tokens > 0

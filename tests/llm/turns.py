@@ -1,0 +1,93 @@
+"""Turns of one session through the engine, with a model over HTTP and a clock that only tests move."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.commands import SubmitTurn
+from hermes_jobs.domain.session import Session, stream_of
+from hermes_jobs.domain.steps import next_steps
+from hermes_jobs.engine.engine import Engine
+from hermes_jobs.engine.perform import CallModel, Limits, Prefetch, RunTool, performers
+from hermes_jobs.engine.ports import Model
+from hermes_jobs.eventlog.opening import open_log, sqlite_url
+from hermes_jobs.llm.pricing import PriceList
+from hermes_jobs.llm.retry import delay
+from hermes_jobs.prompt.builder import SessionPrompt
+from hermes_jobs.tools.toolbox import Toolbox
+from hermes_jobs.wiring import NobodyToWake
+from tests.engine.simulation import CountedIds
+
+
+class SetClock:
+    """Stands where it was set, in seconds."""
+
+    def __init__(self) -> None:
+        self.at = 1_000_000.0
+
+    def now(self) -> float:
+        return self.at
+
+    def monotonic(self) -> float:
+        return self.at
+
+
+class OneSession:
+    """A session that one process works on. `waits`: seconds that the clock had to be moved on, one a step."""
+
+    def __init__(self, folder: Path, model: Model, *, name: str, max_tokens: int | None = None) -> None:
+        self.clock = SetClock()
+        self.waits: list[float] = []
+        self.shown: list[str] = []
+        self._log = open_log(sqlite_url(folder / "events.db"))
+        toolbox = Toolbox((), enabled=())
+        limits = Limits(max_iterations=5, max_tokens=max_tokens, approval_seconds=60)
+        prompt = SessionPrompt(
+            soul=folder / "SOUL.md", default_model=name, workdir=None, clock=self.clock, tools=toolbox.specs
+        )
+        ids = CountedIds()
+        call_model = CallModel(
+            model=model,
+            toolbox=toolbox,
+            pricing=PriceList(None, self.clock),
+            retry=delay,
+            clock=self.clock,
+            ids=ids,
+            limits=limits,
+            heard=lambda piece: self.shown.append(piece.text),
+        )
+        self._engine = Engine(
+            log=self._log,
+            worker="w1",
+            clock=self.clock,
+            ids=ids,
+            carrier=NobodyToWake(),
+            performers=performers(
+                prefetch=Prefetch(prompt, limits), call_model=call_model, run_tool=RunTool(toolbox)
+            ),
+        )
+        self._turns = 0
+
+    def close(self) -> None:
+        """Close the log."""
+        self._log.close()
+
+    def send(self, text: str = "Hello") -> list[e.Event]:
+        """Run a turn to its end; its facts."""
+        self._turns += 1
+        turn = f"t{self._turns}"
+        before = self.session.version
+        self._engine.submit(SubmitTurn(turn=turn, session="s1", text=text, source="cli"))
+        while steps := next_steps(self.session):
+            wait = steps[0].not_before - self.clock.now()
+            if wait > 0:
+                self.waits.append(round(wait, 3))
+                self.clock.at += wait
+            assert self._engine.perform(stream_of("s1"), steps[0].id) in {"done", "failed"}
+        return [recorded.event for recorded in self._log.read(stream_of("s1"), after=before)]
+
+    @property
+    def session(self) -> Session:
+        """As it is in the log."""
+        return self._engine.sessions.load(stream_of("s1"))

@@ -1,0 +1,218 @@
+"""The files of a home follow the log, and what people write into them is taken in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_jobs.domain.memory import entries_of
+from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.memory import exchange
+from hermes_jobs.memory.home import HomeMemory
+from tests.memory.homes import MOMENTS, in_processes, killed_at, remembering, write, write_many
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def home(folder: Path, log_url: str) -> Iterator[HomeMemory]:
+    with remembering(folder, log_url) as home:
+        yield home
+
+
+@pytest.fixture
+def file(folder: Path) -> Path:
+    return folder / "memories" / "MEMORY.md"
+
+
+def test_what_is_written_is_in_the_file_at_once(home: HomeMemory, file: Path) -> None:
+    write(home, "One")
+    write(home, "Two\nlines")
+    assert file.read_text() == "One\n§\nTwo\nlines\n"
+    assert file.stat().st_mode & 0o777 == 0o600
+    write(home, "Likes tea", target="user")
+    assert file.with_name("USER.md").read_text() == "Likes tea\n"
+
+
+def test_nothing_is_left_beside_the_files(home: HomeMemory, file: Path) -> None:
+    write(home, "One")
+    assert [each.name for each in file.parent.iterdir()] == ["MEMORY.md"]
+
+
+def test_without_entries_there_is_no_file(home: HomeMemory, file: Path) -> None:
+    home.settle()
+    assert not file.exists()
+
+
+def test_an_edit_is_an_event_before_the_next_read(home: HomeMemory, file: Path) -> None:
+    write(home, "One")
+    file.write_text("One\n§\nBy hand")
+    assert home.settle().memory == ("One", "By hand")
+    assert [each.fact.author for each in home.writes()] == ["user", "hand_edit"]
+
+
+def test_an_edit_is_an_event_before_the_next_write(home: HomeMemory, file: Path) -> None:
+    write(home, "One")
+    file.write_text("One, by hand")
+    write(home, "Two")
+    assert file.read_text() == "One, by hand\n§\nTwo\n"
+    assert [each.fact.author for each in home.writes()] == ["user", "hand_edit", "user"]
+
+
+def test_a_file_edited_before_a_write_and_saved_after_it_keeps_both(home: HomeMemory, file: Path) -> None:
+    write(home, "One")
+    edited = file.read_text() + "§\nBy hand\n"
+    write(home, "Two")
+    file.write_text(edited)
+    assert home.settle().memory == ("One", "Two", "By hand")
+    assert entries_of(file.read_text()) == ("One", "Two", "By hand")
+
+
+def test_an_old_copy_that_was_put_back_is_no_edit(home: HomeMemory, file: Path) -> None:
+    write(home, "One")
+    old = file.read_bytes()
+    write(home, "Two")
+    file.write_bytes(old)
+    assert home.settle().memory == ("One", "Two")
+    assert len(home.writes()) == 2
+    assert file.read_text() == "One\n§\nTwo\n"
+
+
+def test_what_an_editor_saves_while_the_file_is_being_written_is_taken_in(
+    home: HomeMemory, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(home, "One")
+    in_one_step = exchange.exchange
+
+    def saved_just_before(ready: Path, path: Path) -> bool:
+        monkeypatch.setattr(exchange, "exchange", in_one_step)
+        path.write_text("One\n§\nSaved at the last moment\n")
+        return in_one_step(ready, path)
+
+    monkeypatch.setattr(exchange, "exchange", saved_just_before)
+    write(home, "Two")
+    assert home.settle().memory == ("One", "Two", "Saved at the last moment")
+    assert entries_of(file.read_text()) == ("One", "Two", "Saved at the last moment")
+    assert [each.name for each in file.parent.iterdir()] == ["MEMORY.md"]
+
+
+def test_where_files_cannot_be_exchanged_one_takes_the_others_place(
+    home: HomeMemory, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exchange, "exchange", lambda ready, path: False)
+    write(home, "One")
+    write(home, "Two")
+    assert file.read_text() == "One\n§\nTwo\n"
+    assert [each.name for each in file.parent.iterdir()] == ["MEMORY.md"]
+
+
+def test_a_file_that_is_gone_is_written_again(home: HomeMemory, file: Path) -> None:
+    write(home, "One")
+    file.unlink()
+    assert home.settle().memory == ("One",)
+    assert file.read_text() == "One\n"
+
+
+def test_a_file_that_is_no_text_is_left_as_it_is(
+    home: HomeMemory, file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(home, "One")
+    file.write_bytes(b"\xff\xfe")
+    write(home, "Two")
+    assert file.read_bytes() == b"\xff\xfe"
+    assert home.settle().memory == ("One", "Two")
+    assert caplog.messages == ["MEMORY.md is left as it is: it is no UTF-8 text."]
+
+
+def test_a_pipe_in_a_files_place_makes_nobody_wait(
+    home: HomeMemory, file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    home.settle()
+    os.mkfifo(file)
+    write(home, "One")
+    assert home.settle().memory == ("One",)
+    assert caplog.messages == ["MEMORY.md is left as it is: it is no file."]
+
+
+def test_a_folder_that_cannot_be_used_loses_nothing(
+    home: HomeMemory, file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file.parent.rmdir()
+    file.parent.write_text("in the way")
+    write(home, "One")
+    assert home.settle().memory == ("One",)
+    assert "cannot be used" in caplog.text
+    file.parent.unlink()
+    home.settle()
+    assert file.read_text() == "One\n"
+
+
+def test_a_linked_file_stays_a_link(home: HomeMemory, file: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "dotfiles.md"
+    elsewhere.write_text("By hand\n")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.symlink_to(elsewhere)
+    write(home, "One")
+    assert file.is_symlink()
+    assert elsewhere.read_text() == "By hand\n§\nOne\n"
+
+
+def test_two_homes_on_one_log_have_the_same_entries(home: HomeMemory, tmp_path: Path, log_url: str) -> None:
+    with remembering(tmp_path / "other", log_url) as other:
+        write(home, "One")
+        other_file = tmp_path / "other" / "memories" / "MEMORY.md"
+        assert other.settle().memory == ("One",)
+        other_file.write_text("One\n§\nFrom the other host\n")
+        write(home, "Two")
+        assert other.settle().memory == ("One", "Two", "From the other host")
+        assert home.settle() == other.settle()
+        assert other_file.read_text() == "One\n§\nTwo\n§\nFrom the other host\n"
+
+
+@pytest.mark.slow
+def test_eight_processes_that_write_at_once_lose_nothing(
+    home: HomeMemory, folder: Path, file: Path, log: SqlEventLog, log_url: str
+) -> None:
+    in_processes(write_many, folder, log_url, 8)
+    wanted = {f"entry {number}.{count}" for number in range(8) for count in range(6)} | {"by hand"}
+    assert set(entries_of(file.read_text())) == wanted
+    assert set(home.settle().memory) == wanted
+    assert len(home.writes()) == len(wanted)
+    assert verify(log).findings == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_whoever_is_killed_in_a_write_leaves_nothing_that_the_next_use_does_not_put_right(
+    home: HomeMemory, folder: Path, file: Path, log: SqlEventLog, log_url: str, moment: str
+) -> None:
+    write(home, "Before")
+    assert killed_at(moment, folder, log_url) == -9
+    write(home, "Later")
+    memory = home.settle()
+    committed = moment not in {"before the append", "before the commit"}
+    assert memory.memory == (("Before", "The entry", "Later") if committed else ("Before", "Later"))
+    assert entries_of(file.read_text()) == memory.memory
+    assert [each.name for each in file.parent.iterdir()] == ["MEMORY.md"]
+    assert verify(log).findings == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_an_edit_is_taken_in_once_whenever_the_one_that_takes_it_in_is_killed(
+    home: HomeMemory, folder: Path, file: Path, log_url: str, moment: str
+) -> None:
+    write(home, "Before")
+    edited = file.read_text() + "§\nBy hand\n"
+    write(home, "Meanwhile")
+    file.write_text(edited)
+    killed_at(moment, folder, log_url)
+    assert home.settle().memory[:3] == ("Before", "Meanwhile", "By hand")
+    assert [each.fact.author for each in home.writes()].count("hand_edit") == 1

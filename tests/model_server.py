@@ -1,0 +1,312 @@
+"""A scripted OpenAI-compatible server over real HTTP on the loopback, in a thread or as a process.
+
+    python -m tests.model_server --script FILE --port 0 --record FILE
+
+prints its base URL, and answers `POST …/chat/completions` and `POST …/responses` (streamed or not) by the
+script (see `tests.model_script`) until it is stopped or its standard input ends. With `--record` each request
+body is a line of that file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import select
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, assert_never
+
+import msgspec
+
+from tests.model_responses import response_events, whole_response
+from tests.model_script import (
+    Action,
+    Answer,
+    Chooser,
+    Drop,
+    Hold,
+    Raw,
+    Refuse,
+    Script,
+    Seen,
+    chooser,
+    completion_chunks,
+    counted_usage,
+    usage_chunk,
+    whole_completion,
+)
+
+PATIENCE = 90.0  # seconds after which a wait for something that never happens fails
+GLANCE = 0.02  # seconds between two looks at whether a held request's client is still there
+
+
+class ModelServer:
+    """The server and what it saw. `script` is a `Script`, a list of actions, or a function of the request.
+
+    `reported` is the usage that went out with answers, in their order.
+    """
+
+    def __init__(
+        self, script: Script | Iterable[Action] | Chooser = (), *, port: int = 0, record: Path | None = None
+    ) -> None:
+        self.choose = chooser(script)
+        self.requests: list[Seen] = []
+        self.reported: list[dict[str, Any]] = []
+        self.disconnects = 0
+        self._record = record
+        self._changed = threading.Condition()
+        self._released = threading.Event()
+        self._stopping = threading.Event()
+        self._sockets: set[socket.socket] = set()
+        self._http = _Http(self, port)
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), name="model-server")
+
+    @property
+    def base_url(self) -> str:
+        """What a client takes as its base URL."""
+        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    def follow(self, script: Script | Iterable[Action] | Chooser) -> None:
+        """Answer by this script from now on."""
+        self.choose = chooser(script)
+
+    def release(self) -> None:
+        """Let all held requests go on, and those that come to be held later too."""
+        self._released.set()
+
+    def wait_until(self, condition: Callable[[], bool]) -> None:
+        """Wait until something that the server sees has made this true. Raises TimeoutError."""
+        with self._changed:
+            if not self._changed.wait_for(condition, PATIENCE):
+                raise TimeoutError(f"{len(self.requests)} requests, {self.disconnects} disconnects so far")
+
+    def start(self) -> ModelServer:
+        """Begin to answer."""
+        self._thread.start()
+        return self
+
+    def close(self) -> None:
+        """End every connection and thread."""
+        self._stopping.set()
+        self._released.set()
+        self._http.shutdown()
+        self._thread.join()
+        with self._changed:
+            open_sockets = list(self._sockets)
+        for connection in open_sockets:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        self._http.server_close()
+
+    def saw(self, body: dict[str, Any], headers: dict[str, str]) -> Seen:
+        """Keep a request."""
+        with self._changed:
+            seen = Seen(number=len(self.requests), body=body, headers=headers)
+            self.requests.append(seen)
+            if self._record is not None:
+                with self._record.open("a", encoding="utf-8") as lines:
+                    lines.write(json.dumps(body, ensure_ascii=False) + "\n")
+            self._changed.notify_all()
+        return seen
+
+    def reports(self, usage: dict[str, Any]) -> None:
+        """Keep the usage that an answer says."""
+        with self._changed:
+            self.reported.append(usage)
+
+    def hold(self, connection: socket.socket) -> None:
+        """Wait for the release; raises ConnectionError when the client has gone first."""
+        while not self._released.wait(GLANCE):
+            readable, _, _ = select.select([connection], [], [], 0)
+            if readable and not connection.recv(1, socket.MSG_PEEK):
+                raise ConnectionError("the client has gone")
+
+    def pause(self, seconds: float) -> None:
+        """Wait as a slow model does, but not when the server is closing."""
+        self._stopping.wait(seconds)
+
+    def client_gone(self) -> None:
+        """Count a client that left before it had its answer."""
+        with self._changed:
+            self.disconnects += 1
+            self._changed.notify_all()
+
+    @contextlib.contextmanager
+    def connected(self, connection: socket.socket) -> Iterator[None]:
+        """Know the connection while it is open."""
+        with self._changed:
+            self._sockets.add(connection)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._sockets.discard(connection)
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = False  # so that closing waits for them
+    request_queue_size = 512
+
+    def __init__(self, model: ModelServer, port: int) -> None:
+        self.model = model
+        super().__init__(("127.0.0.1", port), _Handler)
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        with self.model.connected(request):
+            super().finish_request(request, client_address)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(
+            sys.exception() if sys.version_info >= (3, 12) else sys.exc_info()[1], ConnectionError
+        ):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: _Http
+
+    def do_GET(self) -> None:
+        self._send_json(200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
+
+    def do_POST(self) -> None:
+        length = int(self.headers.get("content-length", 0))
+        content = self.rfile.read(length)
+        if len(content) < length:
+            raise ConnectionError("the client has gone")
+        body = json.loads(content)
+        if not self.path.endswith(("/chat/completions", "/responses")):
+            self._send_json(404, {"error": {"message": f"Unknown path {self.path}"}})
+            return
+        seen = self.server.model.saw(body, {name.lower(): value for name, value in self.headers.items()})
+        try:
+            self._act(seen, self.server.model.choose(seen))
+        except ConnectionError:
+            self.server.model.client_gone()
+            self.close_connection = True
+
+    def _act(self, seen: Seen, action: Action) -> None:
+        match action:
+            case Answer():
+                self.server.model.pause(action.delay)
+                self._answer(seen, action)
+            case Refuse(status=status, message=message, body=body, headers=headers):
+                error = {"error": {"message": message, "type": "scripted", "code": None, "param": None}}
+                self._send_json(status, error if body is None else body, headers)
+            case Raw(body=text, status=status, content_type=content_type):
+                self._send(status, text.encode("utf-8", "surrogatepass"), content_type)
+            case Drop(text=text):
+                if text:
+                    self._begin_stream()
+                    self._send_chunks(self._chunks(seen, Answer(text=text))[:-1])
+                self._cut()
+            case Hold(first=first, answer=answer):
+                self._hold(seen, first, answer)
+            case _:
+                assert_never(action)
+
+    def _answer(self, seen: Seen, answer: Answer) -> None:
+        if not seen.body.get("stream"):
+            whole = whole_response if self._is_responses else whole_completion
+            self._report(seen, answer)
+            self._send_json(200, whole(seen, answer))
+            return
+        self._begin_stream()
+        self._send_chunks(self._chunks(seen, answer), answer.pace)
+        self._end_stream(seen, answer)
+
+    def _hold(self, seen: Seen, first: str, answer: Answer | Drop) -> None:
+        if first:
+            self._begin_stream()
+            self._send_chunks(self._chunks(seen, Answer(text=first))[:-1])
+        self.server.model.hold(self.connection)
+        if isinstance(answer, Drop):
+            self._cut()
+        elif first:
+            self._send_chunks(self._chunks(seen, answer)[1:], answer.pace)
+            self._end_stream(seen, answer)
+        else:
+            self._answer(seen, answer)
+
+    @property
+    def _is_responses(self) -> bool:
+        return self.path.endswith("/responses")
+
+    def _chunks(self, seen: Seen, answer: Answer) -> list[dict[str, Any]]:
+        return (response_events if self._is_responses else completion_chunks)(seen, answer)
+
+    def _begin_stream(self) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+
+    def _send_chunks(self, chunks: Iterable[dict[str, Any]], pace: float = 0.0) -> None:
+        for chunk in chunks:
+            self._send_event(json.dumps(chunk))
+            if pace:
+                self.server.model.pause(pace)
+
+    def _end_stream(self, seen: Seen, answer: Answer) -> None:
+        if self._is_responses:
+            self._report(seen, answer)
+            self.wfile.write(b"0\r\n\r\n")
+            return
+        if (seen.body.get("stream_options") or {}).get("include_usage"):
+            self._report(seen, answer)
+            self._send_event(json.dumps(usage_chunk(seen, answer)))
+        self._send_event("[DONE]")
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _report(self, seen: Seen, answer: Answer) -> None:
+        self.server.model.reports(answer.usage or counted_usage(seen.body, answer))
+
+    def _send_event(self, data: str) -> None:
+        event = f"data: {data}\n\n".encode()
+        self.wfile.write(f"{len(event):x}\r\n".encode() + event + b"\r\n")
+
+    def _cut(self) -> None:
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
+
+    def _send_json(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
+        self._send(status, json.dumps(body).encode(), "application/json", headers)
+
+    def _send(
+        self, status: int, body: bytes, content_type: str, headers: dict[str, str] | None = None
+    ) -> None:
+        self.send_response(status)
+        for name, value in {"content-type": content_type, **(headers or {})}.items():
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the overridden method's name
+        """Say nothing."""
+
+
+def main() -> None:
+    """Serve until interrupted, or until standard input is closed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--script", type=Path, help="JSON file with a script; without one it echoes")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--record", type=Path, help="file to which request bodies are appended")
+    options = parser.parse_args()
+    script = msgspec.json.decode(options.script.read_bytes(), type=Script) if options.script else Script()
+    server = ModelServer(script, port=options.port, record=options.record).start()
+    sys.stdout.write(server.base_url + "\n")
+    sys.stdout.flush()
+    with contextlib.suppress(KeyboardInterrupt):
+        sys.stdin.read()
+    server.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Pages: what stands in them, and what a browser makes of them."""

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.domain.events import Opening, TurnSubmitted
+from hermes_jobs.domain.evolve import fold
+from hermes_jobs.domain.session import Session
+from hermes_jobs.engine.ports import ToolSpec
+from hermes_jobs.prompt.builder import IDENTITY, SessionPrompt, normalised
+from hermes_jobs.prompt.guidance import GUIDANCE, guidance_for
+
+MOMENT = datetime(2026, 3, 5, 23, 59).astimezone().timestamp()
+
+
+class StoppedClock:
+    def __init__(self, moment: float = MOMENT) -> None:
+        self.moment = moment
+
+    def now(self) -> float:
+        return self.moment
+
+    def monotonic(self) -> float:
+        return self.moment
+
+
+TOOLS = {"terminal": ("terminal",), "files": ("read_file", "write_file"), "memory": ("memory",), "none": ()}
+
+
+def tools(toolsets: Sequence[str] | None) -> tuple[ToolSpec, ...]:
+    names = (name for each in (("terminal",) if toolsets is None else toolsets) for name in TOOLS[each])
+    return tuple(ToolSpec(name, "", {}) for name in names)
+
+
+def builder(home: Path, clock: StoppedClock | None = None, **more: object) -> SessionPrompt:
+    return SessionPrompt(
+        soul=home / "SOUL.md",
+        default_model="some-model",
+        workdir=None,
+        clock=clock or StoppedClock(),
+        tools=tools,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def session(source: str = "cli", **opening: object) -> Session:
+    submitted = TurnSubmitted(
+        turn="t1",
+        text="Hello",
+        source=source,
+        session="s1",
+        opening=Opening(**opening),  # type: ignore[arg-type]
+    )
+    return fold(Session(stream="session-s1"), [submitted])
+
+
+def test_the_sections_stand_in_their_order(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "AGENTS.md").write_text("Use tabs.\n", "utf-8")
+    (tmp_path / "SOUL.md").write_text("You are Ada.  \n\n", "utf-8")
+    made = builder(tmp_path, blocks=(lambda of: f"Memory of {of.id}.", lambda of: "", lambda of: "Skills."))
+    started = made.start(session(system="The caller's words.", workdir=str(project)))
+    order = [
+        "You are Ada.",
+        "The caller's words.",
+        "Memory of s1.",
+        "Skills.",
+        f"Working folder: {project}",
+        "Use tabs.",
+        "Act rather than describe",
+        "Today is Thursday, 05 March 2026.",
+        "shown in a terminal",
+    ]
+    places = [started.system_prompt.index(each) for each in order]
+    assert places == sorted(places)
+    assert not re.search(r"[ \t]\n|\n\n\n", started.system_prompt)
+    assert started.system_prompt.endswith("reads best.\n")
+
+
+def test_the_same_day_gives_the_same_bytes(tmp_path: Path) -> None:
+    morning = builder(tmp_path, StoppedClock(MOMENT - 20 * 3600)).start(session())
+    assert morning == builder(tmp_path).start(session())
+    assert morning.system_prompt.startswith(IDENTITY.split("\n", maxsplit=1)[0])
+    assert (morning.model, morning.toolsets) == ("some-model", None)
+
+
+def test_guidance_is_given_only_for_tools_that_are_on(tmp_path: Path) -> None:
+    def prompt(*toolsets: str) -> str:
+        return builder(tmp_path).start(session(toolsets=toolsets)).system_prompt
+
+    assert "side by side" in prompt("files")
+    assert "remember" not in prompt("files")
+    assert "interrupted" in prompt("terminal")
+    assert "recurring patterns" in prompt("memory")
+    assert "interrupted" not in prompt("memory")
+    assert "tool" not in prompt("none")
+    assert guidance_for([]) == ""
+    assert all(each.text in guidance_for(["terminal", "memory", "skill_manage"]) for each in GUIDANCE)
+
+
+def test_a_platform_that_is_not_known_has_no_hint(tmp_path: Path) -> None:
+    assert "terminal" not in builder(tmp_path).start(session(source="api", toolsets=("none",))).system_prompt
+
+
+def test_a_scheduled_prompt_is_told_that_nobody_is_there_and_how_to_keep_silent(tmp_path: Path) -> None:
+    prompt = builder(tmp_path).start(session(source="schedule:p1", kind="scheduled")).system_prompt
+    assert "nobody is there" in prompt
+    assert "answer exactly [SILENT]" in prompt
+
+
+def test_a_soul_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+    (tmp_path / "SOUL.md").write_bytes(b"\xff\xfe")
+    with pytest.raises(Rejected, match=r"SOUL\.md cannot be read"):
+        builder(tmp_path).start(session())
+
+
+@given(st.text())
+def test_a_normalised_text_has_no_trailing_blanks_and_one_end(text: str) -> None:
+    once = normalised(text)
+    assert normalised(once) == once
+    assert once.endswith("\n")
+    assert not once.endswith("\n\n")
+    assert not re.search(r"[ \t]$", once, re.MULTILINE)
+    assert "\r" not in once

@@ -1,0 +1,92 @@
+"""A host with a home of its own over a shared log, and what people and the agent do there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.changes import Changed
+from hermes_jobs.engine.engine import Engine
+from hermes_jobs.engine.system import RandomIds, SystemClock
+from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.skills.deciding import Asked
+from hermes_jobs.skills.home import HomeSkills
+from hermes_jobs.skills.shelf import Shelf
+from hermes_jobs.wiring import NobodyToWake
+
+
+class Host:
+    """One host: `root` is its home's `skills/`."""
+
+    def __init__(
+        self, log: EventLog, folder: Path, *, external: Sequence[Path] = (), guard: bool = True
+    ) -> None:
+        folder.mkdir(exist_ok=True)
+        self.log = log
+        self.root = folder / "skills"
+        self.engine = Engine(
+            log=log,
+            worker=folder.name,
+            clock=SystemClock(),
+            ids=RandomIds(),
+            carrier=NobodyToWake(),
+            performers={},
+        )
+        self.home = HomeSkills(self.engine, self.root, folder / "skills.lock")
+        self.shelf = Shelf(self.home, external, guard=guard, platform="linux")
+
+    def ask(self, action: e.SkillAction, name: str, **request: str | bool) -> Changed:
+        """The agent asks for a write; files follow."""
+        asked = Asked(
+            name=name,
+            request=e.SkillRequest(action=action, **request),  # type: ignore[arg-type]
+            author="turn",
+            evidence=e.Evidence(session="s1", turn="t1", call="t1-1-0"),
+        )
+        changed = self.engine.change(self.shelf.writing(asked), "test")
+        self.home.settle()
+        return changed
+
+    def create(self, name: str, body: str = "Do it.", category: str = "") -> Changed:
+        """The agent creates a skill."""
+        return self.ask("create", name, content=skill_text(name, body), category=category)
+
+    def put(self, path: str, content: str | bytes) -> Path:
+        """A person writes a file."""
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+        return file
+
+    def read(self, path: str) -> str:
+        """What a file says."""
+        return (self.root / path).read_text(encoding="utf-8")
+
+    def files(self) -> dict[str, bytes]:
+        """All files of skills that lie there."""
+        return {
+            str(file.relative_to(self.root)): file.read_bytes()
+            for file in sorted(self.root.rglob("*"))
+            if file.is_file() and not file.name.startswith(".")
+        }
+
+    def facts(self, name: str) -> list[e.Event]:
+        """What the log holds of a skill."""
+        return [recorded.event for recorded in self.log.read(f"skill-{name}")]
+
+    def agrees(self) -> bool:
+        """Whether the files are what the log has."""
+        from hermes_jobs.skills.content import content_of
+
+        wanted = {
+            "/".join(part for part in (skill.category, skill.name, path) if part): content_of(file)
+            for skill in self.home.settle().values()
+            for path, file in skill.files.items()
+        }
+        return wanted == self.files()
+
+
+def skill_text(name: str, body: str = "Do it.", description: str = "What it is for.") -> str:
+    """A strict SKILL.md."""
+    return f"---\nname: {name}\ndescription: {description}\n---\n\n{body}\n"

@@ -1,0 +1,332 @@
+"""The home's skills: files follow the log on every host, and what people do to them becomes events."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.eventlog.sql import SqlEventLog
+from tests.skills.hosts import Host, skill_text
+
+
+@pytest.fixture
+def host(log: SqlEventLog, tmp_path: Path) -> Host:
+    return Host(log, tmp_path / "one")
+
+
+@pytest.fixture
+def other(log: SqlEventLog, tmp_path: Path) -> Host:
+    return Host(log, tmp_path / "two")
+
+
+def types(host: Host, name: str) -> list[str]:
+    return [type(fact).__name__ for fact in host.facts(name)]
+
+
+# --- the log's writes as files ---------------------------------------------------------------
+
+
+def test_what_the_agent_writes_lies_there_at_once(host):
+    host.create("tidy", "1. Tidy.", category="home")
+    host.ask("write_file", "tidy", path="scripts/run.sh", content="#!/bin/sh\necho hi\n")
+    host.ask("write_file", "tidy", path="references/deep/a.md", content="a\n")
+    host.ask("patch", "tidy", old_string="1. Tidy.", new_string="1. Tidy well.")
+    assert host.files() == {
+        "home/tidy/SKILL.md": skill_text("tidy", "1. Tidy well.").encode(),
+        "home/tidy/scripts/run.sh": b"#!/bin/sh\necho hi\n",
+        "home/tidy/references/deep/a.md": b"a\n",
+    }
+    assert (host.root / "home/tidy/scripts/run.sh").stat().st_mode & 0o777 == 0o700
+    assert (host.root / "home/tidy/SKILL.md").stat().st_mode & 0o777 == 0o600
+    assert types(host, "tidy") == ["SkillCreated", "SkillFileWritten", "SkillFileWritten", "SkillPatched"]
+
+
+def test_removed_files_and_deleted_skills_leave_no_empty_folders(host):
+    host.create("tidy", category="home")
+    host.ask("write_file", "tidy", path="references/deep/a.md", content="a\n")
+    host.ask("remove_file", "tidy", path="references/deep/a.md")
+    assert not (host.root / "home/tidy/references").exists()
+    host.ask("delete", "tidy")
+    assert not (host.root / "home").exists()
+
+
+def test_a_skill_moves_with_its_files(host):
+    host.create("tidy", category="home")
+    host.put("home/tidy/.notes", "a person's own")
+    host.ask("edit", "tidy", content=skill_text("tidy"), category="work")
+    assert list(host.files()) == ["work/tidy/SKILL.md"]
+    assert host.read("work/tidy/.notes") == "a person's own"
+
+
+def test_every_host_lays_out_the_same_files(host, other):
+    host.create("tidy")
+    host.put("pdf/SKILL.md", skill_text("pdf"))
+    host.put("pdf/assets/logo.png", b"\x89PNG\x00\xff")
+    host.home.settle()
+    other.home.settle()
+    other.ask("patch", "tidy", old_string="Do it.", new_string="Do it well.")
+    host.home.settle()
+    assert host.files() == other.files()
+    assert sorted(host.files()) == ["pdf/SKILL.md", "pdf/assets/logo.png", "tidy/SKILL.md"]
+    other.ask("delete", "pdf")
+    host.home.settle()
+    assert list(host.files()) == list(other.files()) == ["tidy/SKILL.md"]
+
+
+def test_a_home_that_lost_its_skills_gets_them_back(host):
+    host.create("tidy")
+    shutil.rmtree(host.root)
+    host.home.settle()
+    assert list(host.files()) == ["tidy/SKILL.md"]
+    assert types(host, "tidy") == ["SkillCreated"]
+
+
+# --- what people do --------------------------------------------------------------------------
+
+
+def test_a_folder_from_elsewhere_is_taken_in_whole(host):
+    host.put("tools/pdf_tools/SKILL.md", "---\nname: PDF\ndescription: Use when: asked\n---\nRead forms.md\n")
+    host.put("tools/pdf_tools/forms.md", "forms\n")
+    host.put("tools/pdf_tools/assets/a.bin", b"\0\1")
+    host.put("tools/pdf_tools/__pycache__/a.pyc", b"\0")
+    host.put("tools/pdf_tools/.git/config", "x")
+    skills = host.home.settle()
+    assert sorted(skills["pdf_tools"].files) == ["SKILL.md", "assets/a.bin", "forms.md"]
+    assert skills["pdf_tools"].category == "tools"
+    (fact,) = host.facts("pdf_tools")
+    assert isinstance(fact, e.SkillCreated)
+    assert fact.author == "hand_edit"
+    assert host.home.problems == ()
+
+
+def test_an_edit_by_hand_before_the_agents_write_and_saved_after_it_is_kept_with_it(host):
+    host.create("tidy", "1. Tidy.\n2. Rest.\n3. Look.")
+    opened = host.read("tidy/SKILL.md")
+    host.ask("patch", "tidy", old_string="1. Tidy.", new_string="1. Tidy well.")
+    host.put("tidy/SKILL.md", opened.replace("3. Look.", "3. Look twice."))
+    host.home.settle()
+    assert host.read("tidy/SKILL.md") == skill_text("tidy", "1. Tidy well.\n2. Rest.\n3. Look twice.")
+    assert types(host, "tidy") == ["SkillCreated", "SkillPatched", "SkillEdited"]
+    assert host.agrees()
+
+
+def test_edits_on_two_hosts_at_once_are_both_kept(host, other):
+    host.create("tidy", "1. Tidy.\n2. Rest.\n3. Look.")
+    other.home.settle()
+    host.put("tidy/SKILL.md", host.read("tidy/SKILL.md").replace("1. Tidy.", "1. Here."))
+    other.put("tidy/SKILL.md", other.read("tidy/SKILL.md").replace("3. Look.", "3. There."))
+    host.home.settle()
+    other.home.settle()
+    host.home.settle()
+    assert host.read("tidy/SKILL.md") == skill_text("tidy", "1. Here.\n2. Rest.\n3. There.")
+    assert host.files() == other.files()
+
+
+def test_an_old_copy_that_was_put_back_is_stale(host):
+    host.create("tidy")
+    old = host.read("tidy/SKILL.md")
+    host.ask("patch", "tidy", old_string="Do it.", new_string="Do it well.")
+    host.put("tidy/SKILL.md", old)
+    host.home.settle()
+    assert "well" in host.read("tidy/SKILL.md")
+    assert types(host, "tidy") == ["SkillCreated", "SkillPatched"]
+
+
+def test_a_skill_deleted_by_hand_is_deleted_everywhere_and_can_be_had_back(host, other):
+    host.create("tidy")
+    host.ask("write_file", "tidy", path="assets/a", content="x")
+    other.home.settle()
+    shutil.rmtree(other.root / "tidy")
+    assert other.home.settle() == {}
+    assert host.home.settle() == {}
+    assert (host.files(), types(host, "tidy")[-1]) == ({}, "SkillDeleted")
+    host.shelf.undo("tidy")
+    other.home.settle()
+    assert host.files() == other.files()
+    assert sorted(host.files()) == ["tidy/SKILL.md", "tidy/assets/a"]
+
+
+def test_a_support_file_deleted_by_hand_is_gone(host):
+    host.create("tidy")
+    host.ask("write_file", "tidy", path="assets/a", content="x")
+    (host.root / "tidy/assets/a").unlink()
+    host.home.settle()
+    assert types(host, "tidy")[-1] == "SkillFileRemoved"
+    assert host.agrees()
+
+
+def test_a_folder_moved_by_hand_is_a_moved_skill(host, other):
+    host.create("tidy", category="home")
+    other.home.settle()
+    (host.root / "work").mkdir()
+    (host.root / "home/tidy").rename(host.root / "work/tidy")
+    assert host.home.settle()["tidy"].category == "work"
+    other.home.settle()
+    assert host.files() == other.files()
+    assert list(host.files()) == ["work/tidy/SKILL.md"]
+
+
+def test_a_file_in_lower_case_is_taken_for_the_main_one(host):
+    host.put("tidy/skill.md", skill_text("tidy"))
+    assert host.home.settle()["tidy"].main == skill_text("tidy")
+    host.ask("patch", "tidy", old_string="Do it.", new_string="Do it well.")
+    assert list(host.files()) == ["tidy/SKILL.md"]
+
+
+def test_undo_takes_back_a_hand_edit_and_the_file_with_it(host):
+    host.create("tidy")
+    host.put("tidy/SKILL.md", skill_text("tidy", "Nonsense."))
+    host.home.settle()
+    host.shelf.undo("tidy")
+    assert host.read("tidy/SKILL.md") == skill_text("tidy")
+    assert host.agrees()
+
+
+# --- what cannot be used ---------------------------------------------------------------------
+
+
+def problems(host: Host) -> dict[str, str]:
+    host.home.settle()
+    return {problem.path: problem.reason for problem in host.home.problems}
+
+
+def test_what_is_no_skill_is_left_alone_and_told(host):
+    host.put("Big Name/SKILL.md", skill_text("big"))
+    host.put("broken/SKILL.md", "no front matter")
+    host.put("README.md", "about these")
+    host.put("notes/todo.txt", "not a skill")
+    host.put("a/twice/SKILL.md", skill_text("twice"))
+    host.put("b/twice/SKILL.md", skill_text("twice", "other"))
+    host.put("binary/SKILL.md", b"\xff\xfe")
+    before = host.files()
+    told = problems(host)
+    assert host.files() == before
+    assert "lower-case" in told["Big Name"]
+    assert "front matter" in told["broken"]
+    assert "another skill of that name, a/twice" in told["b/twice"]
+    assert "no UTF-8" in told["binary/SKILL.md"]
+    assert sorted(told) == ["Big Name", "b/twice", "binary/SKILL.md", "broken"]
+    assert [skill.name for skill in host.home.all_known()] == ["twice"]
+
+
+def test_what_is_too_large_stays_out_and_untouched(host):
+    host.create("tidy")
+    host.put("tidy/assets/huge.bin", b"x" * (1024 * 1024 + 1))
+    host.put("tidy/SKILL.md", skill_text("tidy", "x" * 100_001))
+    assert sorted(problems(host)) == ["tidy/SKILL.md", "tidy/assets/huge.bin"]
+    assert types(host, "tidy") == ["SkillCreated"]
+    assert len(host.read("tidy/SKILL.md")) > 100_000
+    with pytest.raises(Rejected, match="cannot be written: it has more than 100,000"):
+        host.ask("patch", "tidy", old_string="Do it.", new_string="x")
+
+
+def test_links_are_not_followed_neither_to_read_nor_to_write(host, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret").write_text("secret")
+    host.create("tidy")
+    (host.root / "tidy/references").symlink_to(outside)
+    (host.root / "tidy/assets").mkdir()
+    (host.root / "tidy/assets/secret").symlink_to(outside / "secret")
+    (host.root / "linked").symlink_to(outside)
+    told = problems(host)
+    assert sorted(told) == ["linked", "tidy/assets/secret", "tidy/references"]
+    assert types(host, "tidy") == ["SkillCreated"]
+    for path in ("references/a.md", "assets/secret", "assets/secret/x"):
+        with pytest.raises(Rejected, match="it is a link"):
+            host.ask("write_file", "tidy", path=path, content="x")
+    assert [file.name for file in outside.iterdir()] == ["secret"]
+    assert (outside / "secret").read_text() == "secret"
+
+
+def test_a_link_elsewhere_does_not_lead_another_hosts_write_out(host, other, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    host.create("tidy")
+    other.home.settle()
+    (other.root / "tidy/references").symlink_to(outside)
+    host.ask("write_file", "tidy", path="references/a.md", content="x")
+    assert "tidy/references" in problems(other)
+    assert list(outside.iterdir()) == []
+    (other.root / "tidy/references").unlink()
+    other.home.settle()
+    assert host.files() == other.files()
+
+
+def test_a_folder_that_cannot_be_written_is_a_problem_of_this_host_alone(host, other):
+    host.create("tidy")
+    other.root.write_text("in the way")
+    assert list(other.home.settle()) == ["tidy"]
+    assert [problem.path for problem in other.home.problems] == ["."]
+    other.root.unlink()
+    other.home.settle()
+    assert host.files() == other.files()
+
+
+def test_a_pipe_makes_nobody_wait(host):
+    host.create("tidy")
+    os.mkfifo(host.root / "tidy/pipe")
+    assert problems(host) == {"tidy/pipe": "it is no plain file"}
+
+
+def test_a_folder_of_skills_cannot_become_one(host):
+    host.create("tidy", category="home")
+    host.put("home/SKILL.md", skill_text("home"))
+    assert problems(host) == {"home/SKILL.md": "its folder is a category of other skills"}
+    assert types(host, "tidy") == ["SkillCreated"]
+    for action, name, request in (
+        ("create", "home", {"content": skill_text("home")}),
+        ("create", "other", {"content": skill_text("other"), "category": "single"}),
+        ("edit", "tidy", {"content": skill_text("tidy"), "category": "single"}),
+    ):
+        host.put("single/SKILL.md", skill_text("single"))
+        with pytest.raises(Rejected, match=r"cannot be a|lies in the way"):
+            host.ask(action, name, **request)
+    assert host.home.settle()["tidy"].category == "home"
+
+
+def test_a_new_skill_does_not_take_the_place_of_what_a_person_has_not_finished(host):
+    host.put("draft/SKILL.md", "not yet a skill")
+    with pytest.raises(Rejected, match="lies in the way: draft"):
+        host.create("draft")
+    assert host.files() == {"draft/SKILL.md": b"not yet a skill"}
+
+
+# --- crashes ---------------------------------------------------------------------------------
+
+
+def test_a_host_that_died_between_append_and_files_puts_them_right(host, other, monkeypatch):
+    host.create("tidy", "1. Tidy.\n2. Rest.\n3. Look.")
+    other.home.settle()
+    mine = host.read("tidy/SKILL.md").replace("3. Look.", "3. Look twice.")
+    other.ask("patch", "tidy", old_string="1. Tidy.", new_string="1. Tidy well.")
+    host.put("tidy/SKILL.md", mine)
+    with monkeypatch.context() as dying:
+        dying.setattr(host.home, "_lay_out", lambda *_: (_ for _ in ()).throw(OSError(5, "died")))
+        host.home.settle()
+    assert host.read("tidy/SKILL.md") == mine
+    again = Host(host.log, host.root.parent)
+    again.home.settle()
+    assert types(host, "tidy") == ["SkillCreated", "SkillPatched", "SkillEdited"]
+    assert again.read("tidy/SKILL.md") == skill_text("tidy", "1. Tidy well.\n2. Rest.\n3. Look twice.")
+
+
+def test_the_rest_of_an_unfinished_write_is_in_nobodys_way(host):
+    host.create("tidy")
+    host.put(".unfinished", "half a fi")
+    host.ask("patch", "tidy", old_string="Do it.", new_string="Do it well.")
+    assert host.agrees()
+
+
+def test_a_manifest_of_another_log_or_a_broken_one_counts_for_nothing(host):
+    host.create("tidy")
+    for content in ("{", '{"log": "other", "skills": {"tidy": {"version": 1}, "gone": {"version": 2}}}'):
+        host.put(".laid-out.json", content)
+        again = Host(host.log, host.root.parent)
+        assert list(again.home.settle()) == ["tidy"]
+    assert types(host, "tidy") == ["SkillCreated"]

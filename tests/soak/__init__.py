@@ -1,0 +1,1 @@
+"""Hours in the life of a home: `python -m tests.soak MINUTES`."""

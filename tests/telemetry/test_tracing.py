@@ -1,0 +1,168 @@
+"""A turn is one trace, whoever worked on it, and says nothing of what was said unless it is asked to."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session import Session
+from hermes_jobs.telemetry.spans import root_id, trace_id
+from hermes_jobs.telemetry.tracing import Tracing
+from tests.cli.conftest import Home as LoggedHome
+from tests.e2e.home import KEY, ROOT, Home, endpoint
+from tests.e2e.invariants import facts_of
+from tests.model_script import Answer, AskedCall, Hold, Rule, Script
+from tests.model_server import ModelServer
+from tests.telemetry.collector import Collector, Span
+from tests.tools.support import wait_until
+
+CALL = AskedCall("terminal", {"command": "echo a-very-private-thing"})
+BAD = AskedCall("read_file", {"path": "no-such-file"})
+SCRIPT = Script(
+    rules=(
+        Rule("Look", (Answer(tool_calls=(CALL, BAD)), Answer(text="A private answer."))),
+        Rule("Wait", (Hold(),)),
+    )
+)
+CHAT = {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.provider.name": "openai",
+    "gen_ai.request.model": "scripted",
+    "gen_ai.response.model": "scripted",
+}
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    collector = Collector()
+    yield collector
+    collector.close()
+
+
+@pytest.fixture
+def home(tmp_path: Path, model_server: ModelServer, collector: Collector) -> Home:
+    model_server.follow(SCRIPT)
+    environ = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "OTEL_SERVICE_NAME": "my-agent"}
+    return Home(tmp_path, {**endpoint(model_server.base_url), **environ})
+
+
+def assert_one_trace(spans: list[Span], turn: str) -> Span:
+    """All spans are of that turn, below its own; that one."""
+    assert {span.trace for span in spans} == {f"{trace_id(turn):032x}"}
+    root = f"{root_id(turn, 0):016x}"
+    [own] = [span for span in spans if not span.parent]
+    assert own.id == root
+    assert {span.parent for span in spans if span is not own} == {root}
+    assert len({span.id for span in spans}) == len(spans)
+    assert all(own.start <= span.start <= span.end <= own.end for span in spans)
+    return own
+
+
+@pytest.mark.slow
+def test_a_turn_is_a_trace_without_what_was_said(home: Home, collector: Collector) -> None:
+    done = home.send("Look", OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer%20collectors-own-token")
+    own = assert_one_trace(collector.spans, done["turn"])
+    assert own.name == "invoke_agent hermes-jobs"
+    assert (
+        own.attributes.items()
+        >= {
+            "gen_ai.agent.name": "hermes-jobs",
+            "gen_ai.conversation.id": done["session"],
+            "gen_ai.usage.input_tokens": done["usage"]["prompt_tokens"],
+            "gen_ai.usage.output_tokens": done["usage"]["output_tokens"],
+        }.items()
+    )
+    chats = collector.named("chat")
+    assert [span.name for span in chats] == ["chat scripted"] * 2
+    assert all(span.attributes.items() >= CHAT.items() for span in chats)
+    assert chats[1].attributes["gen_ai.response.finish_reasons"] == ["stop"]
+    tools = collector.named("execute_tool")
+    assert {(span.name, span.failed) for span in tools} == {
+        ("execute_tool terminal", False),
+        ("execute_tool read_file", True),
+    }
+    assert all(span.resource["service.name"] == "my-agent" for span in collector.spans)
+    assert collector.headers[0]["authorization"] == "Bearer collectors-own-token"
+    told = repr(collector.spans)
+    assert not [text for text in ("private", "Look", KEY) if text in told]
+    assert home.files_holding("collectors-own-token") == []
+
+
+@pytest.mark.parametrize("content", [True, False])
+def test_content_is_told_where_that_is_asked_for(tmp_path: Path, content: bool) -> None:
+    lived = LoggedHome(tmp_path / "home")
+    lived.submit("s1", "t1", "a private question")
+    lived.prefetch("s1")
+    lived.reply("s1", "I look.", "terminal")
+    lived.run_tool("s1", "a private result")
+    lived.reply("s1", "a private answer")
+    lived.record("s1")
+    facts = [recorded.event for recorded in lived.log.read("session-s1")]
+    spans = InMemorySpanExporter()
+    tracing = Tracing(lived.log, version="1", content=content, exporter=spans)
+    tracing.witness(Session(stream="session-s1"), facts, lived.session("s1"))
+    tracing.close()
+    lived.close()
+    names = [span.name for span in spans.get_finished_spans()]
+    assert names == ["chat m", "execute_tool terminal", "chat m", "invoke_agent hermes-jobs"]
+    told = repr([dict(span.attributes or {}) for span in spans.get_finished_spans()])
+    for text in ("a private question", "a private result", "a private answer"):
+        assert (text in told) is content
+
+
+@pytest.mark.slow
+def test_the_trace_goes_on_in_another_process(
+    home: Home, collector: Collector, model_server: ModelServer
+) -> None:
+    with home.start("send", "--json", "Wait") as running:
+
+        def asked() -> bool:
+            if not (home.path / "events.db").exists():
+                return False
+            with home.log() as log:
+                return any(isinstance(fact, e.ModelCallStarted) for fact in facts_of(log)[-1:])
+
+        wait_until(asked, "the call")
+        running.signal(signal.SIGKILL)
+        running.end()
+    model_server.release()
+    [turn] = home.run("turns", "list", "--json").json
+    assert home.run("turns", "wait", turn["turn"], "-q").out == "Released.\n"
+    assert_one_trace(collector.spans, turn["turn"])
+    died, answered = collector.named("chat")
+    assert (died.failed, died.attributes["error.type"]) == (True, "abandoned")
+    assert (answered.failed, answered.attributes["hermes_jobs.attempt"]) == (False, 2)
+    assert died.end <= answered.start
+
+
+@pytest.mark.slow
+def test_a_collector_that_is_not_there_hinders_nobody(home: Home, collector: Collector) -> None:
+    collector.close()
+    done = home.run("send", "Look")
+    assert (done.code, done.out) == (0, "A private answer.\n")
+    assert "Traceback" not in done.err
+
+
+def test_nothing_is_imported_where_no_collector_is_configured(tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "from hermes_jobs.settings import load\n"
+        "from hermes_jobs.wiring import Installation\n"
+        "environ = {'HERMES_JOBS_HOME': sys.argv[1]}\n"
+        "installation = Installation(load(environ), environ)\n"
+        "installation.engine()\n"
+        "assert installation.tracing is None\n"
+        "installation.close()\n"
+        "sys.exit(any(name.startswith('opentelemetry') for name in sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,225 @@
+"""The terminal in containers: what docker is asked for, and that a container ends with its call.
+
+The engine is a stand-in (see `stand_in_docker`): that a real one takes these arguments is not tested here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_jobs.domain.messages import ToolCall
+from hermes_jobs.engine.ports import ToolOutcome
+from hermes_jobs.tools.docker import DockerOptions, container_name, remove_arguments, run_arguments
+from hermes_jobs.tools.policy import CommandPolicy
+from hermes_jobs.tools.roots import Roots
+from hermes_jobs.tools.terminal import Terminal, TerminalOptions
+from hermes_jobs.tools.toolbox import Toolbox
+
+from .stand_in_docker import Engine, stand_in_docker
+from .support import Switch, context_in, wait_until
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with stand_in_docker(tmp_path) as engine:
+        yield engine
+
+
+def terminal_in(folder: Path, docker: DockerOptions, **environ: str) -> Toolbox:
+    roots = Roots(home=str(folder / "home"), user_home=str(folder))
+    environ = {
+        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+        "DOCKER_HOST": f"unix://{folder / 'docker.sock'}",
+        **environ,
+    }
+    options = TerminalOptions(policy=CommandPolicy(roots=roots), environ=environ, docker=docker)
+    return Toolbox(Terminal(options).tools, enabled=("terminal",))
+
+
+@pytest.fixture
+def terminal(tmp_path: Path):
+    def run(
+        command: str, *, cancel: Switch | None = None, timeout: float = 20, **environ: str
+    ) -> ToolOutcome:
+        asked = ToolCall("x", "terminal", json.dumps({"command": command, "timeout": timeout}))
+        tools = terminal_in(tmp_path, DockerOptions(), **environ)
+        return tools.run(asked, context_in(tmp_path), None, cancel or Switch())
+
+    return run
+
+
+# --- what docker is asked for --------------------------------------------------------------------
+
+
+def arguments(options: DockerOptions | None = None, workdir: str = "/srv/work") -> list[str]:
+    options = options or DockerOptions()
+    return list(run_arguments(options, "ls | wc", name="hermes-t1-1-0", workdir=workdir, user="1000:100"))
+
+
+def value(option: str, asked: list[str]) -> str:
+    return asked[asked.index(option) + 1]
+
+
+def test_the_container_is_shut_in_and_bounded():
+    asked = arguments()
+    assert asked[:2] == ["docker", "run"]
+    assert {"--rm", "--init", "--read-only"} <= set(asked)
+    for option, wanted in {
+        "--network": "none",
+        "--cap-drop": "ALL",
+        "--security-opt": "no-new-privileges",
+        "--pids-limit": "256",
+        "--memory": "1g",
+        "--memory-swap": "1g",
+        "--pull": "never",
+        "--log-driver": "none",
+        "--user": "1000:100",
+        "--name": "hermes-t1-1-0",
+        "--workdir": "/srv/work",
+        "--entrypoint": "bash",
+    }.items():
+        assert value(option, asked) == wanted
+    assert asked[-3:] == ["python:3-slim", "-c", "ls | wc"]
+    assert not {"--privileged", "--publish", "--volume", "--cap-add", "--device"} & set(asked)
+
+
+def test_the_working_folder_alone_is_mounted_whatever_its_name():
+    assert value("--mount", arguments()) == "type=bind,source=/srv/work,target=/srv/work"
+    assert arguments().count("--mount") == 1
+    assert value("--mount", arguments(workdir='/a,b "c"')) == (
+        'type=bind,"source=/a,b ""c""","target=/a,b ""c"""'
+    )
+
+
+def test_the_network_is_there_only_where_it_is_allowed():
+    assert value("--network", arguments(DockerOptions(network=True))) == "bridge"
+
+
+def test_nothing_of_our_environment_is_passed_on():
+    asked = arguments()
+    given = [asked[i + 1].split("=")[0] for i, each in enumerate(asked) if each == "--env"]
+    assert set(given) == {"TERM", "PAGER", "GIT_PAGER", "MANPAGER", "GIT_TERMINAL_PROMPT", "HOME"}
+
+
+def test_a_container_is_named_by_its_call_in_letters_that_docker_takes():
+    assert container_name("t1-2-0") == "hermes-t1-2-0"
+    assert container_name("t/ä 1") == "hermes-t---1"
+    assert remove_arguments("hermes-t1")[:3] == ("docker", "rm", "--force")
+
+
+def test_the_model_is_told_where_its_commands_run(tmp_path):
+    (spec,) = terminal_in(tmp_path, DockerOptions(image="tools:1")).specs(None)
+    assert "in a container (tools:1) with no network" in spec.description
+    (spec,) = terminal_in(tmp_path, DockerOptions(network=True)).specs(None)
+    assert "with the network" in spec.description
+
+
+# --- its life ------------------------------------------------------------------------------------
+
+
+def test_output_and_exit_code_come_back_from_the_container(engine, terminal, tmp_path):
+    (tmp_path / "a.txt").write_text("hello\n")
+    assert terminal("cat a.txt") == ToolOutcome(content="hello\n")
+    assert [each[0] for each in engine.asked] == ["run"]
+    assert terminal("cat a.txt; exit 3").content == "hello\n[exit code 3]"
+
+
+def test_a_command_is_passed_on_as_it_is(engine, terminal):
+    command = "printf '%s\\n' \"$((1 + 1))\" 'it''s' \"a  b\" $'\\t;' | cat # é"
+    assert terminal(command).content == "2\nits\na  b\n\t;\n"
+    assert engine.asked[0][-1] == command
+
+
+@pytest.mark.parametrize("stubborn", ["", "yes"])
+def test_a_timeout_ends_the_container_too(engine, terminal, stubborn):
+    outcome = terminal("echo begun; trap '' TERM; sleep 1000; sleep 1000", timeout=1, STUBBORN=stubborn)
+    assert outcome.content.startswith("begun\n[The command was killed after 1 s")
+    wait_until(lambda: not engine.running, "the container to end")
+    assert engine.asked[-1] == ["rm", "--force", "--volumes", "hermes-t1-1-0"]
+
+
+def test_a_cancel_ends_the_container_too(engine, terminal, tmp_path):
+    switch = Switch()
+    outcomes: list[ToolOutcome] = []
+    thread = threading.Thread(
+        target=lambda: outcomes.append(terminal("touch ready; sleep 1000", cancel=switch, timeout=600))
+    )
+    thread.start()
+    wait_until((tmp_path / "ready").exists, "the command to begin")
+    switch.fire()
+    thread.join(30)
+    assert outcomes[0].interrupted
+    wait_until(lambda: not engine.running, "the container to end")
+
+
+WORKER = """
+import sys
+from pathlib import Path
+from tests.tools.support import Switch, context_in
+from tests.tools.test_docker import terminal_in
+from hermes_jobs.domain.messages import ToolCall
+from hermes_jobs.tools.docker import DockerOptions
+folder = Path(sys.argv[1])
+asked = ToolCall("x", "terminal", '{"command": "touch ready; sleep 1000", "timeout": 600}')
+terminal_in(folder, DockerOptions()).run(asked, context_in(folder), None, Switch())
+"""
+
+
+def test_killing_the_worker_ends_the_container_too(engine, tmp_path):
+    worker = subprocess.Popen([sys.executable, "-c", WORKER, str(tmp_path)], cwd=ROOT)
+    try:
+        wait_until(lambda: (tmp_path / "ready").exists() or worker.poll() is not None, "the command to begin")
+        assert worker.poll() is None
+        assert engine.running
+    finally:
+        worker.kill()
+        worker.wait()
+    wait_until(lambda: not engine.running, "the container to end")
+
+
+def test_killing_the_supervisor_ends_the_container_too(engine, terminal, tmp_path):
+    outcomes: list[ToolOutcome] = []
+    thread = threading.Thread(
+        target=lambda: outcomes.append(terminal("touch ready; sleep 1000", timeout=600))
+    )
+    thread.start()
+    wait_until((tmp_path / "ready").exists, "the command to begin")
+    supervisors = [
+        int(path.parent.name)
+        for path in Path("/proc").glob("[0-9]*/cmdline")
+        if b"supervisor.py" in path.read_bytes() and str(tmp_path).encode() in path.read_bytes()
+    ]
+    assert len(supervisors) == 1
+    os.kill(supervisors[0], 9)
+    thread.join(30)
+    assert "killed the process that supervised it" in outcomes[0].content
+    wait_until(lambda: not engine.running, "the container to end")
+
+
+# --- where there is no docker --------------------------------------------------------------------
+
+
+def test_where_there_is_no_docker_the_answer_says_so(terminal, tmp_path):
+    outcome = terminal("touch made", PATH="/nowhere")
+    assert not outcome.ok
+    assert "terminal.backend is docker, but there is no `docker` on this host" in outcome.content
+    assert not (tmp_path / "made").exists()
+
+
+def test_an_engine_that_is_not_there_is_dockers_failure_and_not_the_commands(terminal, tmp_path):
+    with stand_in_docker(tmp_path):
+        pass
+    content = terminal("true").content
+    assert content.startswith("Cannot connect to the Docker daemon.")
+    assert "[exit code 125]" in content
+    assert "docker itself failed" in content

@@ -1,0 +1,144 @@
+"""Changing a part of a file: the one place that is meant, and nothing else."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_jobs.tools import files
+from hermes_jobs.tools.patching import DIFF_CHARS, patched, short_diff
+from hermes_jobs.tools.tool import ToolFailed
+
+from .support import Desk
+
+POEM = "".join(f"line {n}\n" for n in range(1, 21))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path.resolve())
+
+
+def test_the_only_occurrence_is_replaced_and_the_change_is_shown(desk):
+    (desk.work / "a.txt").write_text(POEM)
+    assert desk.patch("a.txt", "line 10\n", "line ten\nand a half\n") == (
+        "Changed a.txt in 1 place:\n"
+        "@@ -7,7 +7,8 @@\n line 7\n line 8\n line 9\n"
+        "-line 10\n+line ten\n+and a half\n line 11\n line 12\n line 13"
+    )
+    assert (desk.work / "a.txt").read_text() == POEM.replace("line 10\n", "line ten\nand a half\n")
+
+
+def test_an_empty_new_text_deletes(desk):
+    (desk.work / "a.txt").write_text("one two")
+    desk.patch("a.txt", " two", "")
+    assert (desk.work / "a.txt").read_text() == "one"
+
+
+def test_several_occurrences_are_counted_with_their_lines_and_nothing_is_changed(desk):
+    (desk.work / "a.txt").write_text("x\ny\nx\n")
+    content = desk.patch("a.txt", "x", "z")
+    assert content.startswith("Error: old_string occurs 2 times, in the lines 1, 3. Give more of the text")
+    assert (desk.work / "a.txt").read_text() == "x\ny\nx\n"
+
+
+def test_overlapping_occurrences_are_several(desk):
+    (desk.work / "a.txt").write_text("aaa")
+    assert "occurs 2 times" in desk.patch("a.txt", "aa", "b")
+
+
+def test_all_occurrences_are_replaced_where_that_is_asked_for(desk):
+    (desk.work / "a.txt").write_text("x\ny\nx\n")
+    content = desk.patch("a.txt", "x", "z", replace_all=True)
+    assert content == "Changed a.txt in 2 places:\n@@ -1,4 +1,4 @@\n-x\n+z\n y\n-x\n+z\n "
+    assert (desk.work / "a.txt").read_text() == "z\ny\nz\n"
+
+
+def test_a_text_that_differs_in_blanks_alone_is_shown_with_its_line_numbers(desk):
+    (desk.work / "a.py").write_text("def f():\n\treturn  1\n\ndef g():\n\treturn 2\n")
+    content = desk.patch("a.py", "def g():\n    return 2", "")
+    assert (
+        "These lines differ from it in blanks alone:\n    3  \n    4  def g():\n    5  \treturn 2" in content
+    )
+
+
+def test_the_text_that_is_most_like_it_is_shown_with_its_line_numbers(desk):
+    (desk.work / "a.py").write_text(POEM + "total = compute(values, rate)\nprint(total)\n")
+    content = desk.patch("a.py", "total = compute(value, rates)\nprint(total)", "")
+    assert "The nearest there is:\n   20  line 20\n   21  total = compute(values, rate)\n" in content
+
+
+def test_where_nothing_is_like_it_the_advice_is_to_read(desk):
+    (desk.work / "a.txt").write_text("1\n2\n")
+    assert desk.patch("a.txt", "a whole sentence", "").endswith(
+        "Nothing in the file is like it: read the file."
+    )
+
+
+def test_a_text_of_line_ends_alone_that_is_not_there_is_no_accident(desk):
+    (desk.work / "a.txt").write_text("1\n2\n")
+    assert "does not occur" in desk.patch("a.txt", "\n\n\n", "")
+
+
+def test_equal_texts_are_refused(desk):
+    (desk.work / "a.txt").write_text("1")
+    assert "nothing to change" in desk.patch("a.txt", "1", "1")
+    assert desk.ask("patch_file", path="a.txt", old_string="", new_string="x").invalid
+
+
+def test_crlf_line_endings_are_kept_though_the_model_writes_plain_ones(desk):
+    (desk.work / "a.txt").write_bytes(b"one\r\ntwo\r\nthree\r\n")
+    assert "\n-two\n+2\n+and\n" in desk.patch("a.txt", "one\ntwo\n", "one\n2\nand\n")
+    assert (desk.work / "a.txt").read_bytes() == b"one\r\n2\r\nand\r\nthree\r\n"
+
+
+def test_the_mode_and_bytes_that_are_no_utf_8_are_kept(desk):
+    path = desk.work / "a.sh"
+    path.write_bytes(b"\xef\xbb\xbf# caf\xe9\necho 1\n")
+    path.chmod(0o750)
+    desk.patch("a.sh", "echo 1", "echo ä")
+    assert path.read_bytes() == b"\xef\xbb\xbf# caf\xe9\n" + "echo ä\n".encode()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o750
+    assert [each.name for each in desk.work.iterdir()] == ["a.sh"]
+
+
+def test_what_is_no_text_or_not_there_or_outside_is_refused(desk):
+    (desk.work / "a.bin").write_bytes(b"a\0b")
+    assert "is no text file" in desk.patch("a.bin", "a", "b")
+    assert "does not exist" in desk.patch("gone", "a", "b")
+    assert "is outside the folders" in desk.patch("../secret", "a", "b")
+    assert "is a folder" in desk.patch(".", "a", "b")
+
+
+def test_a_file_that_changes_between_reading_and_writing_is_left_alone(desk):
+    path = desk.work / "a.txt"
+    path.write_text("mine\n")
+    seen = path.stat()
+    path.write_text("theirs, and longer\n")
+    with pytest.raises(ToolFailed, match="was changed by somebody else meanwhile"):
+        files._replace(str(path), b"ours\n", seen)
+    assert path.read_text() == "theirs, and longer\n"
+    assert list(desk.work.iterdir()) == [path]
+
+
+def test_a_diff_is_bounded_also_for_one_enormous_line(desk):
+    assert len(short_diff("\n".join("a" * 3_000), "\n".join("b" * 3_000))) < DIFF_CHARS + 100
+    assert len(short_diff("a" * 1_000_000, "b" * 1_000_000)) < 1_000
+    assert short_diff("\n".join("a" * 9_000), "\n".join("b" * 9_000)).startswith("(9,000 lines became 9,000")
+
+
+@given(st.lists(st.sampled_from(["a", "b", "ab", "\n", "\r\n", " ", "ä"]), max_size=30), st.data())
+def test_replacing_one_place_changes_that_place_alone(parts, data):
+    text = "".join(parts) + "§\n" + "".join(reversed(parts))
+    new = data.draw(st.sampled_from(["", "x", "x\n", "§§"]))
+    changed = patched(text, "§", new, replace_all=False)
+    before, _, after = text.partition("§")
+    assert changed.text.startswith(before)
+    assert changed.text.endswith(after)
+    assert len(changed.text) - len(text) == len(changed.text[len(before) :]) - len(after) - 1
+    with pytest.raises(ToolFailed):
+        patched(text + "§", "§", new, replace_all=False)

@@ -1,0 +1,297 @@
+"""Fetching pages: what becomes text, what is refused, and that no address slips through."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import threading
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_jobs.domain.messages import ToolCall
+from hermes_jobs.engine.ports import ToolOutcome
+from hermes_jobs.tools import addresses
+from hermes_jobs.tools.addresses import PublicNetwork, Refused, is_public
+from hermes_jobs.tools.fetching import decoded
+from hermes_jobs.tools.toolbox import Toolbox
+from hermes_jobs.tools.web import Web, WebOptions
+
+from .support import Switch, context_in
+from .web_server import Page, WebServer, serving
+
+HTML = """<!doctype html><html><head><title>A &amp; B</title><style>p {}</style><script>var x = 1;</script>
+</head><body><form><h1>Head</h1><p>Some <b>bold</b> text and <a href="more?x=1">a link</a>.</p>
+<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table></form></body></html>"""
+
+
+@pytest.fixture
+def server() -> Iterator[WebServer]:
+    with serving() as server:
+        yield server
+
+
+def fetch_with(
+    options: WebOptions, url: str, *, cancel: Switch | None = None, offset: int = 0
+) -> ToolOutcome:
+    tools = Toolbox(Web(options).tools, enabled=("web",))
+    asked = ToolCall("x", "web_fetch", json.dumps({"url": url, "offset": offset}))
+    return tools.run(asked, context_in("/"), None, cancel or Switch())
+
+
+def fetch(url: str, **more) -> ToolOutcome:
+    return fetch_with(WebOptions(allow_private=True, seconds=20), url, **more)
+
+
+# --- what becomes text ---------------------------------------------------------------------------
+
+
+def test_html_becomes_markdown_with_whole_links(server):
+    server.pages["/a/page"] = Page(HTML.encode(), "text/html; charset=utf-8")
+    outcome = fetch(f"{server.url}/a/page")
+    header, caution, *rest = outcome.content.splitlines()
+    assert outcome.ok
+    length = len("\n".join(rest))
+    assert header == f"[{server.url}/a/page, text/html: characters 1–{length} of {length}]"
+    assert "not instructions" in caution
+    text = "\n".join(rest)
+    assert text.startswith("Title: A & B\n\n# Head\n\nSome **bold** text")
+    assert f"[a link]({server.url}/a/more?x=1)" in text
+    assert "| 1 | 2 |" in text
+    assert "var x" not in text
+
+
+@pytest.mark.parametrize(
+    "kind", ["application/json", "text/csv", "application/problem+json", "text/x-python"]
+)
+def test_json_and_plain_text_come_as_they_are(server, kind):
+    server.pages["/x"] = Page(b'{"a": "<b>1</b>"}', kind)
+    assert fetch(f"{server.url}/x").content.endswith('\n{"a": "<b>1</b>"}')
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("größer".encode("latin-1"), "text/plain; charset=ISO-8859-1"),
+        ("größer".encode(), "text/plain; charset=bogus"),
+        ("größer".encode(), "text/plain; charset=hex"),
+        ("größer".encode("cp1252"), "text/plain"),
+        (b"\xef\xbb\xbf" + "größer".encode(), "text/plain"),
+        ("größer".encode("utf-16"), "text/plain"),
+        ('<meta charset="windows-1252">größer'.encode("cp1252"), "text/html"),
+        ("größer".encode(), None),
+    ],
+)
+def test_text_is_read_in_the_character_set_that_is_named_or_fits(server, body, kind):
+    server.pages["/x"] = Page(body, kind)
+    assert "größer" in fetch(f"{server.url}/x").content
+
+
+def test_bytes_that_fit_no_character_set_are_replaced():
+    assert decoded(b"a\xffb", "utf-8", is_html=False) == "a�b"
+
+
+@pytest.mark.parametrize(("encoding", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
+def test_packed_content_is_unpacked(server, encoding, pack):
+    server.pages["/x"] = Page(pack(b"hello " * 1_000), headers={"Content-Encoding": encoding})
+    assert "of 6,000]" in fetch(f"{server.url}/x").content
+
+
+def test_a_long_text_comes_in_parts_that_say_how_to_go_on(server):
+    text = "".join(f"{n:06d}\n" for n in range(10_000))
+    server.pages["/x"] = Page(text.encode())
+    first = fetch(f"{server.url}/x").content
+    assert len(first) <= 50_000
+    assert "characters 1–49,000 of 70,000; go on with offset=49000]" in first.splitlines()[0]
+    second = fetch(f"{server.url}/x", offset=49_000).content
+    assert "".join(each.split("\n", 2)[2] for each in (first, second)) == text
+    assert "offset 70,000 is behind them" in fetch(f"{server.url}/x", offset=70_000).content
+
+
+def test_a_page_that_is_an_error_is_shown_as_one(server):
+    outcome = fetch(f"{server.url}/gone")
+    assert not outcome.ok
+    assert "text/plain, HTTP 404 Not Found: characters 1–8 of 8]" in outcome.content
+    assert outcome.content.endswith("not here")
+
+
+def test_a_page_of_scripts_alone_has_no_text(server):
+    server.pages["/x"] = Page(b"<html><script>go()</script></html>", "text/html")
+    assert ": no text]" in fetch(f"{server.url}/x").content
+
+
+@pytest.mark.parametrize("html", ["<div>" * 300_000 + "x", "<table><tr><td>" * 20_000, "<" * 1_000_000])
+def test_a_page_that_is_made_to_break_parsers_breaks_no_worker(server, html):
+    server.pages["/x"] = Page(html.encode(), "text/html")
+    assert fetch(f"{server.url}/x").content
+
+
+# --- what is refused -----------------------------------------------------------------------------
+
+
+def test_what_is_no_text_is_refused_with_its_type_and_size(server):
+    server.pages["/a.png"] = Page(b"\x89PNG" * 100, "image/png")
+    server.pages["/b"] = Page(b"a\0b", "text/plain")
+    assert fetch(f"{server.url}/a.png").content == (
+        "Error: nothing was fetched: there is no text but image/png, 400 bytes."
+    )
+    assert "binary data, 3 bytes" in fetch(f"{server.url}/b").content
+
+
+def test_a_body_over_the_limit_is_refused_however_it_arrives(server):
+    options = WebOptions(allow_private=True, max_bytes=100_000)
+    server.pages["/long"] = Page(b"x" * 100_001)
+    server.pages["/endless"] = Page(b"x" * 10_000, chunks=1_000_000)
+    server.pages["/bomb"] = Page(gzip.compress(b"x" * 50_000_000), headers={"Content-Encoding": "gzip"})
+    for path in ("/long", "/endless", "/bomb"):
+        assert "larger than 100,000 bytes" in fetch_with(options, server.url + path).content
+
+
+def test_a_server_that_never_ends_is_left_when_the_time_is_over(server):
+    server.pages["/x"] = Page(b"begun", hold=True)
+    outcome = fetch_with(WebOptions(allow_private=True, seconds=1), f"{server.url}/x")
+    assert outcome.content == "Error: nothing was fetched: it took longer than 1 s."
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        Page(b"not gzip", headers={"Content-Encoding": "gzip"}),
+        Page(b"x", headers={"Content-Encoding": "gzip, gzip"}),
+        Page(b"short", headers={"Content-Length": "100"}),
+    ],
+)
+def test_a_broken_answer_is_said_to_be_broken(server, page):
+    server.pages["/x"] = page
+    assert fetch(f"{server.url}/x").content.startswith("Error: nothing was fetched: ")
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("file:///etc/passwd", "only http and https"),
+        ("ftp://example.com/", "only http and https"),
+        ("example.com", "only http and https"),
+        ("http:///x", "only http and https"),
+        ("http://user:secret@127.0.0.1/", "user name or password"),
+        ("http://[::1", "the URL is not valid"),
+        ("http://127.0.0.1:1/", "cannot be talked to"),
+    ],
+)
+def test_a_url_that_cannot_be_fetched_says_why(url, why):
+    outcome = fetch(url)
+    assert not outcome.ok
+    assert why in outcome.content
+    assert "secret" not in outcome.content
+
+
+# --- where it may go -----------------------------------------------------------------------------
+
+
+# fmt: off
+INNER = (
+    "10.0.0.1", "127.0.0.1", "127.8.8.8", "169.254.169.254", "172.16.0.1", "192.168.1.1", "100.64.0.1",
+    "100.100.100.200", "168.63.129.16", "192.0.0.192", "198.18.0.1", "224.0.0.1", "240.0.0.1",
+    "255.255.255.255", "0.0.0.0", "::1", "::", "fe80::1", "fe80::1%1", "fc00::1", "fd00:ec2::254", "fec0::1",
+    "ff02::1", "ff0e::1", "2001:db8::1", "::ffff:127.0.0.1", "::ffff:169.254.169.254", "::127.0.0.1",
+    "64:ff9b::7f00:1", "64:ff9b:1::1", "2002:7f00:1::",
+)
+# fmt: on
+
+
+@pytest.mark.parametrize("address", INNER)
+def test_an_address_that_is_not_of_the_public_internet_is_refused(address):
+    assert not is_public(address)
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"])
+def test_a_public_address_is_one_also_when_it_is_wrapped(address):
+    assert is_public(address)
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "[::1]", "[::ffff:127.0.0.1]"]
+)
+def test_this_host_is_refused_under_each_of_its_names(server, host):
+    port = server.url.rpartition(":")[2]
+    outcome = fetch_with(WebOptions(), f"http://{host}:{port}/")
+    assert "which is no public address" in outcome.content
+    assert server.asked == []
+
+
+def test_a_redirect_is_followed_and_its_target_is_the_base(server):
+    server.pages["/old"] = Page(status=302, headers={"Location": "/new/?token=secret"})
+    server.pages["/new/"] = Page(b'<p><a href="x">l</a></p>', "text/html")
+    content = fetch(f"{server.url}/old").content
+    assert content.startswith(f"[{server.url}/new/, text/html")
+    assert f"({server.url}/new/x)" in content
+    assert server.asked == ["/old", "/new/?token=secret"]
+
+
+@pytest.mark.parametrize(
+    ("location", "why"),
+    [
+        ("file:///etc/passwd", "only http and https"),
+        ("http://u:p@127.0.0.1/", "user name or password"),
+        ("/again", "redirected more than 5 times"),
+        ("http://[::1", "the URL is not valid"),
+    ],
+)
+def test_every_hop_of_a_redirect_is_checked(server, location, why):
+    server.pages["/again"] = Page(status=307, headers={"Location": location})
+    assert why in fetch(f"{server.url}/again").content
+
+
+def test_a_name_that_changes_its_address_after_the_check_gains_nothing(monkeypatch):
+    answers = iter([["127.0.0.1"], ["8.8.8.8"]])
+    asked: list[str] = []
+
+    def rebinding(host: str, port: int) -> list[str]:
+        asked.append(host)
+        return next(answers)
+
+    monkeypatch.setattr(addresses, "resolved", rebinding)
+    with pytest.raises(Refused, match=r"rebind\.example is 127\.0\.0\.1"):
+        PublicNetwork(allow_private=False).connect_tcp("rebind.example", 80)
+    assert asked == ["rebind.example"]
+
+
+def test_what_is_connected_to_is_the_address_that_was_checked(server, monkeypatch):
+    monkeypatch.setattr(addresses, "resolved", lambda host, port: ["10.255.255.1", "127.0.0.1"])
+    monkeypatch.setattr(addresses, "is_public", lambda address: address == "127.0.0.1")
+    port = int(server.url.rpartition(":")[2])
+    stream = PublicNetwork(allow_private=False).connect_tcp("example.com", port, timeout=10)
+    assert stream.get_extra_info("server_addr") == ("127.0.0.1", port)
+    stream.close()
+
+
+# --- its end, and what is written down -----------------------------------------------------------
+
+
+def test_a_cancel_ends_it_at_once(server):
+    server.pages["/x"] = Page(b"begun", hold=True)
+    switch = Switch()
+    outcomes: list[ToolOutcome] = []
+    thread = threading.Thread(target=lambda: outcomes.append(fetch(f"{server.url}/x", cancel=switch)))
+    thread.start()
+    assert server.begun.wait(30)
+    switch.fire()
+    thread.join(15)
+    assert outcomes[0].interrupted
+
+
+def test_secrets_in_a_url_are_never_logged_nor_shown_to_other_users(server, caplog, capfd):
+    caplog.set_level(logging.DEBUG)
+    server.pages["/x"] = Page(b"ok", hold=True)
+    switch = Switch()
+    thread = threading.Thread(target=fetch, args=(f"{server.url}/x?token=s3cr3t",), kwargs={"cancel": switch})
+    thread.start()
+    assert server.begun.wait(30)
+    lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline")]
+    switch.fire()
+    thread.join(15)
+    assert not any(b"s3cr3t" in line for line in lines)
+    assert "s3cr3t" not in caplog.text + "".join(capfd.readouterr())

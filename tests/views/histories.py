@@ -1,0 +1,245 @@
+"""Histories for the views: sessions driven at random through `decide`, and logs that hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import get_args
+
+from hermes_jobs.domain import commands as c
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decide import decide
+from hermes_jobs.domain.evolve import fold
+from hermes_jobs.domain.messages import ToolCall
+from hermes_jobs.domain.session import Session, stream_of
+from hermes_jobs.domain.steps import Step, next_steps
+from hermes_jobs.domain.turn import Turn
+from hermes_jobs.domain.usage import Usage
+from hermes_jobs.eventlog.log import Append, Meta, StreamWrite
+from hermes_jobs.eventlog.opening import open_log, sqlite_url
+from hermes_jobs.eventlog.sql import SqlEventLog
+
+Facts = list[tuple[str, e.SessionEvent]]
+AT = "2026-11-21T12:00:00.{:06d}Z"
+
+
+class History:
+    """Some sessions side by side, and every fact of them in the order in which it came to be."""
+
+    def __init__(self, random: Random, sessions: Sequence[str] = ("aa", "bb")) -> None:
+        self.random = random
+        self.sessions = {name: Session(stream=stream_of(name)) for name in sessions}
+        self.facts: Facts = []
+        self.under_way: dict[str, Step] = {}
+
+    def live(self, times: int) -> None:
+        """So many random commands."""
+        actions = [self.submit] * 2 + [self.work] * 9 + [self.cancel, self.resume, self.rename, self.discard]
+        for _ in range(times):
+            self.random.choice(actions)(self.random.choice(list(self.sessions)))
+
+    def do(self, name: str, command: c.SessionCommand) -> None:
+        facts = decide(command, self.sessions[name])
+        self.record(name, *facts)
+
+    def record(self, name: str, *facts: e.SessionEvent) -> None:
+        self.sessions[name] = fold(self.sessions[name], facts)
+        self.facts += [(stream_of(name), fact) for fact in facts]
+
+    def submit(self, name: str) -> None:
+        number = sum(isinstance(fact, e.TurnSubmitted) for _, fact in self.facts)
+        command = c.SubmitTurn(
+            turn=f"{name}{number}",
+            session=name,
+            text=f"text {number}",
+            source="cli",
+            if_busy=self.random.choice([policy for policy in get_args(e.BusyPolicy) if policy != "reject"]),
+            opening=e.Opening(kind=self.random.choice(get_args(e.SessionKind))),
+        )
+        self.do(name, command)
+
+    def work(self, name: str) -> None:
+        due = next_steps(self.sessions[name])
+        if not due:
+            return
+        step = self.random.choice(due)
+        if step.id not in self.under_way:
+            self.under_way[step.id] = step
+            self.do(name, c.BeginStep(step=step.id))
+        elif self.random.random() < 0.8:
+            self.finish(name, step)
+
+    def finish(self, name: str, step: Step) -> None:
+        del self.under_way[step.id]
+        turn = self.sessions[name].current
+        assert turn is not None
+        if self.random.random() < 0.15:
+            reason = self.random.choice(get_args(e.AbandonReason))
+            self.do(name, c.AbandonStep(step=step.id, worker="w", reason=reason))
+            return
+        match step.kind:
+            case "turn.prefetch":
+                started = e.SessionStarted(
+                    session=name, kind="conversation", source="cli", model="m", system_prompt="p"
+                )
+                self.do(
+                    name,
+                    c.FinishPrefetch(
+                        step=step.id,
+                        prefetched=e.ContextPrefetched(
+                            turn=step.id.split("-", 1)[0], model="m", max_iterations=3
+                        ),
+                        started=started,
+                    ),
+                )
+            case "turn.record_usage":
+                self.do(name, c.FinishTurn(step=step.id))
+            case "turn.run_tool":
+                self.finish_tool(name, turn, step)
+            case "turn.call_model":
+                self.finish_call(name, turn, step)
+
+    def finish_tool(self, name: str, turn: Turn, step: Step) -> None:
+        call = turn.call(step.id)
+        assert call is not None
+        if call.approval == "waiting":
+            answers = (
+                c.ApproveCall(turn=turn.id, call=call.id, by="user"),
+                c.DenyCall(turn=turn.id, call=call.id, by="user"),
+                c.ExpireApproval(step=step.id),
+            )
+            self.do(name, self.random.choice(answers))
+            return
+        if not call.running:
+            return
+        finished = e.ToolFinished(
+            turn=turn.id, call=step.id, ok=self.random.random() < 0.8, content=f"result of {step.id}"
+        )
+        self.do(name, c.FinishToolCall(step=step.id, outcome=finished))
+
+    def finish_call(self, name: str, turn: Turn, step: Step) -> None:
+        if self.random.random() < 0.2:
+            failed = e.ModelCallFailed(
+                turn=turn.id,
+                step=step.id,
+                attempt=step.attempt,
+                kind=self.random.choice(["server", "cancelled"]),
+                message="it broke",
+                retry_at=self.random.choice([None, 1.0]),
+            )
+            self.do(name, c.FinishModelCall(step=step.id, outcome=failed))
+            return
+        ids = [f"{step.id}-{index}" for index in range(self.random.choice([0, 0, 1, 3]))]
+        cut = self.random.random() < 0.1
+        replied = e.ModelReplied(
+            turn=turn.id,
+            step=step.id,
+            content="" if cut and ids else self.random.choice(["", f"said in {step.id}"]),
+            model="m",
+            finish_reason="length" if cut else "stop",
+            tool_calls=tuple(ToolCall(f"p-{call}", "tool", f'{{"call": "{call}"}}') for call in ids),
+            plan=tuple(
+                e.PlannedCall(call=call, effect=self.random.choice(get_args(e.Effect))) for call in ids
+            ),
+            usage=Usage(input_tokens=10, output_tokens=5),
+            cost_usd=self.random.choice([0.5, 0.5, 0.5, None]),
+        )
+        asked = [call for call in ids if self.random.random() < 0.3]
+        approvals = tuple(
+            e.ApprovalRequested(turn=turn.id, call=call, digest="d", rule="ask first", expires_at=1.0)
+            for call in asked
+        )
+        held = turn.closing or cut or turn.cancelled_by is not None
+        self.do(name, c.FinishModelCall(step=step.id, outcome=replied, approvals=() if held else approvals))
+
+    def cancel(self, name: str) -> None:
+        session = self.sessions[name]
+        turns = [turn.id for turn in (session.current, *session.waiting) if turn]
+        if turns:
+            self.do(name, c.CancelTurn(turn=self.random.choice(turns), by="user"))
+
+    def resume(self, name: str) -> None:
+        ended = [turn for turn, end in self.sessions[name].ended.items() if end.turn]
+        if ended:
+            self.do(name, c.ResumeTurn(turn=self.random.choice(ended)))
+
+    def rename(self, name: str) -> None:
+        if self.sessions[name].version:
+            self.do(name, c.RenameSession(title=f"Title of {name}"))
+
+    def discard(self, name: str) -> None:
+        """The outcome of a worker whose step was taken from it."""
+        turn = self.sessions[name].current
+        if turn is None or not turn.begun:
+            return
+        usage = Usage(input_tokens=1)
+        late = e.OutcomeDiscarded(
+            turn=turn.id, step=turn.step_id, worker="w", kind="FinishModelCall", usage=usage, model="m"
+        )
+        self.record(name, late)
+
+
+def random_history(random: Random, times: int, sessions: Sequence[str] = ("aa", "bb")) -> History:
+    """Sessions that have lived for so many random commands."""
+    history = History(random, sessions)
+    history.live(times)
+    return history
+
+
+def plain_history(turns: int, session: str = "aa") -> Facts:
+    """A session with that many answered turns, each of six facts."""
+    history = History(Random(1), (session,))
+    for number in range(turns):
+        history.do(session, c.SubmitTurn(turn=f"{session}{number}", session=session, text="hi", source="cli"))
+        while history.sessions[session].current is not None:
+            (step,) = next_steps(history.sessions[session])
+            history.do(session, c.BeginStep(step=step.id))
+            history.do(session, _plain_outcome(f"{session}{number}", step))
+    return history.facts
+
+
+def _plain_outcome(turn: str, step: Step) -> c.StepOutcome:
+    if step.kind == "turn.prefetch":
+        return c.FinishPrefetch(
+            step=step.id,
+            prefetched=e.ContextPrefetched(turn=step.id.split("-", 1)[0], model="m", max_iterations=3),
+        )
+    if step.kind == "turn.record_usage":
+        return c.FinishTurn(step=step.id)
+    replied = e.ModelReplied(
+        turn=turn,
+        step=step.id,
+        content=f"answer of {turn}",
+        model="m",
+        finish_reason="stop",
+        usage=Usage(input_tokens=10, output_tokens=5),
+        cost_usd=0.5,
+    )
+    return c.FinishModelCall(step=step.id, outcome=replied)
+
+
+def new_log(folder: Path) -> SqlEventLog:
+    """A log in the folder, which is made where it is missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return open_log(sqlite_url(folder / "events.db"))
+
+
+def append(log: SqlEventLog, facts: Facts, *, worker: str = "w") -> None:
+    """Append the facts as they are, each stream's neighbours together."""
+    position = log.last_position()
+    runs: list[tuple[str, list[e.SessionEvent]]] = []
+    for stream, fact in facts:
+        if not runs or runs[-1][0] != stream:
+            runs.append((stream, []))
+        runs[-1][1].append(fact)
+    for stream, run in runs:
+        position += len(run)
+        log.append(
+            Append(
+                meta=Meta(worker=worker),
+                recorded_at=AT.format(position),
+                writes=(StreamWrite(stream=stream, events=tuple(run), expected=None),),
+                durable=False,
+            )
+        )

@@ -1,0 +1,57 @@
+"""Deliveries as rows: by turn, by source, and what stands in the inbox."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.delivery import stream_of
+from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.eventlog.log import Append, Meta, StreamWrite
+from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.views import Views
+from tests.views.histories import new_log
+
+
+def write(log: SqlEventLog, delivery: str, *facts: e.DeliveryEvent) -> None:
+    change = StreamWrite(stream=stream_of(delivery), events=facts, expected=None)
+    log.append(Append(meta=Meta(worker="w"), recorded_at="2026-11-21T12:00:00.000000Z", writes=(change,)))
+
+
+def requested(delivery: str, target: str, turn: str, source: str) -> e.DeliveryRequested:
+    return e.DeliveryRequested(
+        delivery=delivery, target=target, text=f"text of {delivery}", turn=turn, session="s1", source=source
+    )
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_rows_are_what_the_facts_say_however_they_are_cut(tmp_path: Path, at_once: bool) -> None:
+    with closing(new_log(tmp_path)) as log, closing(Views(log, tmp_path / "views")) as views:
+        facts: tuple[tuple[str, tuple[e.DeliveryEvent, ...]], ...] = (
+            ("d1", (requested("d1", "cli", "t1", "schedule:h1"),)),
+            ("d2", (requested("d2", "telegram:12", "t1", "schedule:h1"),)),
+            ("d2", (e.DeliveryFailed(delivery="d2", attempt=1, message="Away.", retry_at=5.0),)),
+            ("d2", (e.DeliveryPlaced(delivery="d2", part=0, receipt="7"),)),
+            ("d3", (requested("d3", "webhook:https://example.com/", "t2", "telegram"),)),
+            ("d3", (e.DeliveryFailed(delivery="d3", attempt=2, message="It answered 404."),)),
+            ("d2", (e.DeliverySent(delivery="d2", attempt=1, receipt="7"),)),
+        )
+        for delivery, written in facts:
+            write(log, delivery, *written)
+            if not at_once:
+                views.unread()
+        assert [each.id for each in views.deliveries()] == ["d3", "d2", "d1"]
+        assert [each.id for each in views.deliveries(turn="t1")] == ["d2", "d1"]
+        assert [each.id for each in views.deliveries(source="telegram")] == ["d3"]
+        assert [each.id for each in views.deliveries(source="schedule:h1", limit=1)] == ["d2"]
+        assert [each.id for each in views.deliveries(inbox=True)] == ["d3", "d1"]
+        assert views.unread() == 2
+        sent = views.delivery("d2")
+        assert (sent.status, sent.receipt, sent.attempts, sent.message) == ("sent", "7", 0, "")
+        assert views.delivery("d3").status == "failed"
+        with pytest.raises(Rejected) as several:
+            views.delivery("d")
+        assert several.value.kind == "ambiguous"

@@ -1,0 +1,112 @@
+"""Since when steps are due: what the fold of the times holds is what the domain says is due."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.messages import ToolCall
+from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.steps import next_steps
+from hermes_jobs.views.dues import Dues, Wait
+from tests.views.histories import random_history
+
+
+def due_by_the_domain(session: Session) -> set[str]:
+    """The due steps that nobody has begun and that wait for no person, by the names that `Dues` has."""
+    turn = session.current
+    begun = {call.id for call in turn.calls if call.running or call.approval == "waiting"} if turn else set()
+    begun |= {turn.step_id} if turn and turn.running else set()
+    steps = [step.id for step in next_steps(session) if step.id not in begun]
+    calls = {call.id for call in turn.calls} if turn else set()
+    return {step if step in calls else step.split("-", 1)[0] for step in steps}
+
+
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=60, deadline=None)
+def test_what_is_due_is_what_the_domain_says(seed: int) -> None:
+    history = random_history(Random(seed), 90, ("aa",))
+    dues = Dues()
+    for at, (_, fact) in enumerate(history.facts):
+        wait = dues.hear(fact, float(at))
+        assert wait is None or 0 <= wait.since <= wait.until == at
+    session = history.sessions["aa"]
+    turn, waiting = session.current, {turn.id for turn in session.waiting}
+    current = {turn.id} if turn else set()
+    assert {each.turn for each in dues.due.values()} <= waiting | current
+    if turn is None or turn.cancelled_by or turn.closing:  # what a closing answer asks for is not done
+        return
+    calls = [key for key, due in dues.due.items() if due.turn == turn.id != key]
+    kept = {key for key in calls or current if dues.due[key].since is not None}
+    assert kept == due_by_the_domain(session)
+
+
+def heard(*facts: tuple[float, e.Event]) -> list[Wait]:
+    dues = Dues()
+    return [wait for at, fact in facts if (wait := dues.hear(fact, at)) is not None]
+
+
+def test_a_call_waits_for_those_before_it_and_not_for_its_worker() -> None:
+    calls = (ToolCall("a", "x", "{}"), ToolCall("b", "x", "{}"))
+    plan = (
+        e.PlannedCall(call="t-1-0", effect="write"),
+        e.PlannedCall(call="t-1-1", effect="write", after=("t-1-0",)),
+    )
+    replied = e.ModelReplied(
+        turn="t", step="t-1", content="", model="m", finish_reason="stop", tool_calls=calls, plan=plan
+    )
+    begun = {
+        call: e.ToolStarted(
+            turn="t", step="t-1", call=call, name="x", arguments="{}", attempt=1, effect="write"
+        )
+        for call in ("t-1-0", "t-1-1")
+    }
+    waits = heard(
+        (0, e.TurnSubmitted(turn="t", text="", source="cli", session="aa")),
+        (1, e.ContextPrefetched(turn="t", model="m", max_iterations=9)),
+        (1, e.ModelCallStarted(turn="t", step="t-1", attempt=1)),
+        (2, replied),
+        (3, begun["t-1-0"]),
+        (7, e.ToolFinished(turn="t", call="t-1-0", ok=True, content="")),
+        (9, begun["t-1-1"]),
+    )
+    assert [(wait.kind, wait.since, wait.until) for wait in waits] == [
+        ("turn.prefetch", 0, 1),
+        ("turn.call_model", 1, 1),
+        ("turn.run_tool", 2, 3),
+        ("turn.run_tool", 7, 9),
+    ]
+
+
+def test_a_review_s_own_turns_wait_in_its_queue() -> None:
+    waits = heard(
+        (0, e.ReviewRequested(review="v", kind="skills", reason="due")),
+        (4, e.ReviewStarted(review="v", session="v", turn="t")),
+        (4, e.TurnSubmitted(turn="t", text="", source="review:skills", session="v")),
+        (5, e.ContextPrefetched(turn="t", model="m", max_iterations=9)),
+    )
+    assert [(wait.lane, wait.kind, wait.seconds) for wait in waits] == [
+        ("reviews", "review.skills", 4),
+        ("reviews", "turn.prefetch", 1),
+    ]
+
+
+def test_a_delivery_waits_until_it_is_sent_or_tried_again_and_the_inbox_is_no_queue() -> None:
+    asked = e.DeliveryRequested(delivery="d", target="file:x", text="")
+    waits = heard(
+        (0, asked),
+        (3, e.DeliveryFailed(delivery="d", attempt=1, message="full", retry_at=10.0)),
+        (12, e.DeliverySent(delivery="d", attempt=2)),
+        (12, e.DeliveryRequested(delivery="c", target="cli", text="")),
+        (99, e.DeliverySent(delivery="c", attempt=1)),
+    )
+    assert [(wait.since, wait.until) for wait in waits] == [(0, 3), (10, 12)]
+
+
+def test_a_schedule_is_late_by_what_its_run_was_begun_after_its_due_time() -> None:
+    fired = e.ScheduleFired(schedule="c", due=100.0, turn="t", session="s", next_due=None)
+    by_hand = e.ScheduleFired(schedule="c", due=100.0, turn="u", session="s", next_due=None, by="user")
+    assert [wait.seconds for wait in heard((103.0, fired), (200.0, by_hand))] == [3.0]

@@ -1,0 +1,156 @@
+"""What holds for every history: rows are a function of the log, in whatever pieces it was read."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.evolve import (
+    ASK_AGAIN,
+    CONCLUDE,
+    CONTINUE,
+    ENDED_UNANSWERED,
+    GO_ON,
+    NO_ANSWER,
+    STEERED,
+)
+from hermes_jobs.domain.evolve import STOPPED_WITHOUT_WORDS as STOPPED
+from hermes_jobs.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.usage import NO_USAGE
+from hermes_jobs.views import Views, store
+from tests.views.histories import History, append, new_log, random_history
+
+HEARD = 10  # the column of `messages`
+SEEDS = st.integers(0, 2**32)
+
+
+def rows_of(views: Path) -> dict[str, list[tuple]]:
+    """All rows of the current generation, by table; of the search index every token in its place."""
+    file = views / (views / "current").read_text().strip()
+    connection = sqlite3.connect(file)
+    connection.execute("CREATE VIRTUAL TABLE temp.tokens USING fts5vocab (main, entries, instance)")
+    try:
+        names = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        tables = ["tokens", *(name for (name,) in names if not name.startswith("entries"))]
+        return {table: sorted(connection.execute(f"SELECT * FROM {table}"), key=repr) for table in tables}
+    finally:
+        connection.close()
+
+
+@given(seed=SEEDS)
+@settings(max_examples=40, deadline=None)
+def test_rows_taken_in_piece_by_piece_equal_rebuilt_ones(seed: int) -> None:
+    random = Random(seed)
+    facts = random_history(random, 120).facts
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        log = new_log(Path(folder))
+        views = Views(log, Path(folder) / "views")
+        while facts:
+            patch.setattr(store, "BATCH", random.randint(1, 9))
+            some = random.randint(1, 40)
+            append(log, facts[:some])
+            facts = facts[some:]
+            views.catch_up()
+        incremental = rows_of(Path(folder) / "views")
+        views.rebuild()
+        assert rows_of(Path(folder) / "views") == incremental
+        views.close()
+        log.close()
+
+
+@given(seed=SEEDS)
+@settings(max_examples=40, deadline=None)
+def test_rows_say_what_folding_says(seed: int) -> None:
+    history = random_history(Random(seed), 150)
+    with TemporaryDirectory() as folder:
+        log = new_log(Path(folder))
+        append(log, history.facts)
+        views = Views(log, Path(folder) / "views")
+        for name, session in history.sessions.items():
+            if session.version:
+                statuses_agree(views, session)
+                conversation_agrees(views, Path(folder) / "views", session, name)
+        books_agree(views, history)
+        views.close()
+        log.close()
+
+
+def statuses_agree(views: Views, session: Session) -> None:
+    for ended_turn, ended in session.ended.items():
+        shown = views.turn(ended_turn)
+        assert (shown.status, shown.into) == (ended.status, ended.into)
+        assert all(step.ended_at for step in shown.steps)
+    for waiting in session.waiting:
+        assert views.turn(waiting.id).status == "queued"
+    if session.current is not None:
+        turn = session.current
+        shown = views.turn(turn.id)
+        waits = any(call.approval == "waiting" and call.result is None for call in turn.calls)
+        began = turn.begun and any(step.outcome == "running" for step in shown.steps)
+        assert (shown.status == "waiting") == waits
+        assert (
+            shown.status == "running"
+            if began and not waits
+            else shown.status in {"queued", "running", "waiting"}
+        )
+        running = [call.id for call in turn.calls if call.running] + [turn.step_id] * turn.running
+        assert sorted(step.id for step in shown.steps if step.outcome == "running") == sorted(running)
+    shown_session = views.session(session.id)
+    assert (shown_session.title, shown_session.num_turns) == (
+        session.title,
+        len(session.ended) + len(session.waiting) + (session.current is not None),
+    )
+
+
+def conversation_agrees(views: Views, folder: Path, session: Session, name: str) -> None:
+    heard = {row[0] for row in rows_of(folder)["messages"] if row[HEARD] is not None}
+    said = [message for message in views.messages(name) if message.position in heard and message.content]
+    user = [
+        message.content.removeprefix(STEERED)
+        for message in session.messages
+        if isinstance(message, UserMessage)
+        and message.content not in {ASK_AGAIN, CONTINUE, *CONCLUDE.values()}
+    ]
+    assistant = [
+        message.content
+        for message in session.messages
+        if isinstance(message, AssistantMessage)
+        and message.content not in {"", NO_ANSWER, ENDED_UNANSWERED, *STOPPED.values(), GO_ON}
+    ]
+    assert "\n\n".join(m.content for m in said if m.role == "user") == "\n\n".join(user)
+    assert [m.content for m in said if m.role == "assistant"] == assistant
+    tools = sorted(m.content for m in session.messages if isinstance(m, ToolMessage))
+    open_round = [call.result for call in session.current.calls if call.result] if session.current else []
+    assert sorted(m.content for m in said if m.role == "tool") == sorted([*tools, *open_round])
+    assert all(m.name and m.arguments for m in said if m.role == "tool")
+
+
+def books_agree(views: Views, history: History) -> None:
+    """An ended turn's sums are those of its `UsageRecorded`."""
+    ended = {turn for session in history.sessions.values() for turn in session.ended}
+    booked: dict[str, list[e.UsageRecorded]] = {}
+    for _, fact in history.facts:
+        if isinstance(fact, e.UsageRecorded):
+            booked.setdefault(fact.turn, []).append(fact)
+    for turn in ended & booked.keys():
+        shown, records = views.turn(turn), booked[turn]
+        assert shown.books.usage.input_tokens == sum(each.input_tokens for each in records)
+        assert shown.books.usage.output_tokens == sum(each.output_tokens for each in records)
+        assert shown.books.num_model_calls == sum(each.num_model_calls for each in records)
+        assert shown.num_tool_calls == sum(each.num_tool_calls for each in records)
+        known = all(each.cost_usd is not None for each in records)
+        assert shown.books.cost_usd == (sum(each.cost_usd or 0.0 for each in records) if known else None)
+    assert all(
+        step.books.usage == NO_USAGE
+        for each in ended
+        for step in views.turn(each).steps
+        if step.kind == "tool_call"
+    )

@@ -1,0 +1,60 @@
+"""What was used, added up; and what may have been used, beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from hermes_jobs.domain import commands as c
+from hermes_jobs.domain.budgets import Budgets
+from hermes_jobs.engine.engine import Engine
+from hermes_jobs.engine.ports import ModelError
+from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.llm.scripted import ScriptedModel
+from hermes_jobs.views import Views
+from tests.engine.spenders import COST, SAID, SENT, spending_engine, two_calls, work
+
+SOURCES = ("cli", "schedule:morning", "schedule:morning", "schedule:evening")
+
+
+@pytest.fixture
+def views(log: SqlEventLog, tmp_path: Path) -> Iterator[Views]:
+    views = Views(log, tmp_path / "views")
+    yield views
+    views.close()
+
+
+def run(engine: Engine, *sources: str) -> None:
+    for number, source in enumerate(sources):
+        engine.submit(c.SubmitTurn(turn=f"t{number}", session=f"s{number}", text="hello", source=source))
+    work(engine)
+
+
+def test_runs_of_a_schedule_are_added_up_for_the_schedule(log: SqlEventLog, views: Views) -> None:
+    run(spending_engine(log, "w1", Budgets(), ScriptedModel(two_calls)), *SOURCES)
+    morning, evening = views.spending(by="schedule")
+    assert (morning.key, morning.requests, morning.usage.input_tokens) == ("morning", 4, 4 * SENT)
+    assert (evening.key, evening.requests, evening.usage.output_tokens) == ("evening", 2, 2 * SAID)
+    assert morning.cost_usd == pytest.approx(4 * COST)
+
+
+def test_what_was_never_reported_stands_beside_what_was(log: SqlEventLog, views: Views) -> None:
+    model = ScriptedModel([ModelError("timeout", "No answer in time.")])
+    run(spending_engine(log, "w1", Budgets(), model), "cli")
+    (row,) = views.spending(by="model")
+    assert (row.key, row.requests, row.usage.total_tokens, row.cost_usd) == ("m", 1, 0, 0.0)
+    assert (row.estimated.requests, row.estimated.input_tokens) == (1, SENT)
+    assert row.estimated.cost_usd == pytest.approx(SENT * 1e-6)
+    (estimate,) = views.estimates(turn="t0")
+    assert (estimate.step, estimate.attempt, estimate.worker) == ("t0-1", 1, "w1")
+    assert estimate.reason == "it took too long"
+    assert views.estimates(turn="t1") == views.estimates(since="2999") == ()
+
+
+@pytest.mark.parametrize(("zone", "day"), [("UTC", "2026-11-22"), ("Pacific/Kiritimati", "2026-11-23")])
+def test_days_begin_where_the_zone_says(log: SqlEventLog, views: Views, zone: str, day: str) -> None:
+    run(spending_engine(log, "w1", Budgets(), ScriptedModel(two_calls)), "cli")
+    assert [row.key for row in views.spending(by="day", zone=ZoneInfo(zone))] == [day]

@@ -1,0 +1,47 @@
+"""A worker within the calling process, with a home and a model server of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_jobs.domain import commands as c
+from hermes_jobs.domain import events as e
+from hermes_jobs.settings import load
+from hermes_jobs.wiring import Installation
+from tests.e2e.home import endpoint
+from tests.e2e.invariants import assert_all_is_done_once, facts_of
+from tests.model_script import Answer, Hold, Rule, Script
+from tests.model_server import ModelServer
+from workers.inline import InlineWorker
+
+
+@pytest.fixture
+def installation(tmp_path: Path, model_server: ModelServer) -> Iterator[Installation]:
+    installation = Installation(load(endpoint(model_server.base_url), home=tmp_path / "home"), {})
+    yield installation
+    installation.close()
+
+
+def submit(installation: Installation, turn: str, text: str) -> None:
+    command = c.SubmitTurn(turn=turn, session="s1", text=text, source="test")
+    installation.engine().submit(command)
+
+
+def test_the_sessions_next_turn_is_left_to_do_although_this_worker_has_begun_it(
+    installation: Installation, model_server: ModelServer
+) -> None:
+    model_server.follow(Script(rules=(Rule("wait", (Hold(answer=Answer(text="At last.")),)),)))
+    submit(installation, "t1", "first")
+    submit(installation, "t2", "then wait")
+    with InlineWorker(installation) as worker:
+        worker.work(lambda: len(model_server.requests) == 2, stream="session-s1")
+        assert worker.due_elsewhere() == 1
+        model_server.release()
+        worker.drain()
+        assert worker.due_elsewhere() == 0
+    assert_all_is_done_once(installation.log, ["t1", "t2"])
+    answers = [fact.answer for fact in facts_of(installation.log) if isinstance(fact, e.TurnCompleted)]
+    assert answers == ["You said: first", "At last."]

@@ -1,0 +1,80 @@
+"""Messages reach the broker once each, whoever sends them; nobody waits for a broker that has gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from celery import Celery
+
+from tests.faults.redis_server import RedisServer
+from workers.app import make_app
+from workers.broker import find_server
+from workers.outbox import MOST_AT_ONCE, Message, Outbox
+
+QUEUE = "turns"
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[RedisServer]:
+    with RedisServer(find_server(), tmp_path) as broker:
+        yield broker
+
+
+@pytest.fixture
+def app(broker: RedisServer) -> Iterator[Celery]:
+    app = make_app(broker.url, prefix="test.")
+    yield app
+    app.close()
+
+
+def message(app: Celery, task: str) -> Message:
+    headers, properties, body, _ = app.amqp.as_task_v2(task, "turn.call_model", (task,))
+    return Message(queue=QUEUE, headers=headers, properties=properties, body=body)
+
+
+def waiting(app: Celery) -> list[str]:
+    """The ids of the tasks in the queue, the first one first."""
+    found: list[Any] = []
+    with app.connection_for_read() as connection:
+        queue = app.amqp.queues[QUEUE](connection.default_channel)
+        while (each := queue.get(no_ack=True)) is not None:
+            found.append(each.headers["id"])
+    return found
+
+
+def test_messages_of_one_thread_arrive_in_order_however_many(app: Celery) -> None:
+    ids = [f"t{number}" for number in range(2 * MOST_AT_ONCE + 1)]
+    Outbox(app).put(message(app, task) for task in ids)
+    assert waiting(app) == ids
+
+
+def test_messages_of_many_threads_arrive_once_each(app: Celery) -> None:
+    outbox = Outbox(app)
+    ids = [f"t{number}" for number in range(400)]
+    with ThreadPoolExecutor(16) as threads:
+        list(threads.map(lambda task: outbox.put([message(app, task)]), ids))
+    assert sorted(waiting(app)) == sorted(ids)
+
+
+def test_a_broker_that_was_started_again_gets_the_first_message(app: Celery, broker: RedisServer) -> None:
+    outbox = Outbox(app)
+    assert outbox.send([message(app, "before")])
+    broker.kill()
+    broker.start()
+    assert outbox.send([message(app, "after")])
+    assert waiting(app) == ["after"]
+
+
+def test_a_broker_that_is_away_is_told_and_is_no_error(app: Celery, broker: RedisServer) -> None:
+    outbox = Outbox(app)
+    assert outbox.send([message(app, "before")])
+    broker.kill()
+    assert not outbox.send([message(app, "lost")])
+    outbox.put([message(app, "lost too")])
+    broker.start()
+    outbox.put([message(app, "after")])
+    assert waiting(app) == ["after"]

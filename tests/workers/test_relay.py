@@ -1,0 +1,173 @@
+"""What nobody has claimed is sent: at once where nobody else could, else at growing intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from hermes_jobs.domain import commands as c
+from hermes_jobs.domain.events import TurnSubmitted
+from hermes_jobs.domain.steps import Step
+from hermes_jobs.engine.system import iso
+from hermes_jobs.eventlog.log import Append, EventLog, Meta, StreamWrite, WorkerRow
+from tests.engine.simulation import (
+    CountedIds,
+    Gates,
+    ShiftedClock,
+    SimulatedToolbox,
+    Wakes,
+    simulated_engine,
+)
+from workers.relay import FEW, LONGEST, Relay, is_elected
+
+
+class Broker:
+    """Keeps what was sent; refuses while it is away."""
+
+    def __init__(self) -> None:
+        self.first: list[str] = []
+        self.again: list[str] = []
+        self.away = False
+
+    def send(self, steps: Sequence[Step]) -> bool:
+        self.first += [] if self.away else [step.id for step in steps]
+        return not self.away
+
+    def send_again(self, steps: Sequence[Step]) -> bool:
+        self.again += [] if self.away else [step.id for step in steps]
+        return not self.away
+
+
+class Scene:
+    """A session with one turn due, a relay, and a time that the test moves."""
+
+    def __init__(self, log: EventLog) -> None:
+        self.time = 1_000.0
+        clock = ShiftedClock(lambda: self.time)
+        gates = Gates()
+        self.engine = simulated_engine(
+            log, "w", clock, CountedIds(), Wakes(), gates, SimulatedToolbox(gates), []
+        )
+        self.engine.submit(c.SubmitTurn(turn="t1", session="s1", text="hello", source="cli"))
+        self.broker = Broker()
+        self.relay = Relay(log, clock, self.broker)
+
+
+@pytest.fixture
+def scene(log: EventLog) -> Scene:
+    return Scene(log)
+
+
+def test_work_of_somebody_who_sends_nothing_is_sent_at_once_as_if_by_its_author(scene: Scene) -> None:
+    assert scene.relay.send_at_once({"session-s1"}) == 1
+    assert (scene.broker.first, scene.broker.again) == (["t1-prefetch"], [])
+
+
+def test_what_was_sent_at_once_is_sent_again_only_when_nobody_claims_it(scene: Scene) -> None:
+    scene.relay.send_at_once({"session-s1"})
+    scene.relay.send_at_once({"session-s1"})
+    scene.time += 0.9
+    scene.relay.look()
+    assert (scene.broker.first, scene.broker.again) == (["t1-prefetch"], [])
+    scene.time += 0.2
+    scene.relay.look()
+    assert scene.broker.again == ["t1-prefetch"]
+
+
+def test_what_the_broker_did_not_take_at_once_waits_for_a_look(scene: Scene) -> None:
+    scene.broker.away = True
+    assert scene.relay.send_at_once({"session-s1"}) == 0
+    scene.broker.away = False
+    scene.relay.look()
+    scene.time += 1
+    scene.relay.look()
+    assert scene.broker.again == ["t1-prefetch"]
+
+
+@pytest.mark.parametrize("streams", [1, FEW, FEW + 1])
+def test_however_many_streams_were_written_to_theirs_alone_is_sent_at_once(
+    scene: Scene, streams: int
+) -> None:
+    for number in range(2, streams + 2):
+        submit(scene, number)
+    scene.relay.send_at_once({f"session-s{number}" for number in range(2, streams + 2)})
+    assert sorted(scene.broker.first) == sorted(f"t{number}-prefetch" for number in range(2, streams + 2))
+
+
+def test_a_message_gets_a_second_to_be_claimed_then_is_sent_again_at_growing_intervals(scene: Scene) -> None:
+    sent_at = []
+    for second in range(140):
+        scene.time = 1_000.0 + second
+        if scene.relay.look():
+            sent_at.append(second)
+    assert sent_at == [1, 2, 4, 8, 16, 32, 62, 92, 122]
+    assert sent_at[-1] - sent_at[-2] == LONGEST
+
+
+def submit(scene: Scene, number: int) -> None:
+    turn, session = f"t{number}", f"s{number}"
+    scene.engine.submit(c.SubmitTurn(turn=turn, session=session, text="hello", source="cli"))
+
+
+def test_while_a_lane_is_busy_its_backlog_is_not_sent_again(scene: Scene) -> None:
+    for number in (2, 3, 4):
+        submit(scene, number)
+    scene.relay.look()
+    for number in (1, 2, 3):
+        scene.time += 0.9
+        scene.engine.perform(f"session-s{number}", f"t{number}-prefetch")
+        scene.relay.look()
+    assert "t4-prefetch" not in scene.broker.again
+    scene.time += 1
+    scene.relay.look()
+    assert "t4-prefetch" in scene.broker.again
+
+
+def test_a_step_that_a_later_one_has_overtaken_is_sent_again_however_busy_the_lane(scene: Scene) -> None:
+    scene.relay.look()
+    scene.time += 0.5
+    submit(scene, 2)
+    scene.relay.look()
+    scene.time += 0.6
+    scene.engine.perform("session-s2", "t2-prefetch")
+    scene.relay.look()
+    assert scene.broker.again == ["t1-prefetch"]
+
+
+def test_a_claimed_step_is_not_sent(scene: Scene) -> None:
+    scene.engine.perform("session-s1", "t1-prefetch")
+    scene.engine.perform("session-s1", "t1-1")
+    scene.engine.perform("session-s1", "t1-record")
+    scene.time += 100
+    assert scene.relay.look() == 0
+
+
+def test_what_the_broker_did_not_take_is_sent_at_the_next_look(scene: Scene) -> None:
+    scene.broker.away = True
+    scene.relay.look()
+    scene.time += 2
+    assert scene.relay.look() == 0
+    scene.broker.away = False
+    assert scene.relay.look() == 1
+    assert scene.broker.again == ["t1-prefetch"]
+
+
+def test_a_timer_is_sent_as_soon_as_its_time_has_come(log: EventLog, scene: Scene) -> None:
+    timer = Step(id="t9-1", stream="session-s9", kind="turn.call_model", attempt=2, not_before=1_005.0)
+    said = TurnSubmitted(turn="t9", text="", source="cli", session="s9")
+    write = StreamWrite(stream="session-s9", events=(said,), expected=0, due=(timer,))
+    log.append(Append(meta=Meta(worker="w"), recorded_at=iso(1_000.0), writes=(write,)))
+    assert scene.relay.look() == 0
+    scene.time = 1_005.0
+    scene.relay.look()
+    assert "t9-1" in scene.broker.again
+
+
+def worker(name: str, *lanes: str) -> WorkerRow:
+    return WorkerRow(id=name, name=name, locks="l", lanes=lanes, beats=0, reader=1)
+
+
+def test_one_of_the_workers_that_consume_queues_is_elected() -> None:
+    alive = [worker("a"), worker("b", "turns"), worker("c", "tools")]
+    assert [is_elected(each.id, alive) for each in alive] == [False, True, False]

@@ -1,0 +1,338 @@
+"""`up` and what it starts, as processes: everything works, comes back, and ends."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from hermes_jobs.domain.events import ToolFinished
+from hermes_jobs.settings import Paths
+from tests.e2e.home import KEY, PATIENCE, ROOT, Home, Running, endpoint
+from tests.model_script import Answer, AskedCall, Rule, Script
+from tests.model_server import ModelServer
+from tests.tools.support import processes_with, wait_until
+from workers.app import ALL_QUEUES
+from workers.broker import find_broker
+
+UP = "hermes-jobs is up"
+
+
+@pytest.fixture
+def home(tmp_path: Path, model_server: ModelServer) -> Iterator[Home]:
+    """A home of which nothing runs after the test."""
+    home = Home(tmp_path, endpoint(model_server.base_url))
+    yield home
+    for process in left_of(home):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def left_of(home: Home) -> list[int]:
+    """The living processes of this home: by their environment, or the folder of a broker, which has none."""
+    brokers = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (folder / "cwd").readlink() == home.path / "run":
+                brokers.append(int(folder.name))
+    return sorted({*brokers, *processes_with(f"HERMES_JOBS_HOME={home.path}")})
+
+
+def up(home: Home, *arguments: str, **environ: str) -> Running:
+    """An `up` that has come up."""
+    running = home.start("up", *arguments, **environ)
+    running.wait_for(UP)
+    return running
+
+
+def live_workers(home: Home) -> set[str]:
+    """Their names, as `queues` tells them."""
+    return {worker["name"] for worker in home.run("queues", "--json").json["workers"]}
+
+
+def processes_running(home: Home, words: str) -> list[int]:
+    """The home's processes with these words at the end of their command line, without their guardians."""
+    commands = {pid: Path(f"/proc/{pid}/cmdline").read_text().split("\0") for pid in left_of(home)}
+    return [
+        pid
+        for pid, command in commands.items()
+        if words in " ".join(command) and not any(part.endswith("guardian.py") for part in command)
+    ]
+
+
+def processes_with_in_command_line(mark: str) -> list[str]:
+    """The command lines of all processes that hold the mark."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            found.append(file.read_text(errors="replace"))
+    return [command for command in found if mark in command]
+
+
+def page(url: str, password: str | None = None) -> str:
+    request = urllib.request.Request(url)
+    if password is not None:
+        request.add_header("Authorization", f"Basic {base64.b64encode(password.encode()).decode()}")
+    with urllib.request.urlopen(request, timeout=20) as response:
+        text: str = response.read().decode()
+        return text
+
+
+def asking_for(command: str) -> tuple[Answer, ...]:
+    """A model that has one command run and then is done."""
+    return (Answer(tool_calls=(AskedCall("terminal", {"command": command}),)), Answer(text="Done."))
+
+
+def broker_password(home: Home) -> str:
+    url = find_broker(Paths(home.path))
+    assert url is not None
+    return url.partition("@")[0].rpartition(":")[2]
+
+
+@pytest.mark.slow
+def test_it_runs_everything_says_where_and_leaves_nothing_behind(home: Home) -> None:
+    port = free_port()
+    with up(home, "--flower-port", str(port), "--concurrency", "4") as running:
+        result = home.send("hello")
+        turn = home.turn(result["turn"])
+        doctor = home.run("doctor", "--live", "--json").json
+        load = home.run("queues", "--json").json
+        running.signal(signal.SIGINT)
+        ended = running.end()
+
+    consuming = {worker["name"] for worker in load["workers"] if worker["queues"]}
+    assert {step["worker"] for step in turn["steps"]} == consuming
+    assert [check for check in doctor["checks"] if check["status"] != "ok"] == []
+    assert [queue["name"] for queue in load["queues"]] == list(ALL_QUEUES)
+    assert ended.code == 0
+    assert f"http://127.0.0.1:{port}" in ended.err
+    assert str(home.path / "logs" / "worker.log") in ended.err
+    assert left_of(home) == []
+    assert home.files_holding(KEY) == []
+
+
+@pytest.mark.slow
+def test_flower_shows_tasks_and_all_queues_and_never_the_brokers_password(home: Home) -> None:
+    port = free_port()
+    flower = f"http://127.0.0.1:{port}"
+    with up(home, "--flower-port", str(port)):
+        turn = home.send("hello, secretly")["turn"]
+        wait_until(
+            lambda: all(f"<td>{name}</td>" in page(f"{flower}/broker") for name in ALL_QUEUES),
+            "every queue in Flower",
+        )
+        wait_until(lambda: "SUCCESS" in page(f"{flower}/task/{turn}-1"), "the call in Flower")
+        workers = msgspec.json.decode(page(f"{flower}/workers?json=1"))["data"]
+        pages = ["/workers", "/tasks", "/broker", "/metrics", f"/task/{turn}-1"]
+        pages += [f"/worker/{worker['hostname']}" for worker in workers]
+        shown = {name: page(flower + name) for name in pages}
+        password = broker_password(home)
+        commands = processes_with_in_command_line(password)
+
+    assert "turn.call_model" in shown[f"/task/{turn}-1"]
+    assert [name for name, text in shown.items() if password in text or "secretly" in text] == []
+    assert commands == []
+    assert sorted(path.name for path in home.files_holding(password)) == ["broker.conf", "broker.json"]
+
+
+@pytest.mark.slow
+def test_flower_asks_for_a_password_where_one_is_set(home: Home) -> None:
+    port = free_port()
+    with up(home, "--flower-port", str(port), FLOWER_BASIC_AUTH="anna:sesame"):
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            page(f"http://127.0.0.1:{port}/workers")
+        refused.value.close()
+        shown = page(f"http://127.0.0.1:{port}/workers", "anna:sesame")
+        commands = processes_with_in_command_line("sesame")
+
+    assert refused.value.code == 401
+    assert "worker" in shown
+    assert commands == []
+
+
+@pytest.mark.slow
+def test_what_dies_is_started_again_and_work_goes_on(home: Home) -> None:
+    with up(home, "--no-flower") as running:
+        before = live_workers(home)
+        [broker] = processes_running(home, "valkey-server")
+        os.kill(broker, signal.SIGKILL)
+        running.wait_for("The broker has ended (signal 9")
+        after_broker = home.send("hello")
+        [worker] = processes_running(home, "hermes_jobs worker")
+        os.kill(worker, signal.SIGKILL)
+        running.wait_for("The worker has ended (signal 9")
+        after_worker = home.send("hello again")
+        wait_until(lambda: live_workers(home) - before != set(), "another worker")
+
+    assert after_broker["status"] == after_worker["status"] == "completed"
+
+
+@pytest.mark.slow
+def test_a_beat_that_is_killed_comes_back(home: Home) -> None:
+    with up(home, "--no-flower") as running:
+        [beat] = processes_running(home, "hermes_jobs beat")
+        os.kill(beat, signal.SIGKILL)
+        running.wait_for("The beat has ended (signal 9")
+        wait_until(lambda: processes_running(home, "hermes_jobs beat") not in ([], [beat]), "another beat")
+
+
+@pytest.mark.slow
+def test_without_beat_there_is_none(home: Home) -> None:
+    with up(home, "--no-flower", "--no-beat"):
+        assert processes_running(home, "hermes_jobs worker") != []
+        assert processes_running(home, "hermes_jobs beat") == []
+
+
+@pytest.mark.slow
+def test_nothing_outlives_a_supervisor_that_is_killed(home: Home) -> None:
+    # A worker that hangs is killed after its grace: here that comes too late to pass for an end of its own.
+    with up(home, HERMES_JOBS_WORKERS__STOP_SECONDS="300") as running:
+        running.signal(signal.SIGKILL)
+        running.end()
+
+        wait_until(lambda: left_of(home) == [], "everything to end", seconds=PATIENCE)
+    assert find_broker(Paths(home.path)) is None
+    with up(home, "--no-flower"):
+        assert home.send("hello")["status"] == "completed"
+
+
+@pytest.mark.slow
+def test_a_write_under_way_may_end_although_supervisor_and_broker_are_gone(
+    home: Home, model_server: ModelServer
+) -> None:
+    model_server.follow(Script(rules=(Rule("work", asking_for("touch begun; sleep 2; touch ended")),)))
+    with up(home, "--no-flower") as running:
+        home.run("send", "--no-wait", "work")
+        wait_until((home.work / "begun").exists, "the command to begin")
+        running.signal(signal.SIGKILL)
+        wait_until(lambda: left_of(home) == [], "everything to end")
+
+    assert (home.work / "ended").exists()
+    with home.log() as log:
+        finished = [each.event for each in log.tail() if isinstance(each.event, ToolFinished)]
+    assert [event.ok for event in finished] == [True]
+
+
+@pytest.mark.slow
+def test_a_second_interrupt_stops_at_once_what_the_first_one_lets_end(
+    home: Home, model_server: ModelServer
+) -> None:
+    model_server.follow(Script(rules=(Rule("work", asking_for("touch begun; sleep 60")),)))
+    with up(home, "--no-flower") as running:
+        sent = home.run("send", "--no-wait", "work")
+        assert sent.code == 0, sent
+        wait_until((home.work / "begun").exists, "the command to begin")
+
+        running.signal(signal.SIGINT)
+        running.wait_for("Stopping")
+        wait_until(
+            lambda: "Warm shutdown" in (home.path / "logs" / "worker.log").read_text(), "the warm stop"
+        )
+        assert processes_running(home, "hermes_jobs worker")
+        running.signal(signal.SIGINT)
+        ended = running.end()
+
+    assert ended.code == 0
+    wait_until(lambda: left_of(home) == [], "everything to end")
+
+
+@pytest.mark.slow
+def test_in_the_background_it_runs_until_it_is_told_to_stop_and_only_once(home: Home) -> None:
+    port = free_port()
+    started = home.run("up", "-d", "--flower-port", str(port))
+    again = home.run("up", "-d")
+    in_front = home.run("up")
+    answer = home.send("hello")
+    flower = page(f"http://127.0.0.1:{port}/healthcheck")
+    stopped = home.run("down")
+    once_more = home.run("down")
+
+    assert started.code == 0, started
+    pid = started.err.partition("(process ")[2].partition(")")[0]
+    assert (again.code, in_front.code) == (2, 2)
+    assert f"process {pid}" in again.err
+    assert f"process {pid}" in in_front.err
+    assert answer["status"] == "completed"
+    assert flower == "OK"
+    assert stopped.code == 0
+    assert left_of(home) == []
+    assert (once_more.code, once_more.err.strip()) == (0, "Nothing was up.")
+
+
+def test_an_up_in_the_background_that_cannot_start_says_why(home: Home) -> None:
+    ended = home.run("up", "-d", HERMES_JOBS_BROKER_URL="redis://127.0.0.1:1/0")
+
+    assert ended.code == 5
+    assert "does not answer" in ended.err
+
+
+def test_the_supervisor_loads_neither_celery_nor_a_models_client() -> None:
+    program = "import sys, workers.up, workers.background; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+
+    assert {"celery", "kombu", "openai", "flower"}.isdisjoint(loaded.stdout.split())
+
+
+@pytest.mark.parametrize("command", ["up", "worker", "beat", "flower"])
+def test_a_broker_that_does_not_answer_is_exit_code_5_and_its_password_is_not_said(
+    home: Home, command: str
+) -> None:
+    ended = home.run(command, HERMES_JOBS_BROKER_URL="redis://:sesame-open@127.0.0.1:1/0")
+
+    assert ended.code == 5
+    assert "does not answer" in ended.err
+    assert "sesame-open" not in ended.err
+
+
+@pytest.mark.parametrize("command", ["up", "worker", "doctor"])
+def test_a_broker_of_an_unknown_kind_is_wrong_configuration(home: Home, command: str) -> None:
+    ended = home.run(command, HERMES_JOBS_BROKER_URL="nats://127.0.0.1:1/0")
+
+    assert ended.code == (5 if command == "doctor" else 2)
+    assert "there is no way to a broker of the form nats://…" in ended.out + ended.err
+
+
+def test_a_worker_without_any_broker_says_how_to_get_one(home: Home) -> None:
+    ended = home.run("worker")
+
+    assert ended.code == 5
+    assert "hermes-jobs up" in ended.err
+
+
+def test_a_port_that_is_taken_is_said_before_anything_is_left_running(home: Home) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+
+        ended = home.run("up", "--flower-port", str(other.getsockname()[1]))
+
+    assert ended.code == 2
+    assert "Flower cannot have port" in ended.err
+    assert left_of(home) == []
+
+
+def test_flower_is_shown_to_other_machines_only_with_a_password(home: Home) -> None:
+    ended = home.run("flower", "--address", "0.0.0.0", HERMES_JOBS_BROKER_URL="redis://127.0.0.1:6379/0")
+
+    assert ended.code == 2
+    assert "FLOWER_BASIC_AUTH" in ended.err

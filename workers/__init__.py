@@ -1,0 +1,1 @@
+"""Processes that work: everything that carries due steps to the engine."""

@@ -1,0 +1,102 @@
+"""Flower, set up so that it is useful for this application, and closed to other machines.
+
+Flower's own variables `FLOWER_<OPTION>` can set everything else; what is given here are better defaults.
+The password is FLOWER_BASIC_AUTH (`name:password`), from the environment or the home's `.env`.
+"""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import logging
+import os
+import signal
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from hermes_jobs.domain.errors import Misconfigured
+from hermes_jobs.settings import Settings
+from hermes_jobs.wiring import Installation
+
+logger = logging.getLogger(__name__)
+
+PASSWORD = "FLOWER_BASIC_AUTH"
+DEFAULT_PORT = 5555
+DEFAULT_ADDRESS = "127.0.0.1"
+DEFAULTS: Mapping[str, object] = {
+    "inspect_timeout": 5000.0,  # with Flower's own second a busy worker's queues stay unknown
+    "tasks_columns": "name,uuid,state,args,kwargs,received,started,runtime,worker",
+    "max_tasks": 20_000,
+    "purge_offline_workers": 600,  # a worker that was started again has another name
+}
+
+
+def run(
+    installation: Installation, broker_url: str, *, address: str, port: int, password: str | None
+) -> NoReturn:
+    """Serve Flower until told to stop, and end the process. Call it from the main thread.
+
+    Raises `Misconfigured` for a port that is taken, and for an address that others reach without a password.
+    """
+    from flower.app import Flower
+    from flower.command import apply_env_options, extract_settings, setup_logging
+    from flower.options import default_options
+    from flower.urls import settings
+
+    from workers.app import make_app
+
+    if password is None and not _is_loopback(address):
+        raise Misconfigured(
+            f"Flower at {address} would be open to other machines.",
+            hint=f"Set {PASSWORD}=name:password in the environment or in .env.",
+        )
+    for name, value in DEFAULTS.items():
+        setattr(default_options, name, value)
+    apply_env_options()
+    default_options.address, default_options.port = address, port
+    default_options.basic_auth = [password] if password else []
+    if password is None:
+        default_options.read_only = True  # without a password Flower refuses every operation anyway
+    extract_settings()
+    setup_logging()
+    app = make_app(broker_url, prefix=f"{installation.log.log_id}.")
+    flower = Flower(capp=app, options=default_options, **settings)
+    try:
+        flower.start_http_server()
+    except OSError as error:
+        if error.errno not in {errno.EADDRINUSE, errno.EACCES}:
+            raise
+        raise Misconfigured(
+            f"Flower cannot have port {port}: {error.strerror}.", hint="Choose another port."
+        ) from error
+    _serve_until_told_to_stop(flower)
+
+
+def password_of(settings: Settings, environ: Mapping[str, str]) -> str | None:
+    """Flower's `name:password`, from the environment or `.env`; null where none is set."""
+    from hermes_jobs.settings.sources import read_env_file
+
+    variables = {**read_env_file(settings.paths.env_file), **environ}
+    return variables.get(PASSWORD, "").strip() or None
+
+
+def _serve_until_told_to_stop(flower: Any) -> NoReturn:
+    def leave(_number: int, _frame: object) -> None:
+        raise SystemExit(0)
+
+    signal.signal(signal.SIGTERM, leave)
+    try:
+        flower.start()
+    except (KeyboardInterrupt, SystemExit):
+        logger.info("Flower stops")
+    flower.stop()
+    logging.shutdown()
+    # Leaving as usual would wait for threads that still ask workers something, for `inspect_timeout`.
+    os._exit(0)
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return address == "localhost"

@@ -1,0 +1,92 @@
+"""Messages on their way to the broker: many threads put them in, one of those sends for all.
+
+A thread that finds another one sending leaves its messages to that one. So a busy process sends many at once,
+and a thread with work to do never stands in line for the broker.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from celery import Celery
+from kombu import Producer
+from kombu.exceptions import KombuError
+
+logger = logging.getLogger(__name__)
+
+MOST_AT_ONCE = 100
+ATTEMPTS = 2  # the first finds out that the connection is one to a broker that has been started again since
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """A task's message: its queue, and what Celery's protocol makes of the task."""
+
+    queue: str
+    headers: Mapping[str, Any]
+    properties: Mapping[str, Any]
+    body: Sequence[Any]
+
+
+class Outbox:
+    """One a process. Safe for many threads."""
+
+    def __init__(self, app: Celery) -> None:
+        self._app = app
+        connection = app.connection_for_write()
+        self._failures = (KombuError, OSError, *connection.connection_errors, *connection.channel_errors)
+        self._waiting: deque[Message] = deque()
+        self._sending = threading.Lock()
+        self._producer: Producer | None = None
+
+    def put(self, messages: Iterable[Message]) -> None:
+        """Have messages sent soon, by this thread or another. Never raises: the log knows what was lost."""
+        self._waiting.extend(messages)
+        while self._waiting and self._sending.acquire(blocking=False):
+            try:
+                self._send(self._taken())
+            finally:
+                self._sending.release()
+
+    def send(self, messages: Sequence[Message]) -> bool:
+        """Send messages; whether the broker took them."""
+        with self._sending:
+            return self._send(messages)
+
+    def _taken(self) -> list[Message]:
+        """The first that wait."""
+        return [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
+
+    def _send(self, messages: Sequence[Message]) -> bool:
+        for _ in range(ATTEMPTS):
+            try:
+                self._publish(messages)
+            except self._failures as error:
+                self._hang_up()
+                logger.info("the broker took no message: %s", type(error).__name__)
+            else:
+                return True
+        return False
+
+    def _publish(self, messages: Sequence[Message]) -> None:
+        if self._producer is None:
+            self._producer = self._app.amqp.Producer(self._app.connection_for_write(), auto_declare=False)
+        with self._producer.batch():
+            for message in messages:
+                self._producer.publish(
+                    message.body,
+                    exchange="",
+                    routing_key=message.queue,
+                    serializer="json",
+                    headers=message.headers,
+                    **message.properties,
+                )
+
+    def _hang_up(self) -> None:
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            producer.connection.collect()

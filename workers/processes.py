@@ -1,0 +1,144 @@
+"""Processes under this one's care: started through the guardian, logged, started again when they end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+GUARDIAN = Path(__file__).with_name("guardian.py")
+FIRST_PAUSE = 0.25  # seconds before the second start in a row; each further pause is twice as long
+LONGEST_PAUSE = 30.0
+STEADY = 60.0  # a process that ran for so long counts as started for the first time again
+LOG_BYTES = 10_000_000  # a log that is longer becomes `NAME.1`, and begins anew
+
+
+class Guarded:
+    """One command that ends with this process, and is started again by `keep` when it ends by itself.
+
+    It runs in a session of its own: Ctrl-C in a terminal reaches this process alone.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        log: Path,
+        grace: float,
+        environ: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`grace` are the seconds between TERM and KILL when it is stopped."""
+        self._command = [sys.executable, "-I", "-S", str(GUARDIAN), str(grace), *command]
+        self._log = log
+        self._environ = environ
+        self._cwd = cwd
+        self._monotonic = monotonic
+        self._process: subprocess.Popen[bytes] | None = None
+        self._started_at = 0.0
+        self._start_again_at = 0.0
+        self._pause = 0.0
+
+    def start(self) -> None:
+        """Start it. Raises `OSError` where its log cannot be written."""
+        log = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                env=self._environ,
+                cwd=self._cwd,
+                start_new_session=True,
+            )
+        finally:
+            os.close(log)
+        self._started_at = self._monotonic()
+
+    @property
+    def pid(self) -> int | None:
+        """The guardian's process id; null before the start."""
+        return None if self._process is None else self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has been started and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def exit_code(self) -> int | None:
+        """How it ended; null while it runs."""
+        return None if self._process is None else self._process.poll()
+
+    def keep(self) -> int | None:
+        """To be called every moment: starts it again after its end, later each time that it ends early.
+
+        Returns its exit code at the call that first sees it ended.
+        """
+        bound_log(self._log)
+        if self.is_running:
+            return None
+        now = self._monotonic()
+        if self._process is not None:
+            code = self._process.returncode
+            self._release()
+            self._put_off(steady=now - self._started_at >= STEADY)
+            return code
+        if now >= self._start_again_at:
+            try:
+                self.start()
+            except OSError:  # no process or no file to be had: perhaps later
+                self._put_off()
+        return None
+
+    def _put_off(self, *, steady: bool = False) -> None:
+        """Make the next start wait: twice as long as the last one, unless all had been well for a while."""
+        self._pause = FIRST_PAUSE if steady else min(max(self._pause * 2, FIRST_PAUSE), LONGEST_PAUSE)
+        self._start_again_at = self._monotonic() + self._pause
+
+    @property
+    def starts_in(self) -> float:
+        """Seconds until `keep` will start it again."""
+        return max(0.0, self._start_again_at - self._monotonic())
+
+    def ask_to_stop(self) -> None:
+        """Let it end in its own time, its grace at most; asked once more: at once."""
+        if self._process is not None:
+            self._process.terminate()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait for its end; whether it has ended."""
+        if self._process is None:
+            return True
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        self._release()
+        return True
+
+    def stop(self) -> None:
+        """Ask it to stop and wait for its end."""
+        self.ask_to_stop()
+        self.wait()
+
+    def _release(self) -> None:
+        process, self._process = self._process, None
+        if process is not None and process.stdin is not None:
+            process.stdin.close()
+
+
+def bound_log(log: Path) -> None:
+    """Begin a log anew that has grown too long; what it held becomes `NAME.1`."""
+    with contextlib.suppress(OSError):
+        if log.stat().st_size > LOG_BYTES:
+            # Who writes it keeps the file open, for appending, and goes on at the new end.
+            shutil.copyfile(log, log.with_name(f"{log.name}.1"))
+            os.truncate(log, 0)

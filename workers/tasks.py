@@ -1,0 +1,104 @@
+"""The Celery tasks: each knows one step's id, and asks the log whether there is anything to do."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, get_args
+
+from celery import Celery, Task
+
+from hermes_jobs.domain.steps import Step, StepKind
+from hermes_jobs.engine.claiming import Performed
+from hermes_jobs.engine.engine import Engine
+from workers.attendant import Attendant
+from workers.caps import Caps
+from workers.carrier import CeleryCarrier
+from workers.tenure import Tenure
+
+logger = logging.getLogger(__name__)
+
+STREAMS_KEPT = 10_000  # turns whose stream a process remembers
+
+
+class StepFailed(Exception):
+    """A step has failed for good. The log tells why; the task's state says that it did, as in Flower."""
+
+
+class Desk:
+    """Where a worker process's tasks are performed. `open` until the process begins to leave."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        carrier: CeleryCarrier,
+        attendant: Attendant,
+        tenure: Tenure,
+        concurrency: int,
+    ) -> None:
+        self.engine = engine
+        self.carrier = carrier
+        self.attendant = attendant
+        self._tenure = tenure
+        self.open = True
+        self._caps = Caps(concurrency)
+        self._streams: dict[str, str] = {}
+
+    def perform(self, task: Task, step_id: str) -> None:
+        """Perform a step, if it is due, unclaimed and within its kind's cap; else end the task's chain.
+
+        Raises `StepFailed` where its outcome, which the log has by then, is a failure.
+        """
+        performed = self._performed(task, step_id)
+        if performed != "done":
+            task.request.chain = None
+        if performed == "failed":
+            raise StepFailed(f"what happened: hermes-jobs turns show {step_id.split('-', 1)[0]}")
+
+    def _performed(self, task: Task, step_id: str) -> Performed:
+        if not self.open or not self._tenure.holds:
+            return "nothing"
+        stream = self._stream_of(step_id)
+        if stream is None:
+            return "nothing"
+        step = Step(id=step_id, stream=stream, kind=task.name)
+        if not self._caps.enter(step):
+            return "nothing"
+        performed: Performed = "nothing"
+        try:
+            with self.carrier.within(task):
+                performed = self.engine.perform(stream, step_id)
+        finally:
+            following = self._caps.leave(step, held_up=performed == "held_up")
+            if following is not None:
+                self.carrier.send_again([following])
+        return performed
+
+    def _stream_of(self, step_id: str) -> str | None:
+        """The stream of a step's turn, asked of the log once a turn; null where the step is not due."""
+        turn = step_id.split("-", 1)[0]
+        stream = self._streams.get(turn)
+        if stream is None:
+            row = self.engine.log.step(step_id)
+            if row is None:
+                return None
+            stream = self._streams[turn] = row.step.stream
+            if len(self._streams) > STREAMS_KEPT:
+                self._streams.pop(next(iter(self._streams)))
+        return stream
+
+
+def register(app: Celery, desk: Desk) -> None:
+    """Give the application its tasks, performed at that desk."""
+    for kind in get_args(StepKind):
+        _register_step(app, kind, desk)
+
+    @app.task(name="recovery.sweep")
+    def sweep() -> None:
+        """Take over from dead workers and send what nobody claimed, as every worker does by itself."""
+        desk.attendant.observe()
+
+
+def _register_step(app: Celery, kind: str, desk: Desk) -> None:
+    @app.task(name=kind, bind=True, throws=(StepFailed,))
+    def step(self: Any, step_id: str) -> None:
+        desk.perform(self, step_id)

@@ -1,0 +1,96 @@
+"""Kombu's Redis transport, less what it does anew for every message.
+
+Kombu makes a client of redis-py with all its tables for each command, and fetches messages one by one. Here
+the client is kept, and one question brings as many messages as the worker has room for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from queue import Empty
+from time import monotonic
+from typing import Any
+
+from kombu import transport
+from kombu.transport import redis
+from kombu.utils.encoding import bytes_to_str
+from kombu.utils.json import loads
+
+ALIAS = "redis"
+MOST_AT_ONCE = 16  # messages of one queue; the others' turn comes after them
+
+
+class Channel(redis.Channel):
+    """Asks for several messages at once. Expects one list a queue: `priority_steps` of `[0]`."""
+
+    _kept: Any = None
+    _one_by_one = False  # a server older than Redis 7 knows no BLMPOP
+
+    @contextmanager
+    def conn_or_acquire(self, client: Any = None) -> Iterator[Any]:
+        """The client for one exchange with the broker, of use to many threads."""
+        if client is None:
+            if self._kept is None or self._kept.connection_pool is not self.pool:
+                self._kept = self._create_client()
+            client = self._kept
+        yield client
+
+    def _brpop_start(self, timeout: float | None = None) -> None:
+        if self._one_by_one:
+            super()._brpop_start(timeout)
+            return
+        queues = self._queue_cycle.consume(len(self.active_queues))
+        if not queues:
+            return
+        room = self.qos.can_consume_max_estimate()
+        count = MOST_AT_ONCE if room is None else max(1, min(room, MOST_AT_ONCE))
+        keys = [f"{self.global_keyprefix}{queue}" for queue in queues]
+        connection = self._in_poll = self.client.connection
+        self._brpop_sent_at = monotonic()
+        wait = self.brpop_timeout if timeout is None else timeout
+        connection.send_command("BLMPOP", wait, len(keys), *keys, "RIGHT", "COUNT", count)
+
+    def _brpop_read(self, **options: Any) -> bool:
+        if self._one_by_one:
+            return bool(super()._brpop_read(**options))
+        try:
+            key, messages = self._answer()
+            queue = key.removeprefix(self.global_keyprefix)
+            self._queue_cycle.rotate(queue)
+        finally:
+            self._in_poll = None
+            self._flush_brpop_reauth()
+        for message in messages:
+            self.connection._deliver(loads(bytes_to_str(message)), queue)  # noqa: SLF001 - as kombu's own
+        return True
+
+    def _answer(self) -> tuple[str, list[bytes]]:
+        """The list that had messages, and those. Raises `Empty`."""
+        connection = self.client.connection
+        try:
+            answer = self.client.parse_response(connection, "BLMPOP")
+        except self.ResponseError as error:
+            if "unknown command" not in str(error).lower():
+                raise
+            self._one_by_one = True
+            raise Empty from error
+        except self.connection_errors:
+            connection.disconnect()
+            raise
+        if not answer:
+            raise Empty
+        key, messages = answer
+        return bytes_to_str(key), messages
+
+
+class Transport(redis.Transport):
+    """What `redis://` stands for in a process that has called `use`."""
+
+    Channel = Channel
+
+
+def use() -> None:
+    """Let every broker of this process that is named by `redis://` be spoken to like this."""
+    transport.TRANSPORT_ALIASES[ALIAS] = f"{__name__}:{Transport.__name__}"
+    transport._transport_cache.pop(ALIAS, None)  # noqa: SLF001 - what the name stood for until then

@@ -1,0 +1,313 @@
+"""`hermes-jobs up`: everything that one machine needs, in one process's care.
+
+It starts the embedded broker where none is configured, a worker, beat and Flower, starts again what ends by
+itself, and stops warmly: Flower, beat, the worker, then the broker. It loads neither a model's client nor
+Celery.
+
+    up ─┬─ guardian ── valkey-server
+        ├─ guardian ── hermes-jobs worker
+        ├─ guardian ── hermes-jobs beat
+        ├─ guardian ── hermes-jobs flower
+        └─ guardian ── hermes-jobs metrics, where metrics.port is set
+
+Each guardian ends its process when `up` is gone, `kill -9` included.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from types import FrameType
+from typing import Protocol, Self
+
+import msgspec
+
+from hermes_jobs.domain.errors import LogUnavailable, Misconfigured
+from hermes_jobs.wiring import Installation
+from workers.broker import EmbeddedBroker, require_broker
+from workers.flower import DEFAULT_ADDRESS, DEFAULT_PORT
+from workers.processes import Guarded
+from workers.up_state import UpLock, UpState
+
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+PORTS_TRIED = 50
+FLOWER_GRACE = 5.0
+BEAT_GRACE = 5.0
+METRICS_GRACE = 2.0
+BEAT = "beat"
+STOP_MARGIN = 10.0  # seconds that a worker gets on top of what its writes may take
+TICK = 1.0  # seconds between looks at the processes; the end of one is seen at once
+STARTING_TICK = 0.1
+
+Say = Callable[[str], None]
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked for. `flower_port` null: the usual one, or the next that is free."""
+
+    concurrency: int | None = None
+    beat: bool = True
+    flower: bool = True
+    flower_port: int | None = None
+
+
+def arguments(options: Options) -> list[str]:
+    """The command line of an `up` with these options."""
+    given = [] if options.flower else ["--no-flower"]
+    if not options.beat:
+        given.append("--no-beat")
+    if options.concurrency is not None:
+        given += ["--concurrency", str(options.concurrency)]
+    if options.flower_port is not None:
+        given += ["--flower-port", str(options.flower_port)]
+    return given
+
+
+class Part(Protocol):
+    """One process in `up`'s care: see `Guarded`."""
+
+    @property
+    def is_running(self) -> bool: ...
+    @property
+    def starts_in(self) -> float: ...
+    def keep(self) -> int | None: ...
+    def ask_to_stop(self) -> None: ...
+    def wait(self, seconds: float | None = None) -> bool: ...
+
+
+class Supervisor:
+    """One `up` of one home. `say` hears what happens, a line at a time."""
+
+    def __init__(
+        self, installation: Installation, options: Options, environ: Mapping[str, str], say: Say
+    ) -> None:
+        self._installation = installation
+        self._settings = installation.settings
+        self._options = options
+        self._environ = environ
+        self._hears = say
+        self._parts: dict[str, Part] = {}  # in the order in which they start; they stop in the opposite one
+
+    def run(self) -> None:
+        """Start everything, keep it running, and stop it at the first SIGINT, SIGTERM or SIGHUP.
+
+        Raises `Rejected` where the home is up already, `BrokerUnavailable`, `Misconfigured`.
+        """
+        lock = UpLock(self._settings.paths)
+        try:
+            with Signals() as signals:
+                try:
+                    self._run(lock, signals)
+                finally:
+                    self._stop(signals)
+        finally:
+            lock.release()
+
+    def _run(self, lock: UpLock, signals: Signals) -> None:
+        state = UpState(pid=os.getpid())
+        lock.publish(state)
+        registered = self._registered()
+        self._start_broker()
+        self._start_worker()
+        if self._options.beat:
+            self._start(BEAT, [], BEAT_GRACE)
+        self._start_metrics()
+        port = self._start_flower()
+        state = UpState(pid=state.pid, flower=None if port is None else f"http://{DEFAULT_ADDRESS}:{port}")
+        lock.publish(state)
+        while not signals.asked:
+            signals.wait(self._pause(TICK if state.ready else STARTING_TICK))
+            self._keep()
+            if not state.ready and self._has_come_up(registered, port):
+                state = msgspec.structs.replace(state, ready=True)
+                lock.publish(state)
+                self._tell(state)
+
+    # --- starting ---------------------------------------------------------------------------------
+
+    def _start_broker(self) -> None:
+        if self._settings.broker_url is not None:
+            require_broker(self._settings)
+            return
+        broker = EmbeddedBroker(self._settings.paths)
+        self._parts["broker"] = broker
+        broker.start()
+
+    def _start_worker(self) -> None:
+        concurrency = self._options.concurrency
+        arguments = [] if concurrency is None else ["-c", str(concurrency)]
+        self._start("worker", arguments, self._settings.workers.stop_seconds + STOP_MARGIN)
+
+    def _start_flower(self) -> int | None:
+        """Its port; null where it was not asked for."""
+        if not self._options.flower:
+            return None
+        port = _flower_port(self._options.flower_port)
+        self._start("flower", ["--port", str(port)], FLOWER_GRACE)
+        if self._options.flower_port is None and port != DEFAULT_PORT:
+            self._say(f"Port {DEFAULT_PORT} is taken; Flower gets {port}.")
+        return port
+
+    def _start_metrics(self) -> None:
+        metrics = self._settings.metrics
+        if metrics.port is None:
+            return
+        if not _is_free(metrics.address, metrics.port):
+            raise Misconfigured(
+                f"Metrics cannot have port {metrics.port}.", hint="Set metrics.port to another, or to null."
+            )
+        self._start("metrics", ["--port", str(metrics.port)], METRICS_GRACE)
+
+    def _start(self, name: str, arguments: list[str], grace: float) -> None:
+        command = [sys.executable, "-m", "hermes_jobs", name, *arguments]
+        log = self._settings.paths.logs / f"{name}.log"
+        part = Guarded(command, log=log, grace=grace, environ=self._environ)
+        self._parts[name] = part
+        part.start()
+
+    def _has_come_up(self, registered: set[str], flower_port: int | None) -> bool:
+        """Whether a new worker, and a beat, have entered themselves in the log, and Flower listens."""
+        if flower_port is not None and not _listens(flower_port):
+            return False
+        come = self._registered() - registered
+        beats = {name for name in come if name.startswith(f"{BEAT}-")}
+        return bool(come - beats) and (bool(beats) or not self._options.beat)
+
+    def _registered(self) -> set[str]:
+        """The workers that consume queues, and the beats, that have not ended as far as this host knows."""
+        try:
+            workers = self._installation.log.workers()
+        except LogUnavailable:
+            return set()
+        ended = self._installation.observer().dead(workers)
+        return {worker.id for worker in workers if worker.lanes or worker.name == BEAT} - ended
+
+    def _tell(self, state: UpState) -> None:
+        settings = self._settings
+        logs = settings.paths.logs
+        broker = settings.secrets.redact(settings.broker_url) if settings.broker_url else "embedded"
+        threads = self._options.concurrency or settings.workers.concurrency
+        rehearsal = " (no key is set; `hermes-jobs doctor` says more)" if settings.rehearsal else ""
+        lines = [
+            ("home", str(settings.paths.home)),
+            ("model", f"{settings.model_name}{rehearsal}"),
+            ("broker", broker),
+            ("worker", f"{threads} threads, log {logs / 'worker.log'}"),
+            ("beat", f"log {logs / 'beat.log'}" if self._options.beat else "not asked for"),
+            ("metrics", self._told_metrics()),
+            ("flower", f"{state.flower}  log {logs / 'flower.log'}" if state.flower else "not asked for"),
+        ]
+        self._say("hermes-jobs is up.")
+        for name, told in lines:
+            self._say(f"  {name:<8}{told}")
+        self._say("Ctrl-C stops it warmly, a second one at once.")
+
+    def _told_metrics(self) -> str:
+        metrics = self._settings.metrics
+        if metrics.port is None:
+            return "not asked for (metrics.port)"
+        return f"http://{metrics.address}:{metrics.port}/metrics"
+
+    def _say(self, line: str) -> None:
+        # The terminal may be gone while what runs here goes on, or has yet to be stopped.
+        with contextlib.suppress(OSError):
+            self._hears(line)
+
+    # --- keeping ----------------------------------------------------------------------------------
+
+    def _pause(self, longest: float) -> float:
+        return min([longest, *(part.starts_in for part in self._parts.values() if not part.is_running)])
+
+    def _keep(self) -> None:
+        for name, part in self._parts.items():
+            ended = part.keep()
+            if ended is not None:
+                log = self._settings.paths.logs / f"{name}.log"
+                self._say(f"The {name} has ended ({_shown_exit(ended)}; {log}). It starts again.")
+
+    # --- stopping ---------------------------------------------------------------------------------
+
+    def _stop(self, signals: Signals) -> None:
+        if any(part.is_running for part in self._parts.values()):
+            seconds = self._settings.workers.stop_seconds
+            self._say(f"Stopping; what is being written may take {seconds:g} s. Once more stops at once.")
+        for part in reversed(self._parts.values()):
+            part.ask_to_stop()
+            patient = True
+            while not part.wait(0.05):
+                if patient and signals.asked > 1:
+                    part.ask_to_stop()
+                    patient = False
+        if self._parts:
+            self._say("Stopped.")
+
+
+class Signals:
+    """Counts the signals that ask this process to stop, and wakes it at them and at the end of a child."""
+
+    def __enter__(self) -> Self:
+        self.asked = 0
+        self._reader, writer = os.pipe()
+        for end in (self._reader, writer):
+            os.set_blocking(end, False)
+        self._writer = writer
+        # What whoever started this process had it ignore (nohup, a shell's background) stays ignored.
+        heard = [number for number in STOPPING if signal.getsignal(number) is not signal.SIG_IGN]
+        self._before = {number: signal.signal(number, self._note) for number in (*heard, signal.SIGCHLD)}
+        self._fd_before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        signal.set_wakeup_fd(self._fd_before)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        os.close(self._reader)
+        os.close(self._writer)
+
+    def wait(self, seconds: float) -> None:
+        """Until a signal comes, at most so long."""
+        if select.select([self._reader], [], [], seconds)[0]:
+            os.read(self._reader, 4096)
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        if number in STOPPING:
+            self.asked += 1
+
+
+def _flower_port(wanted: int | None) -> int:
+    """The port that was asked for, else the first that is free. Raises `Misconfigured`."""
+    ports = range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TRIED) if wanted is None else (wanted,)
+    for port in ports:
+        if _is_free(DEFAULT_ADDRESS, port):
+            return port
+    raise Misconfigured(
+        f"Flower cannot have port {ports[0]}.", hint="Choose another with --flower-port, or --no-flower."
+    )
+
+
+def _is_free(address: str, port: int) -> bool:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+        except OSError:
+            return False
+        return True
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection((DEFAULT_ADDRESS, port), timeout=0.5).close()
+    except OSError:
+        return False
+    return True
+
+
+def _shown_exit(code: int) -> str:
+    return f"signal {code - 128}" if code > 128 else f"exit code {code}"
