@@ -6,9 +6,10 @@ import asyncio
 import contextlib
 import logging
 import os
+import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
@@ -84,13 +85,14 @@ class Chat:
 
     def run(self) -> None:
         """Until the person leaves."""
-        self._watcher.start()
-        self._helper.start()
-        try:
-            asyncio.run(self._converse())
-        finally:
-            self._surface.end()
-            self._close()
+        with _interrupts_are_keys():
+            self._watcher.start()
+            self._helper.start()
+            try:
+                asyncio.run(self._converse())
+            finally:
+                self._surface.end()
+                self._close()
 
     async def _converse(self) -> None:
         loop = self._loop = asyncio.get_running_loop()
@@ -172,6 +174,7 @@ class Chat:
         self._refresh()
 
     def _submit(self, text: str) -> None:
+        self._interrupted_at = float("-inf")  # whoever goes on talking had no thought of leaving
         self.conversation.say(text)
         submitted = self.conversation.submit(text)
         for line in learned(self._invocation, submitted.turn):
@@ -187,9 +190,11 @@ class Chat:
         again, self._interrupted_at = now - self._interrupted_at < SECOND_THOUGHTS, now
         if again:
             self._exit()
-        elif self.conversation.running is not None:
-            self._actions.submit(self._carry_out, self.conversation.cancel)
         else:
+            self._actions.submit(self._carry_out, self._cancel)
+
+    def _cancel(self) -> None:
+        if not self.conversation.cancel():
             self._stage.line("Ctrl-D leaves, or Ctrl-C again.", dim=True)
 
     def _exit(self) -> None:
@@ -249,6 +254,16 @@ class Chat:
         prompt.default_buffer.accept_handler = self._accept
         prompt.app.min_redraw_interval = REDRAW
         return prompt
+
+
+@contextlib.contextmanager
+def _interrupts_are_keys() -> Iterator[None]:
+    """A Ctrl-C is for the prompt alone: one that comes late, when the person is leaving, breaks nothing off."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _run(invocation: Invocation, words: Sequence[str]) -> None:
