@@ -115,7 +115,7 @@ def test_ctrl_c_cancels_the_turn_and_a_second_one_leaves(home: Home, model_serve
         screen.shows("You said: And now?")
         with home.log() as log:  # text is seen before its turn has ended
             wait_until(lambda: any(isinstance(f, e.TurnCompleted) for f in facts_of(log)), "the turn's end")
-        screen.interrupt()  # soon after the one that cancelled: what was said since has made it a first one again
+        screen.interrupt()  # soon after the other one, but something was said since: it leaves nothing
         screen.shows("Ctrl-D leaves, or Ctrl-C again.")
         for _ in range(5):  # one leaves; those that come while it leaves break nothing off
             screen.interrupt()
