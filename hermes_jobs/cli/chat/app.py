@@ -258,7 +258,7 @@ class Chat:
 
 @contextlib.contextmanager
 def _interrupts_are_keys() -> Iterator[None]:
-    """A Ctrl-C is for the prompt alone: one that comes late, when the person is leaving, breaks nothing off."""
+    """A Ctrl-C is for the prompt alone: a late one, when the person is leaving, breaks nothing off."""
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         yield
