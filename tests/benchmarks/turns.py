@@ -36,12 +36,21 @@ from workers.inline import InlineWorker
 
 TURNS = 40
 PARALLEL = 200
+TRUE = {"name": "terminal", "arguments": {"command": "true"}}
 SCRIPT = {
     "rules": [
         {
             "contains": "five at once",
             "actions": [
-                {"do": "answer", "tool_calls": [{"name": "terminal", "arguments": {"command": "true"}}] * 5},
+                {"do": "answer", "tool_calls": [TRUE] * 5},
+                {"do": "answer", "text": "Done."},
+            ],
+        },
+        {
+            "contains": "five in a row",
+            "actions": [
+                *[{"do": "answer", "tool_calls": [{"name": "terminal", "arguments": {"command": "true"}}]}]
+                * 5,
                 {"do": "answer", "text": "Done."},
             ],
         },
@@ -65,11 +74,11 @@ def main() -> None:
     """Print the table."""
     with tempfile.TemporaryDirectory() as folder, model_server(Path(folder)) as base_url:
         installation = installation_of(Path(folder) / "home", base_url)
-        bare = _median(_bare_calls(installation))
+        bare = _median(bare_calls(installation))
         print(f"{'median of ' + str(TURNS):<44}{'ms':>9}{'overhead':>11}  beside")
         print(f"{'bare model call':<44}{bare:>9.1f}")
         with InlineWorker(installation) as worker:
-            inline = _median(_turn(worker.engine, worker.work, "hello") for _ in range(TURNS))
+            inline = _median(turn_time(worker.engine, worker.work, "hello") for _ in range(TURNS))
             _row("text turn, in one process", inline, bare, "the bare model call")
         installation.close()
         _print_fsyncs(Path(folder), base_url)
@@ -78,16 +87,18 @@ def main() -> None:
 
 def _through_a_worker(folder: Path, base_url: str, bare: float) -> None:
     installation = installation_of(folder / "celery-home", base_url)
-    with _worker(folder / "celery-home", base_url) as broker:
+    with working(folder / "celery-home", base_url) as broker:
         engine = installation.engine("bench")
         hops = _median(_empty_chains(broker))
         print(f"{'three empty Celery tasks in a chain':<44}{hops:>9.1f}")
-        _turn(engine, _waiter(engine), "hello")
-        text = _median(_turn(engine, _waiter(engine), "hello") for _ in range(TURNS))
+        turn_time(engine, waiter(engine), "hello")
+        text = _median(turn_time(engine, waiter(engine), "hello") for _ in range(TURNS))
         _row("text turn, through a worker", text, bare, "the bare model call")
         print(f"{'  its overhead beside the empty chain':<44}{(text - bare) / hops:>8.2f}x")
-        tools = _median(_turn(engine, _waiter(engine), "five at once") for _ in range(10))
+        tools = _median(turn_time(engine, waiter(engine), "five at once") for _ in range(10))
         _row("5 tools in one message, through a worker", tools, 2 * bare, "two bare model calls")
+        tools = _median(turn_time(engine, waiter(engine), "five in a row") for _ in range(10))
+        _row("5 tools one after the other", tools, 6 * bare, "six bare model calls")
         seconds = _many(engine, PARALLEL, "two slow calls")
         print(f"{PARALLEL} turns of two 1 s calls and a tool: {seconds:.2f} s, ideal 2 s")
         seconds = _many(engine, PARALLEL, "hello")
@@ -103,7 +114,8 @@ def _median(times: Iterator[float]) -> float:
     return median(times) * 1000
 
 
-def _bare_calls(installation: Installation) -> Iterator[float]:
+def bare_calls(installation: Installation) -> Iterator[float]:
+    """Seconds of each of some model calls with nothing around them."""
     request = ModelRequest(model="m", system_prompt="Help.", messages=(UserMessage("hello"),))
     for at in range(TURNS + 1):
         begun = time.perf_counter()
@@ -153,7 +165,8 @@ def _submit(engine: Engine, text: str) -> tuple[str, str]:
     return stream_of(session), turn
 
 
-def _turn(engine: Engine, wait: Callable[[Callable[[], bool]], object], text: str) -> float:
+def turn_time(engine: Engine, wait: Callable[[Callable[[], bool]], object], text: str) -> float:
+    """Seconds from a submitted text to its turn's recorded end."""
     begun = time.perf_counter()
     stream, turn = _submit(engine, text)
     wait(lambda: _has_ended(engine, stream, turn))
@@ -164,7 +177,9 @@ def _has_ended(engine: Engine, stream: str, turn: str) -> bool:
     return turn in engine.sessions.load(stream).ended
 
 
-def _waiter(engine: Engine) -> Callable[[Callable[[], bool]], object]:
+def waiter(engine: Engine) -> Callable[[Callable[[], bool]], object]:
+    """Waits, looking at the log, while others work."""
+
     def wait(done: Callable[[], bool]) -> None:
         while not done():
             engine.log.wait(engine.log.last_position(), 0.005)
@@ -212,7 +227,7 @@ def model_server(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def _worker(home: Path, base_url: str) -> Iterator[str]:
+def working(home: Path, base_url: str) -> Iterator[str]:
     """A worker process on an embedded broker; its URL, once it consumes."""
     installation = installation_of(home, base_url)
     server = EmbeddedBroker(installation.settings.paths)
