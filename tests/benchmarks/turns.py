@@ -99,9 +99,9 @@ def _through_a_worker(folder: Path, base_url: str, bare: float) -> None:
         _row("5 tools in one message, through a worker", tools, 2 * bare, "two bare model calls")
         tools = _median(turn_time(engine, waiter(engine), "five in a row") for _ in range(10))
         _row("5 tools one after the other", tools, 6 * bare, "six bare model calls")
-        seconds = _many(engine, PARALLEL, "two slow calls")
+        seconds = many(engine, PARALLEL, "two slow calls")
         print(f"{PARALLEL} turns of two 1 s calls and a tool: {seconds:.2f} s, ideal 2 s")
-        seconds = _many(engine, PARALLEL, "hello")
+        seconds = many(engine, PARALLEL, "hello")
         print(f"{PARALLEL} text turns submitted at once: {PARALLEL / seconds:.0f} turns/s")
     installation.close()
 
@@ -187,7 +187,8 @@ def waiter(engine: Engine) -> Callable[[Callable[[], bool]], object]:
     return wait
 
 
-def _many(engine: Engine, turns: int, text: str) -> float:
+def many(engine: Engine, turns: int, text: str) -> float:
+    """Seconds from the first of so many texts, submitted as fast as it goes, to the last turn's end."""
     begun = time.perf_counter()
     position = engine.log.last_position()
     left = {_submit(engine, text)[1] for _ in range(turns)}

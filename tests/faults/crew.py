@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from signal import SIGKILL
 from threading import Event
 
+import psutil
+
 from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.events import Opening
 from hermes_jobs.eventlog.log import EventLog
@@ -78,6 +80,10 @@ class Crew:
         process = self._workers[number].process
         process.send_signal(SIGKILL)
         process.wait()
+
+    def processes(self) -> list[psutil.Process]:
+        """Those that run."""
+        return [psutil.Process(worker.process.pid) for worker in self._workers.values()]
 
     def names(self) -> set[str]:
         """The ids of the workers that the log knows."""
