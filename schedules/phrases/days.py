@@ -150,8 +150,10 @@ def _refuse_missing_days(day: int, months: tuple[int, ...]) -> None:
                 "impossible", f"{MONTHS[month - 1]} has no day {day}.", "Say 'the last day of the month'."
             )
         if day > monthrange(COMMON_YEAR, month)[1]:
+            named, number = (MONTHS[month - 1], month) if months else ("month", "*")
             raise Refusal(
                 "ambiguous",
                 f"{MONTHS[month - 1]} does not always have a day {day}.",
-                f"Say 'on the last day of every month', or '0 9 {day} * *' for the months that have it.",
+                f"Say 'on the last day of every {named} at 9', "
+                f"or '0 9 {day} {number} *' for those that have it.",
             )

@@ -24,6 +24,7 @@ UNITS: dict[str, Unit] = {word: unit for unit, words in _SPELLINGS.items() for w
 SECONDS: dict[Unit, int] = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
 
 _SHORT = re.compile(r"(\d+(?:\.\d+)?)([a-z]+)")
+_BARE_MINUTES = re.compile(r"(?<=\dh)[0-5]?\d$")
 
 
 class Length(NamedTuple):
@@ -81,9 +82,10 @@ def _one(sentence: Sentence, at: int) -> Length | None:
 
 
 def _short(sentence: Sentence, at: int) -> Length | None:
-    """`30m`, `1h30m`."""
-    parts = _SHORT.findall(sentence.text(at))
-    if not parts or "".join(map("".join, parts)) != sentence.text(at):
+    """`30m`, `1h30m`, `1h30`."""
+    text = _BARE_MINUTES.sub(r"\g<0>m", sentence.text(at))
+    parts = _SHORT.findall(text)
+    if not parts or "".join(map("".join, parts)) != text:
         return None
     units = [UNITS.get(unit) for _, unit in parts]
     if len(parts) == 1 and units[0]:
