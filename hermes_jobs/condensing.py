@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from hermes_jobs.context.contained import Contained
+from hermes_jobs.circuit import Circuit
+from hermes_jobs.context.contained import TimeLimits
+from hermes_jobs.context.engines import BuiltIn, ModelInUse, Plugged
 from hermes_jobs.context.plugins import BUILT_IN, ENGINES
 from hermes_jobs.context.setup import CompressorOptions, EngineSetup, Factory
 from hermes_jobs.domain.errors import Misconfigured
 from hermes_jobs.domain.scan import scan
-from hermes_jobs.engine.ports import ContextEngine
+from hermes_jobs.domain.session import Session
+from hermes_jobs.engine.ports import ModelError
+from hermes_jobs.engine.refs import kind_of
+from hermes_jobs.engine.replaying import Replay
 
 if TYPE_CHECKING:
     from hermes_jobs.settings import Settings
+    from hermes_jobs.wiring import Installation
 
 REDACTED = "[REDACTED]"
 
 
-def context_engine(settings: Settings) -> ContextEngine:
-    """The engine that `context.engine` names. Raises `Misconfigured` where none can be had."""
+def context_engines(installation: Installation) -> BuiltIn | Plugged:
+    """The engines that `context.engine` names. Raises `Misconfigured` where none can be had."""
+    settings = installation.settings
     compression, plugins, name = settings.compression, settings.paths.plugins, settings.context.engine
     setup = EngineSetup(
         options=CompressorOptions(
@@ -33,10 +40,20 @@ def context_engine(settings: Settings) -> ContextEngine:
     )
     own = cast(Factory, ENGINES.factory_of(BUILT_IN, plugins))(setup)
     if name == BUILT_IN:
-        return own
+        return BuiltIn(own)
     redact = settings.secrets.redact
+    circuit = Circuit(f"context engine {name}", installation.clock, redact, passes=(ModelError,))
     try:
-        engine = cast(Factory, ENGINES.factory_of(name, plugins))(setup)
+        factory = cast(Factory, ENGINES.factory_of(name, plugins))
+        return Plugged(
+            name,
+            lambda: factory(setup),
+            own,
+            circuit=circuit,
+            facts=Replay(installation.log),
+            model_of=lambda session: model_of(installation, session),
+            limits=TimeLimits(),
+        )
     except Misconfigured:
         raise
     except Exception as error:
@@ -44,7 +61,16 @@ def context_engine(settings: Settings) -> ContextEngine:
             f"The context engine {name!r} cannot be loaded: {redact(f'{type(error).__name__}: {error}')}",
             hint="Mend it, or take the built-in one: hermes-jobs config set context.engine compressor",
         ) from error
-    return Contained(name, engine, own, redact)
+
+
+def model_of(installation: Installation, session: Session) -> ModelInUse:
+    """The model of the session's next call, and what it takes where it is asked."""
+    settings = installation.settings
+    apart = settings.set_apart("review") if kind_of(session) == "review" else None
+    turn = session.current
+    name = (turn.model if turn else None) or session.model or settings.model_name
+    windows = installation.endpoints.windows((apart or settings.main_model).base_url)
+    return ModelInUse(name, windows.of(name))
 
 
 def without_secrets(text: str, settings: Settings) -> str:

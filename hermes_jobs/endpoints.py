@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from hermes_jobs.domain.changes import Change
@@ -28,11 +28,19 @@ class Endpoints:
     Safe for many threads; close it at the end.
     """
 
-    def __init__(self, settings: Settings, clock: Clock, learned: Callable[[], LearnedWindows]) -> None:
-        """`learned` gives the windows that are remembered."""
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Clock,
+        learned: Callable[[], LearnedWindows],
+        *,
+        watch: Callable[[Any], None] | None = None,
+    ) -> None:
+        """`learned` gives the windows that are remembered; `watch` is given each HTTP client."""
         self._settings = settings
         self._clock = clock
         self._learned = learned
+        self._watch = watch
         self._lock = threading.RLock()
         self._models: dict[tuple[str | None, str], OpenAIModel] = {}
         self._windows: dict[str | None, Windows] = {}
@@ -86,6 +94,7 @@ class Endpoints:
             timeout=self._settings.model.timeout,
             manner=_manner(self._settings),
             windows=self.windows(base_url),
+            watch=self._watch,
         )
 
     def _known_windows(self, base_url: str | None) -> Windows:

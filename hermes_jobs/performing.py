@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from hermes_jobs.context.engines import Plugged
 from hermes_jobs.delivery.sending import SendDelivery
 from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.budgets import Budgets
@@ -31,8 +32,9 @@ from hermes_jobs.engine.perform import (
     performers,
 )
 from hermes_jobs.engine.perform.context import purpose_of
-from hermes_jobs.engine.ports import Model, Pricing
+from hermes_jobs.engine.ports import Listener, Model, Pricing, WriteListener
 from hermes_jobs.engine.purse import Purse
+from hermes_jobs.engine.telling import TellListener, TellMemory
 from hermes_jobs.learning.curation import BeginCuration
 from hermes_jobs.learning.review import BeginReview
 from hermes_jobs.llm.retry import delay
@@ -63,6 +65,7 @@ class Crew:
         self._installation = installation
         self._heard = heard
         settings = installation.settings
+        self._listeners = _listeners(installation)
         self._limits = Limits(
             max_iterations=settings.agent.max_iterations,
             max_tokens=settings.model.max_tokens,
@@ -72,6 +75,7 @@ class Crew:
             preview_chars=settings.tools.preview_chars,
             memory_nudge=settings.memory.nudge_interval,
             skill_nudge=settings.skills.creation_nudge_interval,
+            listeners=tuple(each.name for each in self._listeners if each is not None),
         )
         self._prompt = SessionPrompt(
             soul=settings.paths.soul,
@@ -84,7 +88,7 @@ class Crew:
         self._main = self._asked(settings.main_model)
         self._reviews = self._set_apart("review")
         self._flusher = self._set_apart("compression")
-        self._context = installation.context
+        self._contexts = installation.contexts
         self._sizing = self._sized(self._main)
         self._sizing_reviews = self._sized(self._reviews)
 
@@ -122,6 +126,14 @@ class Crew:
 
     def performers(self) -> Mapping[StepKind, Performer]:
         """Who performs the steps of turns, and compressions."""
+        tracing = self._installation.tracing
+        if tracing is None:
+            return self._performers()
+        from hermes_jobs.telemetry.traced import Traced
+
+        return {kind: Traced(each, tracing.within) for kind, each in self._performers().items()}
+
+    def _performers(self) -> Mapping[StepKind, Performer]:
         of = self._installation
         main, reviews, flusher = self._main, self._reviews, self._flusher
         return performers(
@@ -134,13 +146,13 @@ class Crew:
                 flusher.model,
                 of.toolbox,
                 flusher.prices,
-                self._context,
+                self._contexts,
                 flusher.window_of,
                 flusher.name,
                 before=of.providers.before_compression,
             ),
             compress=Compress(
-                context=self._context,
+                contexts=self._contexts,
                 summariser=self._summariser,
                 pricing=self._summary_prices()[1],
                 prompt=self._prompt,
@@ -172,11 +184,14 @@ class Crew:
         """Who performs the steps that are no turn's."""
         of = self._installation
         begin = BeginReview(of.ids, self._reviews.name)
+        memory, context = self._listeners
         return {
             "schedule.fire": FireSchedule(of.clock, of.ids),
             "delivery.send": SendDelivery(
                 of.couriers, clock=of.clock, ids=of.ids, redact=of.settings.secrets.redact
             ),
+            "listener.memory": TellMemory(memory, of.log, of.clock, of.ids),
+            "listener.context": TellListener(context, of.clock, of.ids),
             "review.memory": begin,
             "review.skills": begin,
             "review.combined": begin,
@@ -203,7 +218,7 @@ class Crew:
     def _sized(self, asked: Asked) -> Sizing:
         of = self._installation
         automatic = of.settings.compression.enabled
-        return Sizing(self._context, of.toolbox, asked.window_of, automatic=automatic)
+        return Sizing(self._contexts, of.toolbox, asked.window_of, automatic=automatic)
 
     def _summariser(self) -> tuple[Model, str, int]:
         model, name = self._installation.auxiliary("compression")
@@ -213,3 +228,10 @@ class Crew:
     def _summary_prices(self) -> tuple[str, Pricing]:
         chosen = self._installation.settings.auxiliary_model("compression")
         return chosen.model, self._installation.endpoints.prices(chosen.base_url)
+
+
+def _listeners(installation: Installation) -> tuple[WriteListener | None, Listener | None]:
+    """The memory beside ours, and a context engine that wants to be told; null where there is none."""
+    providers, contexts = installation.providers, installation.contexts
+    memory = providers if providers.external is not None else None
+    return memory, contexts if isinstance(contexts, Plugged) and contexts.listens else None

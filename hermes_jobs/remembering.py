@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from hermes_jobs.circuit import Circuit
 from hermes_jobs.domain.errors import HermesJobsError
 from hermes_jobs.domain.session import Session
 from hermes_jobs.engine.ports import Recall
+from hermes_jobs.engine.replaying import Replay
 from hermes_jobs.memory.block import memory_block
 from hermes_jobs.memory.plugins import check_name, factory_of
 from hermes_jobs.memory.provider import Factory, Setup
-from hermes_jobs.memory.providers import Providers
+from hermes_jobs.memory.providers import Providers, switch
 from hermes_jobs.memory.recalling import OwnRecall
 from hermes_jobs.memory.registered import Registered, TimeLimits
 
@@ -29,6 +31,7 @@ def providers_of(installation: Installation) -> Providers:
     providers = Providers(
         lambda _session: memory_block(installation.memory.settle(), installation.memory_limits),
         _own_recall(installation),
+        Replay(installation.log),
         recall_tokens=settings.memory.recall_tokens,
     )
     name = settings.memory.provider
@@ -41,8 +44,8 @@ def providers_of(installation: Installation) -> Providers:
         said = settings.secrets.redact(f"{type(error).__name__}: {error}")
         logger.warning("memory provider %s cannot be loaded: %s", name, said)
         return providers
-    redact = settings.secrets.redact
-    providers.add(Registered(name, factory, setup, installation.clock, TimeLimits(), redact))
+    circuit = Circuit(f"memory provider {name}", installation.clock, settings.secrets.redact)
+    providers.add(Registered(name, factory, setup, circuit, TimeLimits(), switch))
     return providers
 
 

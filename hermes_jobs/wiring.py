@@ -19,9 +19,10 @@ from hermes_jobs.engine.live import Heard, nobody_listens
 from hermes_jobs.engine.ports import Carrier, Clock, Ids
 from hermes_jobs.engine.system import RandomIds, SystemClock
 from hermes_jobs.eventlog.log import EventLog
-from hermes_jobs.settings import REHEARSAL_MODEL, Settings, ensure_home
+from hermes_jobs.settings import Settings, ensure_home
 
 if TYPE_CHECKING:
+    from hermes_jobs.context.engines import BuiltIn, Plugged
     from hermes_jobs.couriers import InstalledCouriers
     from hermes_jobs.domain.events import Event
     from hermes_jobs.domain.memory import Limits
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from hermes_jobs.domain.streams import StreamState
     from hermes_jobs.endpoints import Endpoints
     from hermes_jobs.engine.engine import Engine
-    from hermes_jobs.engine.ports import ContextEngine, Model
+    from hermes_jobs.engine.ports import Model
     from hermes_jobs.eventlog.leases import Lease, Observer
     from hermes_jobs.eventlog.lock_folder import LockFolder
     from hermes_jobs.llm.windows import Windows
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
     from hermes_jobs.skills.curator import Curator
     from hermes_jobs.skills.shelf import Shelf
     from hermes_jobs.telemetry.tracing import Tracing
-    from hermes_jobs.tools.docker import DockerOptions
-    from hermes_jobs.tools.schedule import ScheduleTool
-    from hermes_jobs.tools.summaries import Summariser
     from hermes_jobs.tools.toolbox import Toolbox
     from hermes_jobs.views import Views
     from hermes_jobs.views.results import ResultFiles
@@ -88,7 +86,10 @@ class Installation:
         """The event log."""
         from hermes_jobs.eventlog.opening import open_log, sqlite_url
 
-        return open_log(self.settings.log_url or sqlite_url(self.settings.paths.events_db))
+        paths = self.settings.paths
+        return open_log(
+            self.settings.log_url or sqlite_url(paths.events_db), doorbells=paths.run / "doorbells"
+        )
 
     @cached_property
     def views(self) -> Views:
@@ -195,15 +196,9 @@ class Installation:
         )
 
     def _witness(self, before: StreamState, facts: Sequence[Event], after: StreamState) -> None:
-        """Let a collector and the memory beside our own hear what was appended. See `Witness`."""
+        """Let a collector hear what was appended. See `Witness`."""
         if self.tracing is not None:
             self.tracing.witness(before, facts, after)
-        if self.settings.memory.provider is None:
-            return
-        try:
-            self.providers.witness(before, facts, after)
-        except Misconfigured as error:
-            logger.warning("%s", error)
 
     @cached_property
     def tracing(self) -> Tracing | None:
@@ -218,7 +213,12 @@ class Installation:
             logger.warning("no traces are sent: %s is missing. Install hermes-jobs[otel].", error.name)
             return None
         try:
-            return Tracing(self.log, version=__version__, content=content_is_wanted(self._environ))
+            return Tracing(
+                self.log,
+                version=__version__,
+                content=content_is_wanted(self._environ),
+                redact=self.settings.secrets.redact,
+            )
         except ValueError as error:
             raise Misconfigured(
                 f"An OTEL_* variable cannot be used: {error}.",
@@ -270,7 +270,8 @@ class Installation:
         from hermes_jobs.endpoints import Endpoints
         from hermes_jobs.engine.recalling import RecalledWindows
 
-        return Endpoints(self.settings, self.clock, RecalledWindows(self.log, self.clock))
+        watch = None if self.tracing is None else self.tracing.watch_client
+        return Endpoints(self.settings, self.clock, RecalledWindows(self.log, self.clock), watch=watch)
 
     @property
     def model(self) -> Model:
@@ -288,11 +289,11 @@ class Installation:
         return self.endpoints.windows(self.settings.main_model.base_url)
 
     @cached_property
-    def context(self) -> ContextEngine:
+    def contexts(self) -> BuiltIn | Plugged:
         """What makes long histories smaller. Raises `Misconfigured` for an engine that there is not."""
-        from hermes_jobs.condensing import context_engine
+        from hermes_jobs.condensing import context_engines
 
-        return context_engine(self.settings)
+        return context_engines(self)
 
     @cached_property
     def couriers(self) -> InstalledCouriers:
@@ -304,67 +305,9 @@ class Installation:
     @cached_property
     def toolbox(self) -> Toolbox:
         """All tools that this build has, as configured."""
-        from hermes_jobs.skills.telling import Librarian
-        from hermes_jobs.tools.builtin import default_tools
-        from hermes_jobs.tools.curating import curator_tools
-        from hermes_jobs.tools.memory import MemoryTools
-        from hermes_jobs.tools.policy import CommandPolicy
-        from hermes_jobs.tools.provided import provided_tools
-        from hermes_jobs.tools.recall_compacted import RecallCompacted
-        from hermes_jobs.tools.roots import Roots
-        from hermes_jobs.tools.session_search import SessionSearch
-        from hermes_jobs.tools.skills import skill_tools
-        from hermes_jobs.tools.terminal import TerminalOptions
-        from hermes_jobs.tools.toolbox import Toolbox
-        from hermes_jobs.tools.web import WebOptions
+        from hermes_jobs.equipping import toolbox_of
 
-        settings = self.settings
-        roots = Roots(
-            home=str(settings.paths.home),
-            user_home=self._environ.get("HOME", "/"),
-            roots=settings.files.roots,
-        )
-        policy = CommandPolicy(roots=roots, policy=settings.terminal.policy, allow=settings.terminal.allow)
-        terminal = TerminalOptions(
-            policy=policy,
-            environ=self._environ,
-            secrets=settings.secrets.values,
-            timeout=settings.terminal.timeout,
-            docker=self._docker(),
-        )
-        web = WebOptions(allow_private=settings.web.allow_private, environ=self._environ)
-        tools = (
-            *default_tools(terminal, roots, web, kept=self.results.file_of),
-            *MemoryTools(self.memory_limits, self.memory.settle).tools,
-            *skill_tools(Librarian(self.skills)),
-            *curator_tools(self.curator),
-            *SessionSearch(self.views, self._summariser).tools,
-            *RecallCompacted(self.views).tools,
-            *self._schedule_tool().tools,
-        )
-        beside = self.providers.tools({each.name for each in tools})
-        return Toolbox(
-            (*tools, *provided_tools(beside, self.providers.call_tool, toolset="memory")),
-            enabled=settings.toolsets.enabled,
-            disabled=settings.toolsets.disabled,
-            serialize_terminal=settings.tools.serialize_terminal,
-            redact=settings.secrets.redact_known,
-        )
-
-    def _schedule_tool(self) -> ScheduleTool:
-        from hermes_jobs.domain.schedule import PREFIX
-        from hermes_jobs.tools.schedule import Defaults, ScheduleTool
-
-        schedules = self.settings.schedules
-        defaults = Defaults(
-            timezone=self.timezone,
-            missed=schedules.missed,
-            overlap=schedules.overlap,
-            by_schedules=schedules.by_schedules,
-        )
-        return ScheduleTool(
-            lambda: [head.stream for head in self.log.streams(PREFIX)], defaults, self.clock, self.ids
-        )
+        return toolbox_of(self, self._environ)
 
     @cached_property
     def timezone(self) -> str:
@@ -378,25 +321,6 @@ class Installation:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that it is not configured, or in two ways
             return get_localzone_name() or "UTC"
-
-    def _summariser(self) -> Summariser | None:
-        """The model that tells what earlier conversations hold; null where there is but the rehearsal."""
-        from hermes_jobs.tools.summaries import Summariser
-
-        choice = self.settings.auxiliary_model("session_search")
-        if choice.model == REHEARSAL_MODEL:
-            return None
-        model, name = self.auxiliary("session_search")
-        return Summariser(model, name, self.endpoints.prices(choice.base_url))
-
-    def _docker(self) -> DockerOptions | None:
-        """How commands run in containers; null where they run on the host."""
-        from hermes_jobs.tools.docker import DockerOptions
-
-        if self.settings.terminal.backend != "docker":
-            return None
-        docker = self.settings.terminal.docker
-        return DockerOptions(image=docker.image, network=docker.network, memory=docker.memory)
 
     def check(self, model: str | None = None) -> None:
         """Raise `Misconfigured` where a turn with that model (null: the configured one) could not be held to
@@ -413,7 +337,7 @@ class Installation:
         from hermes_jobs.context.plugins import BUILT_IN
 
         if self.settings.context.engine != BUILT_IN:
-            _ = self.context
+            _ = self.contexts
 
     def check_budgets(self, model: str | None = None) -> None:
         """Raise `Misconfigured` where a turn with that model could not be held to the budgets."""

@@ -7,10 +7,10 @@ chord.
 
 from __future__ import annotations
 
-from celery import Celery
-from kombu import Queue
+from typing import TYPE_CHECKING
 
-from workers.dispatcher import WorkerEvents
+if TYPE_CHECKING:
+    from celery import Celery
 
 QUEUES: dict[str, str] = {
     "turn.prefetch": "turns",
@@ -25,6 +25,8 @@ QUEUES: dict[str, str] = {
     "compression.compress": "compression",
     "schedule.fire": "schedules",
     "delivery.send": "deliveries",
+    "listener.memory": "deliveries",
+    "listener.context": "deliveries",
     "recovery.sweep": "recovery",
 }
 ALL_QUEUES = tuple(dict.fromkeys(QUEUES.values()))
@@ -33,6 +35,11 @@ ANSWER_SECONDS = 2.0  # after which a broker that does not answer counts as gone
 
 def make_app(broker_url: str, *, prefix: str) -> Celery:
     """The application on that broker. `prefix` keeps installations that share a Redis apart."""
+    from celery import Celery  # a tenth of a second, which who asks for the queues' names alone need not pay
+    from kombu import Queue
+
+    from workers.dispatcher import WorkerEvents
+
     app = Celery("hermes-jobs", broker=broker_url, events=WorkerEvents, set_as_current=False)
     app.conf.update(
         # messages

@@ -24,7 +24,7 @@ LOOK_EVERY = 0.25  # seconds between looks at all due work, where that takes lit
 LOOK_AT_MOST = 1 / 40  # of the time: a long backlog takes long to look at, and is no reason to hurry
 LOOK_LATEST = 1.0  # seconds
 OBSERVE_EVERY = 0.5  # seconds between looks at the other workers
-BREATH = 0.02  # seconds from one round to the next at least: a busy log has news all the time
+BREATH = 0.02  # seconds from one round to the next: a busy log has news all the time
 LOG_AWAY = 1.0  # seconds before an unreachable log is tried again
 
 
@@ -40,6 +40,7 @@ class Attendant:
         self._alive: Sequence[WorkerRow] = ()
         self._observed_at = float("-inf")
         self._look_at = float("-inf")
+        self._hurried_at = float("-inf")
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="attendant", daemon=True)
 
@@ -86,11 +87,19 @@ class Attendant:
         senders = {worker.id for worker in self._alive if worker.lanes} | {self._engine.worker}
         return {recorded.stream for recorded in news if recorded.meta.worker not in senders}
 
+    def _breathe(self) -> None:
+        """Rest before the next round. Who writes elsewhere cuts that short, but no more often than that."""
+        if self._engine.log.wait_for_others(BREATH):
+            now = self._engine.clock.monotonic()
+            self._stopping.wait(max(0.0, self._hurried_at + BREATH - now))
+            self._hurried_at = now
+
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
                 self.look()
-                if not self._stopping.wait(BREATH):
+                self._breathe()
+                if not self._stopping.is_set():
                     self._engine.log.wait(self._watch.position, LOOK_EVERY)
             except LogUnavailable as error:
                 logger.warning("%s", error)

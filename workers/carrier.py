@@ -7,11 +7,11 @@ gets `~n` behind it, so that no two tasks share an id.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from celery import Celery, Task
+from celery import Celery, Task, signals
 from celery.utils.nodenames import anon_nodename
 
 from hermes_jobs.domain.steps import Step
@@ -21,13 +21,22 @@ from workers.outbox import Message, Outbox
 
 FIRST_CALL = "1"
 
+Sending = Callable[[Step], AbstractContextManager[None]]
+
+
+def unwatched(_step: Step) -> AbstractContextManager[None]:
+    """Where nobody wants to know of a message."""
+    return nullcontext()
+
 
 class CeleryCarrier:
     """Sends steps to their queues. Never raises: what could not be sent, the relay finds in the log."""
 
-    def __init__(self, app: Celery, ids: Ids) -> None:
+    def __init__(self, app: Celery, ids: Ids, *, sending: Sending = unwatched) -> None:
+        """`sending` is open while a step's message is made."""
         self._app = app
         self._ids = ids
+        self._sending = sending
         self._outbox = Outbox(app)
         self._origin = anon_nodename()
         self._here = threading.local()
@@ -91,7 +100,17 @@ class CeleryCarrier:
             kwargsrepr="{}",
             **linked,
         )
-        return Message(queue=QUEUES[step.kind], headers=headers, properties=properties, body=body)
+        message = Message(queue=QUEUES[step.kind], headers=headers, properties=properties, body=body)
+        with self._sending(step):
+            _announce(message, step.kind)
+        return message
+
+
+def _announce(message: Message, task: str) -> None:
+    """Tell whoever listens to Celery of a message, as Celery does: it may write into the headers."""
+    told = {"headers": message.headers, "body": message.body, "exchange": "", "routing_key": message.queue}
+    signals.before_task_publish.send(sender=task, properties=message.properties, **told)
+    signals.after_task_publish.send(sender=task, **told)
 
 
 def _turn(step: Step) -> str:

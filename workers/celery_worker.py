@@ -21,7 +21,7 @@ from hermes_jobs.wiring import Installation
 from workers import transport
 from workers.app import ALL_QUEUES, make_app
 from workers.attendant import Attendant
-from workers.carrier import CeleryCarrier
+from workers.carrier import CeleryCarrier, Sending, unwatched
 from workers.dispatcher import Flushing
 from workers.live import channel_of
 from workers.tasks import Desk, register
@@ -46,7 +46,7 @@ def run(
     threads = concurrency or installation.settings.workers.concurrency
     transport.use()
     app = make_app(broker_url, prefix=f"{installation.log.log_id}.")
-    carrier = CeleryCarrier(app, installation.ids)
+    carrier = CeleryCarrier(app, installation.ids, sending=_told(installation, app))
     live = channel_of(installation)
     engine = installation.engine("worker", carrier, heard=live.tell)
     tenure = Tenure(engine, lambda: installation.lease("worker", lanes=tuple(queues)))
@@ -64,6 +64,16 @@ def run(
     finally:
         attendant.stop()
         live.close()
+
+
+def _told(installation: Installation, app: Celery) -> Sending:
+    """Have a collector hear of tasks, where one is configured; what is open while a message is made."""
+    tracing = installation.tracing
+    if tracing is None:
+        return unwatched
+    app.set_default()  # the instrumentation looks for tasks in the application that is current
+    tracing.watch_tasks()
+    return tracing.sending
 
 
 def _consume(app: Celery, desk: Desk, queues: Sequence[str], threads: int) -> int:

@@ -134,7 +134,7 @@ def context(installation: Installation) -> Finding:
     """Which context engine makes long conversations smaller, and when."""
     settings = installation.settings
     try:
-        engine = installation.context
+        engine = installation.contexts.apart()
     except Misconfigured as error:
         return Finding(check="context", status="fail", message=error.message, hint=error.hint, code=USAGE)
     window = installation.windows.of(settings.model_name)

@@ -26,8 +26,10 @@ def compress_session(
     Nothing is lost: every message stays in the log and is found by `sessions search`. The session goes on
     under a new id; the old one keeps leading to it.
     """
+    from hermes_jobs.cli.progress import IN_VAIN
     from hermes_jobs.cli.working import work_until
     from hermes_jobs.domain.commands import RequestCompression
+    from hermes_jobs.domain.compression import MAX_FUTILE
     from hermes_jobs.domain.events import CompressionFailed, ContextCompressed
 
     installation = invocation.installation
@@ -65,6 +67,8 @@ def compress_session(
             )
             if outcome.number > 1:
                 note(f"This was compression {outcome.number} of this session: details may be lost.")
+            if outcome.in_vain >= MAX_FUTILE:
+                note(f"{IN_VAIN.format(times=outcome.in_vain).capitalize()}.")
         return 0
     why = outcome.message if outcome is not None else "it was cancelled"
     note(f"Session {session.id} was not compressed: {why}.")

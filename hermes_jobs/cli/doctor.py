@@ -23,7 +23,8 @@ MARKS = {"ok": ("ok", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "re
 @json_option
 @click.pass_context
 def doctor(context: click.Context, live: bool, as_json: bool) -> None:
-    """Check the home, configuration, model, log, broker, workers, beat, Flower, commands and disk.
+    """Check the home, configuration, model, log, broker, workers, beat, Flower, traces, commands
+    and disk.
 
     The exit code is 0 unless something has failed; warnings name what is missing or weaker than it could be.
     """
@@ -49,6 +50,7 @@ def examine(invocation: Invocation, *, live: bool = False) -> Iterator[Finding]:
     from hermes_jobs.cli import checks
     from hermes_jobs.cli.gateway_checks import telegram
     from hermes_jobs.cli.memory_provider import provider
+    from hermes_jobs.cli.trace_checks import traces
     from hermes_jobs.domain.errors import Misconfigured
 
     try:
@@ -75,6 +77,7 @@ def examine(invocation: Invocation, *, live: bool = False) -> Iterator[Finding]:
         yield checks.beat(installation)
         yield from telegram(installation)
     yield checks.flower(settings)
+    yield traces(invocation.environ)
     yield checks.commands(invocation.environ)
     yield checks.disk(settings)
 

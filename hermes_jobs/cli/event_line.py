@@ -15,8 +15,19 @@ def print_event(recorded: Recorded) -> None:
         "stream": recorded.stream,
         "version": recorded.version,
         "type": recorded.type,
-        "data": msgspec.to_builtins(recorded.event),
+        "data": _whole(recorded.event),
         "meta": {**msgspec.to_builtins(recorded.meta), "schema": recorded.schema},
         "recorded_at": recorded.recorded_at,
     }
     click.echo(msgspec.json.encode(line).decode())
+
+
+def _whole(value: object) -> object:
+    """The value with all its fields, also those that have their defaults."""
+    match value:
+        case msgspec.Struct():
+            return {name: _whole(getattr(value, name)) for name in value.__struct_fields__}
+        case tuple():
+            return [_whole(each) for each in value]
+        case _:
+            return value

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from hermes_jobs.cli.failures import CREDENTIALS, FAILED, INTERRUPTED, TIMED_OUT, explain
 from hermes_jobs.cli.invocation import Invocation
 from hermes_jobs.cli.process_log import log_to_file
-from hermes_jobs.cli.shown import Shown, Style
+from hermes_jobs.cli.shown import Shown
+from hermes_jobs.cli.style import Style
 from hermes_jobs.cli.waiting import LogWaiter, NobodyWorks, workers_are_alive
 from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.errors import Rejected

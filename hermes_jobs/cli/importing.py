@@ -25,9 +25,8 @@ from hermes_jobs.domain.errors import Rejected
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sqlalchemy import Connection
-
     from hermes_jobs.engine.resting import Rested
+    from hermes_jobs.eventlog.database import Connection
     from hermes_jobs.eventlog.importing import Imported
     from hermes_jobs.wiring import Installation
 
@@ -62,7 +61,8 @@ def import_file(
     Nothing fires by itself afterwards, since the home that it comes from may still be at work: turns under
     way are cancelled, schedules paused, deliveries held in the inbox. --resume lets all of it go on here.
 
-    What is here already stays as it is, so that the same file twice adds nothing.
+    What is here already stays as it is, so that the same file twice adds nothing. Others go on writing
+    meanwhile; an import that was broken off shows nothing, and goes on when it is run again.
     """
     wanted = _is_session if sessions_only else _is_any
     with file.open("rb") as opened:
@@ -91,13 +91,15 @@ def bring_in(
     resume: bool,
     then: Callable[[], object] = lambda: None,
 ) -> tuple[Imported, Rested]:
-    """Import the lines in one transaction, with what came in put to rest unless it shall `resume`.
+    """Import the lines once all of them are checked, with what comes in put to rest unless it shall `resume`.
 
-    `then` is called before the transaction is committed.
+    `then` is called before anybody sees what came in.
     """
     from hermes_jobs.engine.resting import Rested, put_to_rest
     from hermes_jobs.engine.system import day_of
     from hermes_jobs.eventlog.importing import imported
+    from hermes_jobs.eventlog.moving import moved
+    from hermes_jobs.eventlog.scratch import scratch_log
     from hermes_jobs.eventlog.transaction import TransactionLog
 
     log, zone = sql_log(installation), installation.settings.zone
@@ -105,14 +107,17 @@ def bring_in(
     def day(moment: str) -> str:
         return day_of(datetime.fromisoformat(moment).timestamp(), zone)
 
-    def act(connection: Connection) -> tuple[Imported, Rested]:
-        inner = TransactionLog(connection, log.log_id, log.codec)
-        came = imported(inner, lines, day, wanted)
+    def look(connection: Connection) -> Imported:
+        return imported(TransactionLog(connection, looked.log_id, log.codec), lines, day, log, wanted)
+
+    def rest(inner: TransactionLog) -> Rested:
         rested = Rested() if resume else put_to_rest(installation.engine_over(inner, BY), came.streams, BY)
         then()
-        return came, rested
+        return rested
 
-    return log.change_tables(act)
+    with scratch_log(installation.settings.paths.run, log.codec) as looked:
+        came = looked.change_tables(look)
+        return came, moved(looked, log, rest)
 
 
 def _restore(installation: Installation, file: Path, *, resume: bool) -> tuple[Imported, Rested]:
@@ -120,7 +125,7 @@ def _restore(installation: Installation, file: Path, *, resume: bool) -> tuple[I
     from hermes_jobs.cli import archive as archives
 
     paths = installation.settings.paths
-    if installation.log.last_position() > 0:
+    if sql_log(installation).streams():
         raise Rejected(
             f"{file} is a backup, and the home {paths.home} is not empty: its log holds events.",
             kind="usage",

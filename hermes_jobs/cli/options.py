@@ -12,7 +12,7 @@ import click
 from hermes_jobs.cli.completing import complete_schedule, complete_session, complete_turn
 
 if TYPE_CHECKING:
-    from hermes_jobs.cli.shown import Style
+    from hermes_jobs.cli.style import Style
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -95,7 +95,7 @@ def quiet_option(function: F) -> F:
 
 def style_of(*, as_json: bool, as_jsonl: bool, stream: bool | None, quiet: bool) -> Style:
     """How the turn is shown: plain where standard output or error is no terminal. Raises a usage error."""
-    from hermes_jobs.cli.shown import Style
+    from hermes_jobs.cli.style import Style
 
     if as_json and as_jsonl:
         raise click.UsageError("--json and --jsonl exclude each other.")

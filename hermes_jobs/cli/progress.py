@@ -13,11 +13,13 @@ import msgspec
 
 from hermes_jobs.cli.output import one_line, shown_duration
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.compression import MAX_FUTILE
 from hermes_jobs.eventlog.log import Recorded
 
 LONG = 3.0  # seconds after which a call that has not ended is spoken of
 LONG_THOUGHT = 15.0  # and a model call
 SOON = 1.0  # and either, where what is under way can be shown while it lasts
+IN_VAIN = "compressing won next to nothing {times} times in a row: from now on only when asked for"
 ARGUMENTS = 40  # characters of a call's arguments: a line fits into 80 columns
 
 
@@ -109,6 +111,8 @@ class Progress:
         )
         if event.number > 1:
             self._tell(f"· this was compression {event.number} of the session: details may be lost")
+        if event.in_vain >= MAX_FUTILE:
+            self._tell(f"· {IN_VAIN.format(times=event.in_vain)}")
 
     def _retried(self, event: e.ModelCallFailed, at: float) -> None:
         if event.retry_at is not None:

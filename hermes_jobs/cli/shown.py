@@ -6,14 +6,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Literal
-
-import msgspec
 
 from hermes_jobs.cli.event_line import print_event
 from hermes_jobs.cli.output import one_line, print_json
 from hermes_jobs.cli.page import Page, PlainPage, TerminalPage
 from hermes_jobs.cli.progress import Progress, called
+from hermes_jobs.cli.style import Style
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.titles import printable
 from hermes_jobs.engine.engine import Submitted
@@ -21,17 +19,6 @@ from hermes_jobs.engine.live import Piece
 from hermes_jobs.engine.ports import Clock
 from hermes_jobs.eventlog.log import EventLog, Recorded
 from hermes_jobs.views.result import TurnResult
-
-
-class Style(msgspec.Struct, frozen=True, kw_only=True):
-    """How a turn is shown. `stream`: its text as it comes; `progress`: a line for each tool call;
-    `quiet`: not a word beside the answer. `rich`: as Markdown, drawn while it grows."""
-
-    form: Literal["text", "json", "jsonl"] = "text"
-    stream: bool = False
-    progress: bool = False
-    quiet: bool = False
-    rich: bool = False
 
 
 class Shown:

@@ -20,7 +20,7 @@ from hermes_jobs.cli.options import (
 from hermes_jobs.cli.output import note, print_json
 
 if TYPE_CHECKING:
-    from hermes_jobs.cli.shown import Style
+    from hermes_jobs.cli.style import Style
     from hermes_jobs.domain.commands import SessionCommand
     from hermes_jobs.engine.engine import Submitted
 

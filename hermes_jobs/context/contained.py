@@ -13,6 +13,7 @@ from typing import TypeVar, get_args
 
 import msgspec
 
+from hermes_jobs.circuit import Circuit, Resting
 from hermes_jobs.context.units import Unit, newest_request, units_of
 from hermes_jobs.domain.events import CompressionReason
 from hermes_jobs.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
@@ -28,16 +29,26 @@ _REASONS = get_args(CompressionReason)
 _shortened = msgspec.json.Decoder(Shortened)
 
 
+class TimeLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds that a call to an engine may take. `compress` holds the summariser's answers as well."""
+
+    ask: float = 3.0
+    begin: float = 8.0
+    tool: float = 30.0
+    compress: float = 600.0
+
+
 class Contained:
-    """A `ContextEngine`: another of that name, with `own` for what it cannot do. `redact` is for the log."""
+    """A `ContextEngine`: another of that name, with `own` for what it cannot do."""
 
     def __init__(
-        self, name: str, engine: ContextEngine, own: ContextEngine, redact: Callable[[str], str]
+        self, name: str, engine: ContextEngine, own: ContextEngine, circuit: Circuit, limits: TimeLimits
     ) -> None:
         self.name = name
         self._engine = engine
         self._own = own
-        self._redact = redact
+        self._circuit = circuit
+        self._limits = limits
 
     def threshold(self, window: int) -> int:
         """See `ContextEngine`."""
@@ -65,13 +76,18 @@ class Contained:
 
     def compress(self, history: History, ask: Ask) -> Shortened:
         """See `ContextEngine`. Raises `ModelError`, kind `engine_failed`, for what the engine gets wrong."""
+        engine, asking = self._engine, _Asking(ask)
         try:
-            return checked(history, self._engine.compress(history, ask))
+            return self._circuit.call(
+                lambda: checked(history, engine.compress(history, asking)), self._limits.compress
+            )
         except ModelError:
             raise
         except Exception as error:
-            told = self._told(error)
+            told = self._circuit.told(error)
             raise ModelError(FAILED, f"the context engine {self.name} failed: {told}") from error
+        finally:
+            asking.end()
 
     def set_aside(self, history: History) -> Shortened:
         """See `ContextEngine`."""
@@ -79,14 +95,29 @@ class Contained:
 
     def _asked(self, act: Callable[[ContextEngine], T]) -> T:
         try:
-            return act(self._engine)
+            return self._circuit.call(lambda: act(self._engine), self._limits.ask)
+        except Resting:
+            return act(self._own)
         except Exception as error:  # noqa: BLE001 - whatever others' code raises
-            told = self._told(error)
+            told = self._circuit.told(error)
             logger.warning("context engine %s failed, the built-in one stands in: %s", self.name, told)
             return act(self._own)
 
-    def _told(self, error: Exception) -> str:
-        return self._redact(f"{type(error).__name__}: {error}")
+
+class _Asking:
+    """The summariser, while somebody waits for the compression: what comes later would not be booked."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._over = False
+
+    def __call__(self, system_prompt: str, text: str, max_tokens: int) -> str:
+        if self._over:
+            raise ModelError(FAILED, "the compression was given up")
+        return self._ask(system_prompt, text, max_tokens)
+
+    def end(self) -> None:
+        self._over = True
 
 
 def checked(history: History, shortened: Shortened) -> Shortened:

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from hermes_jobs.domain import compressing, reviewing, reviews
+from hermes_jobs.domain import compressing, listening, reviewing, reviews
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain import turn as turns
 from hermes_jobs.domain.books import CLOSED
@@ -56,7 +56,9 @@ def fold(session: Session, facts: Iterable[e.SessionEvent]) -> Session:
 
 def evolve(session: Session, event: e.SessionEvent) -> Session:
     """The session after one more fact."""
-    return replace(_apply(session, event), version=session.version + 1)
+    version = session.version + 1
+    session = _apply(session, event)
+    return replace(session, version=version, listeners=listening.after(session.listeners, event, version))
 
 
 def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911, PLR0912 - one line a fact
@@ -127,6 +129,8 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
             return compressing.evolve(session, event)
         case e.ReviewRequested() | e.ReviewStarted() | e.ReviewCompleted() | e.ReviewFailed():
             return reviewing.evolve(session, event)
+        case e.ListenerTold():
+            return session
         case _:
             assert_never(event)
 
@@ -157,6 +161,7 @@ def _prefetched(session: Session, event: e.ContextPrefetched) -> Session:
         nudges=reviews.turn_begun(
             session.nudges, memory_interval=event.memory_nudge, skill_interval=event.skill_nudge
         ),
+        listeners=listening.named(session.listeners, event.listeners, session.version),
     )
     unanswered = session.messages and not _speaks_last(session, AssistantMessage)
     closing = (AssistantMessage(ENDED_UNANSWERED),) if unanswered else ()

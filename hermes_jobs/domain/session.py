@@ -9,6 +9,7 @@ import msgspec
 
 from hermes_jobs.domain.compression import Compression
 from hermes_jobs.domain.events import Opening, SessionStarted, Todo
+from hermes_jobs.domain.listening import Listening
 from hermes_jobs.domain.messages import Message
 from hermes_jobs.domain.reviews import Nudges, Review
 from hermes_jobs.domain.turn import Turn
@@ -60,6 +61,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     pressed: bool = False
     nudges: Nudges = Nudges()
     reviews: tuple[Review, ...] = ()
+    listeners: tuple[Listening, ...] = ()
 
     @property
     def id(self) -> str:

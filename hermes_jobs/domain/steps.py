@@ -12,6 +12,7 @@
 |   has its answer             | `turn.record_usage`                                               |
 |   else                       | `turn.call_model`, not before its retry time                      |
 | waits for a review           | beside all that, `review.KIND`, which begins it                   |
+| has news for a listener      | beside all that, `listener.KIND`, which tells it                  |
 
 A review's own session has the same steps, carried by the task `review.KIND`: `act_of` says what is done.
 """
@@ -42,6 +43,8 @@ StepKind = Literal[
     "compression.compress",
     "schedule.fire",
     "delivery.send",
+    "listener.memory",
+    "listener.context",
 ]
 Lane = Literal["turns", "tools", "reviews", "compression", "schedules", "deliveries"]
 
@@ -58,6 +61,8 @@ LANES: dict[StepKind, Lane] = {
     "compression.compress": "compression",
     "schedule.fire": "schedules",
     "delivery.send": "deliveries",
+    "listener.memory": "deliveries",
+    "listener.context": "deliveries",
 }
 
 
@@ -83,7 +88,7 @@ def next_steps(session: Session) -> tuple[Step, ...]:
     steps = _own_steps(session)
     if carried_by is not None:
         steps = tuple(replace(step, kind=carried_by) for step in steps)
-    return (*steps, *_review(session))
+    return (*steps, *_review(session), *_listeners(session))
 
 
 def find_step(session: Session, step_id: str) -> Step | None:
@@ -92,7 +97,8 @@ def find_step(session: Session, step_id: str) -> Step | None:
 
 
 def act_of(session: Session, step_id: str) -> StepKind | None:
-    """What performing a due step means, whatever task carries it; null where it begins a review."""
+    """What performing a due step means, whatever task carries it; null where it begins a review or tells
+    a listener."""
     return next((step.kind for step in _own_steps(session) if step.id == step_id), None)
 
 
@@ -136,6 +142,20 @@ def _review(session: Session) -> tuple[Step, ...]:
         return ()
     kind = cast(StepKind, f"review.{review.kind}")
     return (Step(id=f"{review.id}-begin", stream=session.stream, kind=kind),)
+
+
+def _listeners(session: Session) -> tuple[Step, ...]:
+    return tuple(
+        Step(
+            id=f"{session.stream.removeprefix('session-')}-{each.kind}-{each.heard}",
+            stream=session.stream,
+            kind=cast(StepKind, f"listener.{each.kind}"),
+            attempt=each.attempt,
+            not_before=each.retry_at,
+        )
+        for each in session.listeners
+        if each.is_behind
+    )
 
 
 def _review_task(session: Session) -> StepKind | None:

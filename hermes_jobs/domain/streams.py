@@ -1,16 +1,17 @@
 """Every kind of stream: its state before the first fact, how facts change it, and what is then due.
 
-| stream        | state            | facts           |
-|---------------|------------------|-----------------|
-| `session-ID`  | `Session`        | `SessionEvent`  |
-| `memory`      | `Memory`         | `MemoryEvent`   |
-| `skill-NAME`  | `Skill`          | `SkillEvent`    |
-| `curation-ID` | `Curation`       | `CurationEvent` |
-| `schedule-ID` | `Schedule`       | `ScheduleEvent` |
-| `delivery-ID` | `Delivery`       | `DeliveryEvent` |
-| `person-NAME` | `Person`         | `GatewayEvent`  |
-| `gateway-ID`  | `Gateway`        | `GatewayEvent`  |
-| `windows`     | `LearnedWindows` | `WindowEvent`   |
+| stream          | state            | facts           |
+|-----------------|------------------|-----------------|
+| `session-ID`    | `Session`        | `SessionEvent`  |
+| `memory`        | `Memory`         | `MemoryEvent`   |
+| `skill-NAME`    | `Skill`          | `SkillEvent`    |
+| `curation-ID`   | `Curation`       | `CurationEvent` |
+| `schedule-ID`   | `Schedule`       | `ScheduleEvent` |
+| `delivery-ID`   | `Delivery`       | `DeliveryEvent` |
+| `person-NAME`   | `Person`         | `GatewayEvent`  |
+| `gateway-ID`    | `Gateway`        | `GatewayEvent`  |
+| `windows`       | `LearnedWindows` | `WindowEvent`   |
+| `listener-NAME` | `Listener`       | `ListenerEvent` |
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from hermes_jobs.domain import curation as curations
 from hermes_jobs.domain import delivery as deliveries
 from hermes_jobs.domain import evolve as sessions
 from hermes_jobs.domain import gateway as gateways
+from hermes_jobs.domain import listening, windows
 from hermes_jobs.domain import memory as memories
 from hermes_jobs.domain import schedule as schedules
 from hermes_jobs.domain import skill as skills
-from hermes_jobs.domain import windows
 from hermes_jobs.domain.changes import Change, Changed, Key, Load, StreamFacts
 from hermes_jobs.domain.errors import Corrupt, Rejected
 from hermes_jobs.domain.events import Event
@@ -83,6 +84,7 @@ KINDS = (
     StreamKind(gateways.PERSON_PREFIX, lambda stream: gateways.Person(stream=stream), gateways.evolve_person),
     StreamKind(gateways.PREFIX, lambda stream: gateways.Gateway(stream=stream), gateways.evolve),
     StreamKind(windows.STREAM, lambda stream: windows.LearnedWindows(stream=stream), windows.evolve),
+    StreamKind(listening.PREFIX, lambda stream: listening.Listener(stream=stream), listening.evolve_listener),
 )
 
 

@@ -12,7 +12,9 @@ from hermes_jobs.domain.changes import Change
 from hermes_jobs.domain.events import (
     Author,
     CompressionReason,
+    Effect,
     Event,
+    MemoryEvent,
     PlannedCall,
     SessionEvent,
     SessionStarted,
@@ -77,10 +79,40 @@ class Follow(Protocol):
 
 
 class Witness(Protocol):
-    """Hears what this process has appended, such as a memory beside our own that learns from turns."""
+    """Hears at once what this process has appended, and is lost with it; a `Listener` misses nothing."""
 
     def __call__(self, before: StreamState, facts: Sequence[Event], after: StreamState) -> None:
         """One stream has these new facts. Never raises, and makes nobody wait."""
+
+
+class NotHeard(Exception):
+    """A listener stumbled: of a session, over the fact behind version `upto`. Its message holds no secret."""
+
+    def __init__(self, message: str, *, upto: int = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.upto = upto
+
+
+class Listener(Protocol):
+    """Learns from what sessions come to, such as a memory beside our own. Safe for many threads."""
+
+    @property
+    def name(self) -> str:
+        """`memory:NAME` or `context:NAME`."""
+
+    def hear(self, session: Session, after: int) -> None:
+        """Be told what became of the session after that version of its stream, up to its own.
+
+        It may have been told before, by a process that died then. Takes seconds. Raises `NotHeard`.
+        """
+
+
+class WriteListener(Listener, Protocol):
+    """A listener that hears of the memory's writes besides."""
+
+    def hear_write(self, session: Session, write: MemoryEvent) -> None:
+        """The memory was written to; it is told as part of what that session came to. Raises `NotHeard`."""
 
 
 # --- the model -------------------------------------------------------------------------------
@@ -97,6 +129,12 @@ class ToolSpec(msgspec.Struct, frozen=True, dict=True):
     def num_characters(self) -> int:
         """How long it is where the model reads it."""
         return len(self.name) + len(self.description) + len(msgspec.json.encode(self.parameters))
+
+
+class ProvidedSpec(ToolSpec, frozen=True, dict=True):
+    """A tool that somebody brings along. `effect` says whether it may run again by itself."""
+
+    effect: Effect = "write"
 
 
 class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -295,7 +333,10 @@ class Ask(Protocol):
 
 
 class ContextEngine(Protocol):
-    """Decides when a history is too long, and makes it smaller. Keeps no state between calls."""
+    """Decides when a history is too long, and makes it smaller.
+
+    Each question comes with all it needs. One that keeps more in mind has some of `context.hooks` besides.
+    """
 
     def threshold(self, window: int) -> int:
         """Tokens from which on a history is compressed."""
@@ -320,6 +361,13 @@ class ContextEngine(Protocol):
 
     def set_aside(self, history: History) -> Shortened:
         """The history made smaller without a summariser."""
+
+
+class ContextEngines(Protocol):
+    """The context engine of each session."""
+
+    def of(self, session: Session) -> ContextEngine:
+        """The one that looks after that session, and by now knows what it came to. Never raises."""
 
 
 # --- the prompt ------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 | a review, a compression | it is cancelled; the conversation stays whole | by itself, when due   |
 | a schedule              | it is paused                                  | `schedule resume ID`  |
 | a delivery              | its text goes to the inbox                    | `inbox read`          |
+| news for a listener     | it is left out                                |                       |
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from hermes_jobs.domain.changes import Changed, Load, StreamFacts
 from hermes_jobs.domain.delivery import PREFIX as DELIVERIES
 from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.domain.errors import Corrupt
-from hermes_jobs.domain.events import CompressionFailed, DeliveryFailed
+from hermes_jobs.domain.events import CompressionFailed, DeliveryFailed, ListenerTold
 from hermes_jobs.domain.schedule import PREFIX as SCHEDULES
 from hermes_jobs.domain.schedule import Schedule
 from hermes_jobs.domain.session import Session
@@ -85,6 +86,7 @@ def _end_work(engine: Engine, stream: str, by: str, rested: Rested) -> None:
         if review.status == "waiting":
             engine.execute(stream, c.CancelReview(review=review.id, by=by))
             rested.reviews.append(review.id)
+    _tell_nobody(engine, engine.sessions.load(stream), by)
 
 
 def _drop_compression(engine: Engine, session: Session, by: str, rested: Rested) -> None:
@@ -96,6 +98,17 @@ def _drop_compression(engine: Engine, session: Session, by: str, rested: Rested)
     )
     engine.execute(session.stream, c.FinishCompression(step=job.step_id, outcome=failed))
     rested.compressions.append(job.step_id)
+
+
+def _tell_nobody(engine: Engine, session: Session, by: str) -> None:
+    message = f"Held back by {by}: it may have been told from elsewhere."
+    left_out = tuple(
+        ListenerTold(listener=each.name, upto=session.version, message=message)
+        for each in session.listeners
+        if each.is_behind
+    )
+    if left_out:
+        engine.change(lambda load: Changed(writes=(StreamFacts(session.stream, left_out),)), by)
 
 
 def _hold_back(engine: Engine, stream: str, by: str, rested: Rested) -> None:

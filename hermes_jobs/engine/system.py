@@ -7,6 +7,7 @@ import time
 from datetime import UTC, datetime, tzinfo
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: nothing that looks like something else
+BITS = 5  # of a character
 NAME_LENGTH = 12  # 60 bits
 
 
@@ -24,7 +25,8 @@ class RandomIds:
     """Ids that no two processes will draw alike."""
 
     def name(self, prefix: str) -> str:
-        return prefix + "".join(secrets.choice(ALPHABET) for _ in range(NAME_LENGTH))
+        drawn = secrets.randbits(BITS * NAME_LENGTH)  # at once: each draw asks the system
+        return prefix + "".join(ALPHABET[drawn >> at & 31] for at in range(0, BITS * NAME_LENGTH, BITS))
 
     def fence(self) -> int:
         return secrets.randbits(63)

@@ -5,91 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec.structs import replace
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Table,
-    bindparam,
-    delete,
-    func,
-    insert,
-    literal_column,
-    null,
-    select,
-    update,
-)
-from sqlalchemy.engine import Dialect
-from sqlalchemy.sql import ClauseElement
+from msgspec.structs import asdict, replace
 
 from hermes_jobs.domain.changes import Key
-from hermes_jobs.domain.errors import Conflict, KeyTaken, NewerSchema, StepLost
+from hermes_jobs.domain.errors import Conflict, KeyTaken, NewerSchema, Rejected, StepLost
 from hermes_jobs.domain.steps import Step
-from hermes_jobs.eventlog import schema as t
+from hermes_jobs.eventlog import statements as sql
 from hermes_jobs.eventlog.charging import charge
-from hermes_jobs.eventlog.codec import Codec, EncodedEvent, to_json
-from hermes_jobs.eventlog.log import Append, Guard, Head, LargeResult, Recorded, StreamWrite
+from hermes_jobs.eventlog.codec import Codec, EncodedEvent, escaped, to_json
+from hermes_jobs.eventlog.database import Connection, Values
+from hermes_jobs.eventlog.log import ARRIVING, Append, Guard, Head, LargeResult, Recorded, StreamWrite
 from hermes_jobs.eventlog.rows import row_hash, to_key_row, to_recorded_event
-from hermes_jobs.eventlog.statement import Statement, dialect_insert
-
-HEAD = select(t.streams).where(t.streams.c.stream == bindparam("name"))
-LAST_POSITION = select(func.coalesce(func.max(t.events.c.position), literal_column("0")))
-KEY = select(t.keys).where(t.keys.c.scope == bindparam("scope"), t.keys.c.key == bindparam("name"))
-
-_STATE_OF_HEAD = ("version", "hash", "segment", "reader")
-
-
-def _upsert(dialect: Dialect, table: Table, key: str) -> ClauseElement:
-    """Insert a row, or replace all of the one with that key but its number."""
-    start = dialect_insert(dialect)
-    others = [column.name for column in table.columns if column.name not in {"sequence", key}]
-    upsert = start(table).values({name: bindparam(name) for name in (key, *others)})
-    changes = {name: upsert.excluded[name] for name in others}
-    replacing: ClauseElement = upsert.on_conflict_do_update(index_elements=[key], set_=changes)
-    return replacing
-
-
-_one = select(literal_column("1")).subquery("one")
-_select_end = Statement(
-    lambda _: select(
-        *(t.streams.c[name] for name in _STATE_OF_HEAD), LAST_POSITION.scalar_subquery()
-    ).select_from(_one.outerjoin(t.streams, _named(t.streams.c.stream)))
-)
-_insert_event = Statement(lambda _: insert(t.events))
-_insert_head = Statement(lambda _: insert(t.streams))
-_update_head = Statement(
-    lambda _: (
-        update(t.streams)
-        .where(_named(t.streams.c.stream))
-        .values({name: bindparam(name) for name in _STATE_OF_HEAD})
-    )
-)
-_delete_step = Statement(lambda _: delete(t.steps).where(_named(t.steps.c.id)))
-_upsert_step = Statement(lambda dialect: _upsert(dialect, t.steps, "id"))
-_claim_step = Statement(
-    lambda _: (
-        update(t.steps)
-        .where(_named(t.steps.c.id), t.steps.c.owner.is_(None))
-        .values(owner=bindparam("holder"), fence=bindparam("number"))
-    )
-)
-_finish_step = Statement(
-    lambda _: (
-        update(t.steps)
-        .where(
-            _named(t.steps.c.id),
-            t.steps.c.owner == bindparam("holder"),
-            t.steps.c.fence == bindparam("number"),
-        )
-        .values(owner=null())
-    )
-)
-_insert_key = Statement(lambda _: insert(t.keys))
-_upsert_result = Statement(lambda dialect: _upsert(dialect, t.results, "call"))
-
-
-def _named(column: ColumnElement[str]) -> ColumnElement[bool]:
-    return column == bindparam("name")
 
 
 class PreparedAppend:
@@ -137,9 +63,11 @@ class PreparedAppend:
         for write in self._change.writes:
             name = write.stream
             if name not in heads:
-                [(*state, position)] = _select_end.run(connection, {"name": name}).fetchall()
+                [(*state, position)] = connection.execute(sql.SELECT_END, {"name": escaped(name)}).fetchall()
                 heads[name] = head = _head(name, *state)
                 versions[name] = head.version
+                if head.reader == ARRIVING:
+                    raise arriving(name)
                 if head.reader > self._level:
                     raise NewerSchema(needs_newer(head))
             if write.expected not in {None, versions[name]}:
@@ -161,7 +89,7 @@ class PreparedAppend:
                 recorded.append(to_recorded_event(rows[-1], each.event, self._change.meta))
             if encoded and write.segment is not None:
                 ends[write.stream] = replace(ends[write.stream], segment=write.segment)
-        _insert_event.run_each(connection, rows)
+        _run_each(connection, sql.INSERT_EVENT, [{**row, "stream": escaped(row["stream"])} for row in rows])
         for name, end in ends.items():
             if end.version > heads[name].version:
                 _write_head(connection, end, is_new=heads[name].version == 0)
@@ -186,6 +114,15 @@ def needs_newer(head: Head) -> str:
     return f"{head.stream} holds events of a newer hermes-jobs (level {head.reader}): upgrade this one."
 
 
+def arriving(stream: str) -> Rejected:
+    """Says that an import has brought but a part of the stream."""
+    return Rejected(
+        f"{stream} is still coming in.",
+        kind="arriving",
+        hint="Wait for the `hermes-jobs import`; if it was broken off, run the same one again.",
+    )
+
+
 def _head(
     stream: str, version: int | None, digest: str | None, segment: int | None, reader: int | None
 ) -> Head:
@@ -199,40 +136,46 @@ def _advanced(head: Head, row: dict[str, Any], reader: int) -> Head:
     return replace(head, version=row["version"], hash=row["hash"], reader=max(head.reader, reader))
 
 
+def _run_each(connection: Connection, statement: str, rows: Sequence[Values]) -> None:
+    if len(rows) == 1:
+        connection.execute(statement, rows[0])
+    elif rows:
+        connection.executemany(statement, rows)
+
+
 def _check_keys(connection: Connection, keys: Sequence[Key]) -> None:
     for key in keys:
-        row = connection.execute(KEY, {"scope": key.scope, "name": key.key}).first()
+        row = connection.execute(
+            sql.SELECT_KEY, {"scope": escaped(key.scope), "name": escaped(key.key)}
+        ).fetchone()
         if row is not None:
             first = to_key_row(row)
             raise KeyTaken(first.scope, first.key, first.stream, first.position, first.digest)
 
 
 def _pass_guard(connection: Connection, guard: Guard) -> None:
-    statement = _claim_step if guard.action == "claim" else _finish_step
-    values = {"name": guard.step, "holder": guard.owner, "number": guard.fence}
-    if statement.run(connection, values).rowcount == 0:
+    statement = sql.CLAIM_STEP if guard.action == "claim" else sql.FINISH_STEP
+    values = {"name": escaped(guard.step), "owner": escaped(guard.owner), "fence": guard.fence}
+    if connection.execute(statement, values).rowcount == 0:
         whose = "free to claim" if guard.action == "claim" else f"held by {guard.owner} under that fence"
         raise StepLost(f"Step {guard.step} is not {whose}.")
 
 
 def _write_head(connection: Connection, head: Head, *, is_new: bool) -> None:
-    values = {"version": head.version, "hash": head.hash, "segment": head.segment, "reader": head.reader}
-    if is_new:
-        _insert_head.run(connection, {"stream": head.stream, **values})
-    else:
-        _update_head.run(connection, {"name": head.stream, **values})
+    values = {**asdict(head), "stream": escaped(head.stream)}
+    connection.execute(sql.INSERT_HEAD if is_new else sql.UPDATE_HEAD, values)
 
 
 def _write_steps(connection: Connection, write: StreamWrite) -> None:
-    _delete_step.run_each(connection, [{"name": step_id} for step_id in write.gone])
-    _upsert_step.run_each(connection, [step_values(step) for step in write.due])
+    _run_each(connection, sql.DELETE_STEP, [{"name": escaped(step_id)} for step_id in write.gone])
+    _run_each(connection, sql.UPSERT_STEP, [step_values(step) for step in write.due])
 
 
 def step_values(step: Step) -> dict[str, Any]:
     """The row of a step that nobody holds."""
     return {
-        "id": step.id,
-        "stream": step.stream,
+        "id": escaped(step.id),
+        "stream": escaped(step.stream),
         "kind": step.kind,
         "lane": step.lane,
         "attempt": step.attempt,
@@ -242,12 +185,27 @@ def step_values(step: Step) -> dict[str, Any]:
     }
 
 
+def key_values(key: Key, stream: str, position: int) -> dict[str, Any]:
+    """The row of a key, which points at the event at that position."""
+    return {
+        "scope": escaped(key.scope),
+        "key": escaped(key.key),
+        "stream": escaped(stream),
+        "position": position,
+        "digest": escaped(key.digest),
+    }
+
+
 def _write_keys(connection: Connection, keys: Sequence[Key], first: Recorded) -> None:
-    place = {"stream": first.stream, "position": first.position}
-    rows = [{"scope": each.scope, "key": each.key, "digest": each.digest, **place} for each in keys]
-    _insert_key.run_each(connection, rows)
+    rows = [key_values(each, first.stream, first.position) for each in keys]
+    _run_each(connection, sql.INSERT_KEY, rows)
 
 
 def _write_results(connection: Connection, results: Sequence[LargeResult]) -> None:
-    rows = [{"call": each.call, "content": each.content} for each in results]
-    _upsert_result.run_each(connection, rows)
+    rows = [result_values(each.call, each.content) for each in results]
+    _run_each(connection, sql.UPSERT_RESULT, rows)
+
+
+def result_values(call: str, content: str) -> dict[str, Any]:
+    """The row of a large result."""
+    return {"call": escaped(call), "content": to_json(content)}

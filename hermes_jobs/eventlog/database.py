@@ -2,13 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from sqlalchemy import Connection
+if TYPE_CHECKING:
+    import sqlalchemy
 
 from hermes_jobs.domain.errors import HermesJobsError
+
+Values = Mapping[str, Any]
+
+
+class Cursor(Protocol):
+    """What a statement gave, as in PEP 249."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows it changed."""
+
+    def fetchone(self) -> Any:
+        """The next row, a tuple; null where there is none."""
+
+    def fetchall(self) -> list[Any]:
+        """All rows that are left."""
+
+
+class Connection(Protocol):
+    """A driver's connection, in what `sqlite3` has beyond PEP 249: parameters are written `:name`.
+
+    It raises the driver's own errors, of the classes that it carries.
+    """
+
+    @property
+    def Error(self) -> type[Exception]:
+        """Whatever the driver raises."""
+
+    @property
+    def DataError(self) -> type[Exception]:
+        """A value that the database cannot take."""
+
+    @property
+    def IntegrityError(self) -> type[Exception]:
+        """A constraint that the statement would break."""
+
+    @property
+    def ProgrammingError(self) -> type[Exception]:
+        """A statement that cannot be carried out."""
+
+    def execute(self, sql: str, values: Values = ..., /) -> Cursor:
+        """Run a statement."""
+
+    def executemany(self, sql: str, rows: Iterable[Values], /) -> Cursor:
+        """Run a statement with each of these, in order."""
+
+    def commit(self) -> None:
+        """End the transaction; what it did stands."""
+
+    def rollback(self) -> None:
+        """End the transaction; it did nothing."""
+
 
 Begin = Callable[[bool], Connection]
 
@@ -29,8 +82,9 @@ class Database(Protocol):
     def reading(self) -> AbstractContextManager[Connection]:
         """A connection that sees, with each statement, everything that is committed."""
 
-    def snapshot(self) -> AbstractContextManager[Connection]:
-        """A connection that sees one moment, however long it reads."""
+    def snapshot(self) -> AbstractContextManager[sqlalchemy.Connection]:
+        """SQLAlchemy's connection, for `hermes_jobs.eventlog.schema`, that sees one moment, however long
+        it reads."""
 
     def pulse(self) -> int:
         """A number that differs from the one before when another process has committed since. Cheap."""
@@ -43,3 +97,13 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Release every connection."""
+
+
+class Foundation(Database, Protocol):
+    """A database that may not have the log's tables yet."""
+
+    def has_table(self, connection: Connection, name: str) -> bool:
+        """Whether there is a table of that name."""
+
+    def creation(self) -> Sequence[str]:
+        """The statements that make the tables which are missing."""

@@ -7,11 +7,13 @@ from hashlib import sha256
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Row, Select, select
 
 from hermes_jobs.domain.errors import Corrupt
 from hermes_jobs.domain.events import ToolFinished
 from hermes_jobs.eventlog import schema as t
+from hermes_jobs.eventlog.appending import arriving
+from hermes_jobs.eventlog.log import ARRIVING
 from hermes_jobs.eventlog.portable import (
     FORMAT,
     AnyLine,
@@ -23,7 +25,7 @@ from hermes_jobs.eventlog.portable import (
     StepLine,
     to_bytes,
 )
-from hermes_jobs.eventlog.rows import AnyRow, row_hash
+from hermes_jobs.eventlog.rows import row_hash
 from hermes_jobs.eventlog.sql import SqlEventLog
 
 _EVENTS_AT_ONCE = 1000
@@ -56,7 +58,16 @@ def exported(
 
 
 def _lines(connection: Connection, header: Header, streams: Collection[str] | None) -> Iterator[AnyLine]:
+    coming = connection.execute(select(t.streams.c.stream).where(t.streams.c.reader == ARRIVING)).scalars()
+    for stream in coming:
+        if streams is None or stream in streams:
+            raise arriving(stream)
     yield header
+    yield from lines_of_tables(connection, streams)
+
+
+def lines_of_tables(connection: Connection, streams: Collection[str] | None = None) -> Iterator[AnyLine]:
+    """What stands between header and end. Raises `Corrupt` where an event is not what was written."""
     calls: list[str] = []
     for line in _events(connection, streams):
         if streams is not None and line.type == ToolFinished.__name__:
@@ -67,7 +78,9 @@ def _lines(connection: Connection, header: Header, streams: Collection[str] | No
     yield from _steps(connection, streams)
 
 
-def _rows(connection: Connection, statement: Select[Any], at_once: int = _EVENTS_AT_ONCE) -> Iterator[AnyRow]:
+def _rows(
+    connection: Connection, statement: Select[Any], at_once: int = _EVENTS_AT_ONCE
+) -> Iterator[Row[Any]]:
     return iter(connection.execute(statement, execution_options={"yield_per": at_once}))
 
 

@@ -1,7 +1,7 @@
-"""Portable lines into a log, inside one transaction: everything that they say, checked, or nothing.
+"""Portable lines into an empty log, inside one transaction: everything that they say, checked, or nothing.
 
 What follows from events (heads, the times of steps, accounts) is made from them anew. Positions are given
-anew too, so that they have no gaps; a stream that is there already stays as it is.
+anew too, so that they have no gaps; a stream that is already where all this shall go is left out.
 """
 
 from __future__ import annotations
@@ -11,16 +11,18 @@ from hashlib import sha256
 from typing import Any, assert_never
 
 import msgspec
-from sqlalchemy import insert, select
 
 from hermes_jobs.domain.budgets import Charge, charges
+from hermes_jobs.domain.changes import Key
 from hermes_jobs.domain.errors import Corrupt, HermesJobsError, NewerSchema, Rejected
 from hermes_jobs.domain.events import SINCE, Event
 from hermes_jobs.domain.session import Session
 from hermes_jobs.domain.streams import StreamState, blank, due_steps, fold
-from hermes_jobs.eventlog import schema as t
-from hermes_jobs.eventlog.appending import step_values
+from hermes_jobs.eventlog import statements as sql
+from hermes_jobs.eventlog.appending import key_values, result_values, step_values
 from hermes_jobs.eventlog.charging import charge
+from hermes_jobs.eventlog.codec import escaped
+from hermes_jobs.eventlog.log import Head
 from hermes_jobs.eventlog.portable import (
     FORMAT,
     AnyLine,
@@ -34,6 +36,7 @@ from hermes_jobs.eventlog.portable import (
     to_line,
 )
 from hermes_jobs.eventlog.rows import row_hash
+from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.transaction import TransactionLog
 
 DayOf = Callable[[str], str]
@@ -43,7 +46,7 @@ _ROWS_AT_ONCE = 1000
 
 
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
-    """What has come in: its streams, in the order of their first events; `known` were there already."""
+    """What comes in: its streams, in the order of their first events; `known` are there already."""
 
     num_events: int
     streams: tuple[str, ...]
@@ -51,7 +54,7 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _End(msgspec.Struct):
-    """How far a stream of the file has been read. `is_known`: this log has a stream of that name."""
+    """How far a stream of the file has been read. `is_known`: it is there already."""
 
     version: int
     hash: str
@@ -63,14 +66,16 @@ def imported(
     log: TransactionLog,
     raws: Iterable[bytes],
     day_of: DayOf,
+    target: SqlEventLog,
     wanted: Callable[[str], bool] = lambda stream: True,
 ) -> Imported:
-    """Bring in the lines' streams as far as they are `wanted`. Memory grows with streams, not with events.
+    """Read the lines' streams as far as they are `wanted` and not in the `target`, where they shall go.
 
-    Raises `Rejected`, naming the line, for what cannot be read or is not what was written; for a stream that
-    this log has with other content; and for what only a newer hermes-jobs understands.
+    Memory grows with streams, not with events. Raises `Rejected`, naming the line, for what cannot be read or
+    is not what was written; for a stream that the target has with other content; and for what only a newer
+    hermes-jobs understands.
     """
-    reading = _Reading(log, wanted)
+    reading = _Reading(log, target, wanted)
     for number, line in _checked(raws):
         reading.take(number, line)
     reading.finish()
@@ -118,19 +123,20 @@ def _check_header(header: Header) -> None:
 class _Reading:
     """One pass over the lines. What they say is written as it comes; the ends of streams gather in it."""
 
-    def __init__(self, log: TransactionLog, wanted: Callable[[str], bool]) -> None:
+    def __init__(self, log: TransactionLog, target: SqlEventLog, wanted: Callable[[str], bool]) -> None:
         self.num_events = 0
         self.ends: dict[str, _End] = {}
         self.steps: dict[str, StepLine] = {}
         self._log = log
+        self._target = target
         self._wanted = wanted
-        self._position = log.last_position()
+        self._position = 0
         self._last_read = 0
         self._rows: list[dict[str, Any]] = []
 
     @property
     def added(self) -> list[str]:
-        """The streams that this log did not have."""
+        """The streams that the target does not have."""
         return [name for name, end in self.ends.items() if not end.is_known]
 
     def take(self, number: int, line: AnyLine) -> None:
@@ -143,8 +149,8 @@ class _Reading:
                     self._take_key(number, line)
             case ResultLine():
                 if self._log.result(line.call) is None:
-                    values = {"call": line.call, "content": line.content}
-                    self._log.connection.execute(insert(t.results), values)
+                    values = result_values(line.call, line.content)
+                    self._log.connection.execute(sql.UPSERT_RESULT, values)
             case StepLine():
                 if self._is_new(line.stream):
                     self.steps[line.step] = line
@@ -159,13 +165,20 @@ class _Reading:
         for name, end in self.ends.items():
             if end.is_known:
                 self._check_known(name, end)
+        for head in self._target.arriving():
+            self._check_arriving(head)
         heads = [
-            {"stream": name, "version": end.version, "hash": end.hash, "segment": 1, "reader": end.reader}
+            {
+                "stream": escaped(name),
+                "version": end.version,
+                "hash": end.hash,
+                "segment": 1,
+                "reader": end.reader,
+            }
             for name, end in self.ends.items()
             if not end.is_known
         ]
-        for start in range(0, len(heads), _ROWS_AT_ONCE):
-            self._log.connection.execute(insert(t.streams), heads[start : start + _ROWS_AT_ONCE])
+        self._log.connection.executemany(sql.INSERT_HEAD, heads)
 
     def _is_new(self, stream: str) -> bool:
         end = self.ends.get(stream)
@@ -175,7 +188,7 @@ class _Reading:
         self._check_order(number, line)
         end = self.ends.get(line.stream)
         if end is None:
-            self.ends[line.stream] = end = _End(0, "", 1, self._log.head(line.stream) is not None)
+            self.ends[line.stream] = end = _End(0, "", 1, self._target.head(line.stream) is not None)
         if line.version != end.version + 1:
             raise refused(number, f"version {line.version} of {line.stream} follows on version {end.version}")
         data = bytes(line.data).decode()
@@ -196,7 +209,8 @@ class _Reading:
         if not end.is_known:
             self._position += 1
             self.num_events += 1
-            self._rows.append({**row, "position": self._position, "hash": line.hash})
+            stored = {"stream": escaped(line.stream), "position": self._position, "hash": line.hash}
+            self._rows.append({**row, **stored})
             if len(self._rows) >= _ROWS_AT_ONCE:
                 self._flush()
 
@@ -218,31 +232,40 @@ class _Reading:
 
     def _take_key(self, number: int, line: KeyLine) -> None:
         self._flush()
-        if self._log.key(line.scope, line.key) is not None:
-            return  # used here for something else: the first use counts
-        at = select(t.events.c.position).where(
-            t.events.c.stream == line.stream, t.events.c.version == line.version
-        )
-        position = self._log.connection.execute(at).scalar()
-        if position is None:
+        at = {"name": escaped(line.stream), "version": line.version}
+        row = self._log.connection.execute(sql.SELECT_POSITION, at).fetchone()
+        if row is None:
             raise refused(number, f"it points at version {line.version} of {line.stream}, which is missing")
-        values = {"scope": line.scope, "key": line.key, "stream": line.stream, "digest": line.digest}
-        self._log.connection.execute(insert(t.keys), {**values, "position": position})
+        key = Key(scope=line.scope, key=line.key, digest=line.digest)
+        self._log.connection.execute(sql.INSERT_KEY, key_values(key, line.stream, row[0]))
 
     def _check_known(self, stream: str, end: _End) -> None:
         """The stream that is here must begin with what the file has of it; hashes are chained."""
-        at = select(t.events.c.hash).where(t.events.c.stream == stream, t.events.c.version == end.version)
-        if self._log.connection.execute(at).scalar() != end.hash:
-            raise Rejected(
-                f"{stream} is here already, with other content than the export has.",
-                kind="other_content",
-                hint="Nothing was imported. Import it into another, empty home: set HERMES_JOBS_HOME.",
-            )
+        here = self._target.read(stream, after=end.version - 1, upto=end.version)
+        if not here or here[0].hash != end.hash:
+            raise _other_content(stream)
+
+    def _check_arriving(self, head: Head) -> None:
+        """What an import that was broken off has brought of the stream must be the file's."""
+        if head.stream not in self.ends:
+            return
+        at = {"name": escaped(head.stream), "version": head.version}
+        row = self._log.connection.execute(sql.SELECT_HASH, at).fetchone()
+        if row is None or row[0] != head.hash:
+            raise _other_content(head.stream)
 
     def _flush(self) -> None:
         if self._rows:
-            self._log.connection.execute(insert(t.events), self._rows)
+            self._log.connection.executemany(sql.INSERT_EVENT, self._rows)
             self._rows = []
+
+
+def _other_content(stream: str) -> Rejected:
+    return Rejected(
+        f"{stream} is here already, with other content than the export has.",
+        kind="other_content",
+        hint="Nothing was imported. Import it into another, empty home: set HERMES_JOBS_HOME.",
+    )
 
 
 class _Following:
@@ -269,8 +292,8 @@ class _Following:
                 hint="Nothing was imported. Run `hermes-jobs events verify` where it was made.",
             )
         for line in self._held.values():  # in the order in which they came
-            held = {"owner": line.owner, "fence": line.fence}
-            self._log.connection.execute(insert(t.steps), {**rows[line.step], **held})
+            held = {"owner": None if line.owner is None else escaped(line.owner), "fence": line.fence}
+            self._log.connection.execute(sql.INSERT_STEP, {**rows[line.step], **held})
 
     def _folded(self, stream: str) -> StreamState:
         state, sums = blank(stream), dict[str, Charge]()
@@ -293,7 +316,7 @@ class _Following:
         return state
 
     def _events(self, stream: str) -> Iterator[tuple[Event, str]]:
-        ordered = select(t.events).where(t.events.c.stream == stream).order_by(t.events.c.version)
-        options = {"yield_per": _ROWS_AT_ONCE}
-        for row in self._log.connection.execute(ordered, execution_options=options):
-            yield self._log.codec.decode(row.type, row.data, row.schema), row.recorded_at
+        version = 0
+        while news := self._log.read(stream, after=version, upto=version + _ROWS_AT_ONCE):
+            yield from ((recorded.event, recorded.recorded_at) for recorded in news)
+            version = news[-1].version

@@ -6,7 +6,7 @@ their heads, the due steps that follow, the claim or release of a step, keys and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, Protocol
 
 import msgspec
@@ -17,7 +17,7 @@ from hermes_jobs.domain.events import Event
 from hermes_jobs.domain.steps import Lane, Step
 
 
-class Meta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Meta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Who wrote an event and why: `causation` and `correlation` are ids of steps, turns or commands."""
 
     worker: str
@@ -25,7 +25,7 @@ class Meta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     correlation: str | None = None
 
 
-class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+class Recorded(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An event as stored. `recorded_at` is ISO 8601, UTC, microseconds; `hash` chains the stream."""
 
     position: int
@@ -37,6 +37,10 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     schema: int
     recorded_at: str
     hash: str
+
+
+ARRIVING = 2**31 - 1
+"""The level, which nobody has, of a stream of which an import has brought but a part: it is not there yet."""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,11 +175,18 @@ class EventLog(Protocol):
         Ends before an event that this build cannot read; raises `NewerSchema` where that is the first.
         """
 
+    def at(self, positions: Iterable[int]) -> Sequence[Recorded]:
+        """The events at these positions, in any order; none where there is none. Raises `NewerSchema`."""
+
     def last_position(self) -> int:
         """The newest event's position, 0 for an empty log."""
 
     def wait(self, after: int, seconds: float) -> bool:
         """Block until an event stands after that position, or `seconds` have passed; whether one does."""
+
+    def wait_for_others(self, seconds: float) -> bool:
+        """Block until another process says that it has written, or `seconds` have passed; whether one did,
+        also before, since the last such wait. Not all that write say so."""
 
     def streams(self, prefix: str = "") -> Sequence[Head]:
         """The heads of all streams whose name begins so, by name."""

@@ -7,12 +7,11 @@ import secrets
 from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
 
-from sqlalchemy import insert, inspect, select
-
 from hermes_jobs.domain.errors import Corrupt, Misconfigured, NewerSchema
+from hermes_jobs.eventlog import statements as sql
 from hermes_jobs.eventlog.codec import Codec
-from hermes_jobs.eventlog.database import Database
-from hermes_jobs.eventlog.schema import SCHEMA, budgets, log_info, metadata
+from hermes_jobs.eventlog.database import Foundation
+from hermes_jobs.eventlog.doorbell import Doorbell
 from hermes_jobs.eventlog.sql import SqlEventLog
 
 _SQLITE = "sqlite:///"
@@ -24,16 +23,18 @@ def sqlite_url(path: Path) -> str:
     return _SQLITE + quote(os.fsencode(path))
 
 
-def open_log(url: str, *, codec: Codec | None = None) -> SqlEventLog:
+def open_log(url: str, *, codec: Codec | None = None, doorbells: Path | None = None) -> SqlEventLog:
     """Open the log that the URL names, and make it where it does not exist yet.
 
     `sqlite:///PATH` (percent-quoted: see `sqlite_url`) or `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`.
+    `doorbells` is the folder in which this host's processes tell each other that they have written.
     Raises `Misconfigured` for any other URL, `LogUnavailable`, `NewerSchema`, and `Corrupt` where the
     database is damaged or holds something else.
     """
     database = _database(url)
     try:
-        return SqlEventLog(database, _entered(database), codec or Codec())
+        doorbell = None if doorbells is None else Doorbell(doorbells)
+        return SqlEventLog(database, _entered(database), codec or Codec(), doorbell)
     except Exception as error:
         database.close()
         translation = database.translated(error)
@@ -42,7 +43,7 @@ def open_log(url: str, *, codec: Codec | None = None) -> SqlEventLog:
         raise translation from error
 
 
-def _database(url: str) -> Database:
+def _database(url: str) -> Foundation:
     if url.startswith(_SQLITE) and len(url) > len(_SQLITE):
         from hermes_jobs.eventlog.sqlite import SqliteDatabase
 
@@ -63,24 +64,25 @@ def _database(url: str) -> Database:
     )
 
 
-def _entered(database: Database) -> str:
+def _entered(database: Foundation) -> str:
     """The log's id, having made its tables where there are none."""
     with database.turn() as begin:
         connection = begin(True)
-        if not inspect(connection).has_table(budgets.name):
-            is_new = not inspect(connection).has_table(log_info.name)
-            metadata.create_all(connection)
+        if not database.has_table(connection, sql.NEWEST_TABLE):
+            is_new = not database.has_table(connection, "log_info")
+            for statement in database.creation():
+                connection.execute(statement)
             if is_new:
-                connection.execute(insert(log_info), {"log_id": secrets.token_hex(6), "schema": SCHEMA})
+                connection.execute(sql.INSERT_INFO, {"log_id": secrets.token_hex(6), "schema": sql.SCHEMA})
             connection.commit()
-        info = connection.execute(select(log_info)).all()
+        info = connection.execute(sql.SELECT_INFO).fetchall()
         connection.rollback()
     if len(info) != 1:
         raise Corrupt(f"The log's table log_info holds {len(info)} rows, not one: restore it from a backup.")
-    if info[0].schema > SCHEMA:
+    [(log_id, schema)] = info
+    if schema > sql.SCHEMA:
         raise NewerSchema(
-            f"The log was made by a newer hermes-jobs (schema {info[0].schema}; this one knows {SCHEMA}): "
+            f"The log was made by a newer hermes-jobs (schema {schema}; this one knows {sql.SCHEMA}): "
             "upgrade hermes-jobs."
         )
-    log_id: str = info[0].log_id
-    return log_id
+    return str(log_id)

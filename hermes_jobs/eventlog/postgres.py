@@ -7,19 +7,23 @@ the server calls durable (`synchronous_commit`); an append that need not be swit
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import cache
 from typing import Any
 
+from psycopg import Connection as DriverConnection
 from psycopg import Error, errors
-from sqlalchemy import URL, Connection, create_engine, make_url, text
+from sqlalchemy import URL, create_engine, make_url
+from sqlalchemy import Connection as SqlalchemyConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 
 from hermes_jobs.domain.errors import Corrupt, HermesJobsError, LogUnavailable, Misconfigured
-from hermes_jobs.eventlog.appending import LAST_POSITION
-from hermes_jobs.eventlog.database import Begin
-from hermes_jobs.eventlog.schema import is_unclaimed, unclaimed_steps
+from hermes_jobs.eventlog.database import Begin, Connection, Cursor, Values
+from hermes_jobs.eventlog.schema import creation, is_unclaimed, unclaimed_steps
+from hermes_jobs.eventlog.statements import SELECT_LAST_POSITION
 
 CONNECT_SECONDS = 5
 LOCK_SECONDS = 10
@@ -27,7 +31,7 @@ CONNECTIONS = 8  # of one process, at most
 
 _QUIET_SECONDS = 15  # after which a silent connection is tested by the network itself
 
-_TAKE_TURN = text(
+_TAKE_TURN = (
     f"SELECT set_config('lock_timeout', '{LOCK_SECONDS}s', true),"
     " pg_advisory_xact_lock(hashtextextended('hermes-jobs log in ' || coalesce(current_schema(), ''), 0))"
 )
@@ -63,35 +67,49 @@ class PostgresDatabase:
 
     @contextmanager
     def turn(self) -> Iterator[Begin]:
-        with self._engine.connect() as connection:
+        with self._lent() as connection:
             connection.execute(_TAKE_TURN)
 
             def begin(durable: bool) -> Connection:
                 if not durable:
-                    connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
+                    connection.execute("SET LOCAL synchronous_commit = off")
                 return connection
 
             yield begin
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        with self._engine.connect() as connection:
+        with self._lent() as connection:
             yield connection
 
     @contextmanager
-    def snapshot(self) -> Iterator[Connection]:
+    def snapshot(self) -> Iterator[SqlalchemyConnection]:
         with self._engine.connect() as connection:
             yield connection.execution_options(isolation_level="REPEATABLE READ")
 
     def pulse(self) -> int:
-        with self._engine.connect() as connection:
-            position: int = connection.execute(LAST_POSITION).scalar_one()
+        with self._lent() as connection:
+            position: int = connection.execute(SELECT_LAST_POSITION).fetchone()[0]
             return position
+
+    def has_table(self, connection: Connection, name: str) -> bool:
+        found = "SELECT to_regclass(:name) IS NOT NULL"
+        return bool(connection.execute(found, {"name": name}).fetchone()[0])
+
+    def creation(self) -> Sequence[str]:
+        return creation(self._engine.dialect)
+
+    @contextmanager
+    def _lent(self) -> Iterator[_NamedConnection]:
+        """A connection of the pool's, without a transaction before and after."""
+        with closing(self._engine.raw_connection()) as lent:
+            assert isinstance(lent.driver_connection, DriverConnection)
+            yield _NamedConnection(lent.driver_connection)
 
     def translated(self, error: Exception) -> HermesJobsError | None:
         if isinstance(error, PoolExhausted):
             return LogUnavailable(f"More threads use the log at {self._name} than may connect: try again.")
-        cause = error.orig if isinstance(error, DBAPIError) else error
+        cause = error.orig if isinstance(error, DBAPIError) else error  # SQLAlchemy wraps it now and then
         if isinstance(cause, errors.IntegrityError):
             return Corrupt(f"The log at {self._name} contradicts itself: {self._said(cause)}.")
         if not isinstance(cause, Error):
@@ -111,6 +129,33 @@ class PostgresDatabase:
         """The first line of what the server or its client said, without the password."""
         first = (str(cause).strip().splitlines() or [type(cause).__name__])[0].rstrip(".")
         return first.replace(self._secret, "…") if self._secret else first
+
+
+class _NamedConnection:
+    """psycopg's connection as a `Connection`: it writes parameters `%(name)s`."""
+
+    Error = errors.Error
+    DataError = errors.DataError
+    IntegrityError = errors.IntegrityError
+    ProgrammingError = errors.ProgrammingError
+
+    def __init__(self, connection: DriverConnection[Any]) -> None:
+        self._connection = connection
+        self.commit = connection.commit
+        self.rollback = connection.rollback
+
+    def execute(self, sql: str, values: Values | None = None, /) -> Cursor:
+        return self._connection.execute(_named(sql) if values else sql.encode(), values)
+
+    def executemany(self, sql: str, rows: Iterable[Values], /) -> Cursor:
+        cursor = self._connection.cursor()
+        cursor.executemany(_named(sql), rows)
+        return cursor
+
+
+@cache
+def _named(sql: str) -> bytes:
+    return re.sub(r":(\w+)", r"%(\1)s", sql).encode()
 
 
 _FAILURES: tuple[tuple[type[Error], str], ...] = (

@@ -1,38 +1,40 @@
-"""Rows of the tables as the values that cross the port."""
+"""Rows of the tables, in the order of the columns in `statements`, as the values that cross the port."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Row
+import msgspec
 
 from hermes_jobs.domain.events import Event
 from hermes_jobs.domain.steps import Step
-from hermes_jobs.eventlog.codec import Codec, chained, escaped, to_meta
+from hermes_jobs.eventlog.codec import Codec, chained, escaped, to_meta, unescaped
 from hermes_jobs.eventlog.log import Head, KeyRow, Meta, Recorded, StepRow, WorkerRow
 
-AnyRow = Row[Any]
+AnyRow = tuple[Any, ...]
 
 _HASHED = ("version", "type", "schema", "recorded_at", "meta", "data")
 
 
 def to_head(row: AnyRow) -> Head:
-    return Head(stream=row.stream, version=row.version, hash=row.hash, segment=row.segment, reader=row.reader)
+    stream, version, digest, segment, reader = row
+    return Head(stream=unescaped(stream), version=version, hash=digest, segment=segment, reader=reader)
 
 
 def to_recorded(row: AnyRow, codec: Codec) -> Recorded:
     """Raises `NewerSchema` or `Corrupt` where this build cannot read the event."""
+    position, stream, version, kind, data, meta, schema, recorded_at, digest = row
     return Recorded(
-        position=row.position,
-        stream=row.stream,
-        version=row.version,
-        type=row.type,
-        event=codec.decode(row.type, row.data, row.schema),
-        meta=to_meta(row.meta),
-        schema=row.schema,
-        recorded_at=row.recorded_at,
-        hash=row.hash,
+        position=position,
+        stream=unescaped(stream),
+        version=version,
+        type=kind,
+        event=codec.decode(kind, data, schema),
+        meta=to_meta(meta),
+        schema=schema,
+        recorded_at=recorded_at,
+        hash=digest,
     )
 
 
@@ -57,20 +59,31 @@ def row_hash(previous: str, row: Mapping[str, Any]) -> str:
 
 
 def to_step_row(row: AnyRow) -> StepRow:
-    step = Step(id=row.id, stream=row.stream, kind=row.kind, attempt=row.attempt, not_before=row.not_before)
-    return StepRow(step=step, owner=row.owner, fence=row.fence)
+    name, stream, kind, _, attempt, not_before, owner, fence = row
+    step = Step(
+        id=unescaped(name), stream=unescaped(stream), kind=kind, attempt=attempt, not_before=not_before
+    )
+    return StepRow(step=step, owner=None if owner is None else unescaped(owner), fence=fence)
 
 
 def to_key_row(row: AnyRow) -> KeyRow:
-    return KeyRow(scope=row.scope, key=row.key, stream=row.stream, position=row.position, digest=row.digest)
+    scope, key, stream, position, digest = row
+    return KeyRow(
+        scope=unescaped(scope),
+        key=unescaped(key),
+        stream=unescaped(stream),
+        position=position,
+        digest=unescaped(digest),
+    )
 
 
 def to_worker_row(row: AnyRow) -> WorkerRow:
+    name, shown, locks, lanes, beats, reader = row
     return WorkerRow(
-        id=row.id,
-        name=row.name,
-        locks=row.locks,
-        lanes=tuple(row.lanes),
-        beats=row.beats,
-        reader=row.reader,
+        id=unescaped(name),
+        name=unescaped(shown),
+        locks=unescaped(locks),
+        lanes=tuple(msgspec.json.decode(lanes)),
+        beats=beats,
+        reader=reader,
     )

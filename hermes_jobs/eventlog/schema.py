@@ -1,4 +1,4 @@
-"""The log's tables. `SCHEMA` grows when an older hermes-jobs could no longer work with them.
+"""The log's tables: how they are made, and how SQLAlchemy reads all of them. See also `statements`.
 
 | table    | one row is                                                      | changed by            |
 |----------|-----------------------------------------------------------------|-----------------------|
@@ -9,11 +9,12 @@
 | budgets  | what is spent and reserved on an account; follows from events   | append                |
 | results  | a tool's output that is too large for a message                 | append                |
 | workers  | a process at work and its heartbeat counter                     | register, beat        |
-| log_info | this log's id and `SCHEMA` when it was made; exactly one row    | never                 |
+| log_info | this log's id and the `SCHEMA` it was made with; exactly one row | never                 |
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -30,11 +31,10 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 from sqlalchemy.engine import Dialect
+from sqlalchemy.schema import CreateIndex, CreateTable, DDLElement
 from sqlalchemy.types import TypeDecorator
 
 from hermes_jobs.eventlog.codec import escaped, to_json, unescaped
-
-SCHEMA = 1
 
 
 class Name(TypeDecorator[str]):
@@ -162,3 +162,14 @@ log_info = Table(
     Column("log_id", Text, primary_key=True),
     Column("schema", Integer, nullable=False),
 )
+
+
+def creation(dialect: Dialect) -> Sequence[str]:
+    """The statements that make those tables and indexes which are missing."""
+    tables = metadata.sorted_tables
+    indexes = [index for table in tables for index in table.indexes]
+    constructs: Iterable[DDLElement] = (
+        *(CreateTable(table, if_not_exists=True) for table in tables),
+        *(CreateIndex(index, if_not_exists=True) for index in indexes),
+    )
+    return [str(construct.compile(dialect=dialect)) for construct in constructs]

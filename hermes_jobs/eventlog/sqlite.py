@@ -13,17 +13,18 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, NullPool, QueuePool, create_engine
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolExhausted
+if TYPE_CHECKING:
+    import sqlalchemy
 
 from hermes_jobs.domain.errors import Corrupt, HermesJobsError, LogUnavailable
-from hermes_jobs.eventlog.database import Begin
+from hermes_jobs.eventlog.database import Begin, Connection
 from hermes_jobs.eventlog.file_lock import FileLock
+from hermes_jobs.eventlog.readers import Readers, TooManyReaders
 
 BUSY_SECONDS = 10.0  # for programs that do not queue: backups, the sqlite3 shell
 READERS = 8  # connections of a process that read at the same time
@@ -47,18 +48,8 @@ class SqliteDatabase:
                 f"The log {self._path} cannot be opened: {error.strerror} ({error.filename}). "
                 "Its folder must exist and be yours to write."
             ) from error
-        self._readers = create_engine(
-            "sqlite://",
-            creator=self._connect,
-            poolclass=QueuePool,
-            pool_size=READERS,
-            max_overflow=0,
-            hide_parameters=True,
-        )
-        self._writers = create_engine(
-            "sqlite://", creator=self._connect, poolclass=NullPool, hide_parameters=True
-        )
-        self._writer: Connection | None = None
+        self._readers = Readers(self._connect, READERS)
+        self._writer: sqlite3.Connection | None = None
         self._synchronous: str | None = None
         self._watcher: sqlite3.Connection | None = None
         self._watching = threading.Lock()
@@ -68,31 +59,33 @@ class SqliteDatabase:
         with self._lock.held():
             try:
                 yield self._begin
-            except (DBAPIError, sqlite3.Error):
+            except sqlite3.Error:
                 self._drop_writer()
                 raise
 
     def _begin(self, durable: bool) -> Connection:
         if self._writer is None:
-            self._writer = self._writers.connect()
-            self._writer.connection.cursor().execute("PRAGMA journal_mode = wal")
-        self._writer.begin()
+            self._writer = self._connect()
+            self._writer.execute("PRAGMA journal_mode = wal")
         # A commit that is synchronous brings every earlier one to the disk with it: they share the WAL.
         synchronous = "full" if durable else "normal"
         if synchronous != self._synchronous:
-            self._writer.connection.cursor().execute(f"PRAGMA synchronous = {synchronous}")
+            self._writer.execute(f"PRAGMA synchronous = {synchronous}")
             self._synchronous = synchronous
-        self._writer.connection.cursor().execute("BEGIN IMMEDIATE")
+        self._writer.execute("BEGIN IMMEDIATE")
         return self._writer
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        with self._readers.connect() as connection:
+        with self._readers.lend() as connection:
             yield connection
 
     @contextmanager
-    def snapshot(self) -> Iterator[Connection]:
-        with self._readers.connect() as connection:
+    def snapshot(self) -> Iterator[sqlalchemy.Connection]:
+        from sqlalchemy import NullPool, create_engine
+
+        engine = create_engine("sqlite://", creator=self._connect, poolclass=NullPool, hide_parameters=True)
+        with engine.connect() as connection:
             connection.exec_driver_sql("BEGIN")
             yield connection
 
@@ -104,9 +97,9 @@ class SqliteDatabase:
             return version
 
     def translated(self, error: Exception) -> HermesJobsError | None:
-        if isinstance(error, PoolExhausted):
+        if isinstance(error, TooManyReaders):
             return LogUnavailable(f"Too many threads read the log {self._path} at once: try again.")
-        cause = error.orig if isinstance(error, DBAPIError) else error
+        cause = getattr(error, "orig", error)  # what SQLAlchemy has wrapped
         if isinstance(cause, sqlite3.IntegrityError):
             return Corrupt(f"The log {self._path} contradicts itself: {cause}. Run `events verify`.")
         if not isinstance(cause, sqlite3.Error):
@@ -124,11 +117,22 @@ class SqliteDatabase:
                 if self._watcher is not None:
                     self._watcher.close()
                     self._watcher = None
-            self._readers.dispose()
+            self._readers.close()
         self._lock.close()
 
+    def has_table(self, connection: Connection, name: str) -> bool:
+        found = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = :name"
+        return connection.execute(found, {"name": name}).fetchone() is not None
+
+    def creation(self) -> Sequence[str]:
+        from sqlalchemy.dialects import sqlite
+
+        from hermes_jobs.eventlog.schema import creation
+
+        return creation(sqlite.dialect())
+
     def _connect(self) -> sqlite3.Connection:
-        # Transactions are begun by hand; SQLAlchemy passes a connection to one thread at a time.
+        # Transactions are begun by hand, and a connection is used by one thread at a time.
         connection = sqlite3.connect(
             self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
@@ -139,7 +143,7 @@ class SqliteDatabase:
     def _drop_writer(self) -> None:
         writer, self._writer, self._synchronous = self._writer, None, None
         if writer is not None:
-            with suppress(DBAPIError):
+            with suppress(sqlite3.Error):
                 writer.close()
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-
-from sqlalchemy import Connection
+from typing import Any
 
 from hermes_jobs.domain.errors import HermesJobsError
 from hermes_jobs.eventlog.appending import PreparedAppend
 from hermes_jobs.eventlog.codec import Codec
-from hermes_jobs.eventlog.database import Begin
+from hermes_jobs.eventlog.database import Begin, Connection
 from hermes_jobs.eventlog.log import Append, Recorded
 from hermes_jobs.eventlog.sql import SqlEventLog
 
@@ -41,7 +40,8 @@ class _Open:
     def reading(self) -> Iterator[Connection]:
         yield self._connection
 
-    snapshot = reading
+    def snapshot(self) -> AbstractContextManager[Any]:
+        raise AssertionError("a transaction is no moment of its own")
 
     def pulse(self) -> int:
         return 0

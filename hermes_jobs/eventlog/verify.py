@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any, cast
 
 import msgspec
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Row, func, select
 
 from hermes_jobs.domain.errors import Corrupt, HermesJobsError, NewerSchema
 from hermes_jobs.domain.steps import Step
@@ -17,9 +17,11 @@ from hermes_jobs.eventlog import schema as t
 from hermes_jobs.eventlog.accounts import ExpectedAccounts
 from hermes_jobs.eventlog.charging import to_charge
 from hermes_jobs.eventlog.codec import Codec
-from hermes_jobs.eventlog.log import Head
-from hermes_jobs.eventlog.rows import AnyRow, row_hash, to_head, to_step_row
+from hermes_jobs.eventlog.log import ARRIVING, Head
+from hermes_jobs.eventlog.rows import row_hash
 from hermes_jobs.eventlog.sql import SqlEventLog
+
+AnyRow = Row[Any]
 
 _ROWS_AT_ONCE = 1000
 
@@ -68,7 +70,7 @@ class _Inspection:
         self._accounts = ExpectedAccounts()
 
     def report(self) -> Report:
-        heads = {row.stream: to_head(row) for row in self._rows(select(t.streams))}
+        heads = {row.stream: Head(**row._asdict()) for row in self._rows(select(t.streams))}
         steps = list(self._rows(select(t.steps)))
         for row in steps:
             self._steps.setdefault(row.stream, {})[row.id] = row
@@ -117,6 +119,9 @@ class _Inspection:
             self._find(stream, f"There are {version} versions, but no head.")
         elif (head.version, head.hash) != (version, digest):
             self._find(stream, f"The head says version {head.version}, the last event is version {version}.")
+        elif head.reader == ARRIVING:
+            self._find(stream, "It is still coming in: run the same `hermes-jobs import` again.")
+            return
         self._look_at_steps(stream, folded)
 
     def _look_at_steps(self, stream: str, folded: _Fold) -> None:
@@ -137,7 +142,9 @@ class _Inspection:
             self._look_at_step(stream, stored[step_id], expected[step_id])
 
     def _look_at_step(self, stream: str, row: AnyRow, expected: Step) -> None:
-        step = to_step_row(row).step
+        step = Step(
+            id=row.id, stream=row.stream, kind=row.kind, attempt=row.attempt, not_before=row.not_before
+        )
         if step != expected or row.lane != expected.lane:
             self._find(stream, f"Step {step.id} is {step} in {row.lane}; the events say {expected}.")
 
@@ -163,7 +170,7 @@ class _Inspection:
         """What only a newer hermes-jobs can fold, or nobody, cannot be added up either."""
         if self._unread or any(finding.stream is not None for finding in self._findings):
             return
-        stored = [to_charge(row.account, row) for row in self._rows(select(t.budgets))]
+        stored = [to_charge(row.account, row[1:]) for row in self._rows(select(t.budgets))]
         for contradiction in self._accounts.contradictions(stored):
             self._find(None, contradiction)
 

@@ -12,11 +12,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
-
 from hermes_jobs.domain.errors import LogUnavailable
-from hermes_jobs.eventlog.database import Database
+from hermes_jobs.eventlog.database import Connection, Database
 
 T = TypeVar("T")
 Act = Callable[[Connection], Any]
@@ -135,15 +132,15 @@ class WriteQueue:
         if alone:
             entry.result = entry.act(connection)
             return
-        connection.exec_driver_sql("SAVEPOINT act")
+        connection.execute("SAVEPOINT act")
         try:
             entry.result = entry.act(connection)
         except Exception as error:
             if _is_fatal(error, connection):
                 raise
-            connection.exec_driver_sql("ROLLBACK TO SAVEPOINT act")
+            connection.execute("ROLLBACK TO SAVEPOINT act")
             entry.error = self._worded(error)
-        connection.exec_driver_sql("RELEASE SAVEPOINT act")
+        connection.execute("RELEASE SAVEPOINT act")
 
     def _worded(self, error: Exception) -> Exception:
         """The error for one of those who wait: in the project's words where it is the database's."""
@@ -156,7 +153,5 @@ class WriteQueue:
 
 def _is_fatal(error: Exception, connection: Connection) -> bool:
     """Whether the failure is the database's, so that nothing else of the batch can succeed either."""
-    driver = connection.dialect.loaded_dbapi
-    cause = error.orig if isinstance(error, DBAPIError) else error
-    own_fault = (driver.DataError, driver.IntegrityError, driver.ProgrammingError)
-    return isinstance(cause, driver.Error) and not isinstance(cause, own_fault)
+    own_fault = (connection.DataError, connection.IntegrityError, connection.ProgrammingError)
+    return isinstance(error, connection.Error) and not isinstance(error, own_fault)

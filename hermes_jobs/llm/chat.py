@@ -76,7 +76,10 @@ ChunkStream = openai.AsyncStream[object]
 
 
 class Chat:
-    """Asks one endpoint. `timeout`: seconds for a whole call. Use from one loop only."""
+    """Asks one endpoint. `timeout`: seconds for a whole call; `watch` is given the HTTP client.
+
+    Use from one loop only.
+    """
 
     def __init__(
         self,
@@ -86,6 +89,7 @@ class Chat:
         timeout: float,
         windows: Windows,
         manner: Manner = BY_NAME,
+        watch: Callable[[Any], None] | None = None,
     ) -> None:
         self._timeout = timeout
         self._windows = windows
@@ -94,12 +98,15 @@ class Chat:
         self._api = APIS[manner.api]
         self._learned: dict[str, Dialect] = {}
         self._base_url = base_url
+        http_client = openai.DefaultAioHttpClient()  # less than half of what httpx2's own costs a call
+        if watch is not None:
+            watch(http_client)
         self._client = openai.AsyncOpenAI(
             api_key=api_key or _PLACEHOLDER_KEY,
             base_url=base_url,
             timeout=httpx2.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
             max_retries=0,  # a retry is an event of ours
-            http_client=openai.DefaultAioHttpClient(),  # less than half of what httpx2's own costs a call
+            http_client=http_client,
         )
 
     async def close(self) -> None:
@@ -147,7 +154,7 @@ class Chat:
         stream = await self._client.post(
             self._api.path,
             cast_to=object,
-            body=self._api.body(request, dialect),
+            content=msgspec.json.encode(self._api.body(request, dialect)),  # a tenth of openai's encoding
             stream=True,
             stream_cls=ChunkStream,
         )

@@ -22,8 +22,8 @@ class OpenAIModel:
     """Asks an endpoint for Chat Completions, streamed where it streams.
 
     `base_url` null is OpenAI's own; `timeout` is seconds for a whole call; `windows` learns from refusals.
-    Models that share a `loop` share its thread; without one, the model makes its own. openai is imported by
-    `warm` or the first call.
+    Models that share a `loop` share its thread; without one, the model makes its own. `watch` is given the
+    HTTP client. openai is imported by `warm` or the first call.
     """
 
     def __init__(
@@ -35,6 +35,7 @@ class OpenAIModel:
         manner: Manner = BY_NAME,
         windows: Windows | None = None,
         loop: LoopThread | None = None,
+        watch: Callable[[Any], None] | None = None,
     ) -> None:
         self._api_key = api_key or ""
         self._base_url = base_url or OPENAI_URL
@@ -43,6 +44,7 @@ class OpenAIModel:
         self._windows = windows or Windows(
             override=None, known=lambda model: known_window(model, self._base_url)
         )
+        self._watch = watch
         self._loop = loop or LoopThread()
         self._owns_loop = loop is None
         self._lock = threading.Lock()
@@ -92,6 +94,7 @@ class OpenAIModel:
                     timeout=self._timeout,
                     windows=self._windows,
                     manner=self._manner,
+                    watch=self._watch,
                 )
             return self._made
 

@@ -1,17 +1,22 @@
 """The port of a memory beside our own: what it is asked, and when.
 
-A provider is made once a session and process; `initialize` tells it which session. Its methods are called
-from several threads, those that learn (`sync_turn` and what follows it) one after the other. Whatever it
-raises is logged, and whatever takes too long is given up: nobody's turn waits for it.
+A provider is made once a conversation and process; `initialize` tells it which session. Its methods are
+called from several threads, those that learn (`sync_turn` and what follows it) one after the other. Whatever
+takes too long is given up: nobody's turn waits for it.
 
     on_turn_start ─▶ prefetch ─▶ (the turn) ─▶ sync_turn ─▶ queue_prefetch
     on_pre_compress ─▶ on_session_switch            at a compression
     on_session_end ─▶ shutdown                      at a real end
 
-A conversation is worked on by many processes, each with an instance of its own. `on_pre_compress` is called
-in the one that flushes it, and ends (or is given up) before anybody compresses; again if that process dies on
-the way. `on_session_switch` is called at once in the process that compressed, and in others as soon as they
-meet the conversation again; an instance that is made only then finds what it `continues`.
+A conversation is worked on by many processes, each with an instance of its own. What is asked in the middle
+of a turn is asked in the process that works on it. `on_pre_compress` is called in the one that flushes, and
+ends (or is given up) before anybody compresses; again if that process dies on the way.
+
+What a provider learns from (`sync_turn`, `on_session_switch`, `on_session_end`, `on_memory_write`) comes from
+the log, by a step of its own: in order, in whichever process performs that, and at least once. Where one of
+these raises or takes too long it is called again later, perhaps in another process; after some forty minutes
+it is left out. `on_session_switch` is told besides to every other instance that meets the conversation again.
+A provider that is new hears every write of our own memory first.
 """
 
 from __future__ import annotations
@@ -22,20 +27,12 @@ from typing import Any, Protocol
 
 import msgspec
 
-from hermes_jobs.domain.events import MemoryTarget, SessionKind
+from hermes_jobs.domain.events import MemoryTarget
 from hermes_jobs.engine.ports import ToolSpec
+from hermes_jobs.engine.refs import SessionRef
 
-
-class ProviderSession(msgspec.Struct, frozen=True, kw_only=True):
-    """For which session a provider is. `source` is where its texts come from, such as `cli`.
-
-    `continues`: the session that was compressed and goes on as this one.
-    """
-
-    id: str
-    kind: SessionKind = "conversation"
-    source: str = ""
-    continues: str | None = None
+ProviderSession = SessionRef
+"""For which session a provider is."""
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):

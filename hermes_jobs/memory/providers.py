@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.messages import AssistantMessage, Message, UserMessage
 from hermes_jobs.domain.scan import noted
 from hermes_jobs.domain.session import Session
-from hermes_jobs.domain.streams import StreamState
-from hermes_jobs.engine.ports import Recall, ToolSpec
+from hermes_jobs.engine.ports import NotHeard, Recall, ToolContext, ToolSpec
+from hermes_jobs.engine.refs import kind_of, ref_of
+from hermes_jobs.engine.replaying import Facts
 from hermes_jobs.memory.provider import MemoryProvider, ProviderSession, Turn
 from hermes_jobs.memory.registered import Registered
 
@@ -26,11 +27,13 @@ Block = Callable[[Session], str]
 
 
 class Providers:
-    """The built-in memory is `block` and `recall`; `add` puts one beside it. Safe for many threads."""
+    """The built-in memory is `block` and `recall`; `add` puts one beside it, which learns from the
+    `facts` of sessions. Safe for many threads."""
 
-    def __init__(self, block: Block, recall: Recall, *, recall_tokens: int) -> None:
+    def __init__(self, block: Block, recall: Recall, facts: Facts, *, recall_tokens: int) -> None:
         self._block = block
         self._recall = recall
+        self._facts = facts
         self._room = recall_tokens * CHARACTERS_A_TOKEN
         self._external: Registered | None = None
 
@@ -55,7 +58,7 @@ class Providers:
         return True
 
     def close(self) -> None:
-        """Let go of everything, after a short wait for what is still being learned."""
+        """Let go of everything."""
         if self._external is not None:
             self._external.close()
 
@@ -69,106 +72,93 @@ class Providers:
         """What the memories bring to mind for a turn, within the limit. See `Recall`."""
         found = [self._recall(session, text)]
         if self._external is not None:
-            which = _met(self._external, session)
+            which = ref_of(session)
             self._external.ask(which, "on_turn_start", lambda each: _hook(each, "on_turn_start", text), None)
             found.append(self._external.ask(which, "prefetch", lambda each: each.prefetch(text), ""))
         return _cut(noted("\n\n".join(each.strip() for each in found if each and each.strip())), self._room)
 
-    def tools(self, taken: Collection[str]) -> tuple[ToolSpec, ...]:
-        """The tools of the provider beside ours, less those whose name another tool has."""
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """The tools of the provider beside ours."""
         if self._external is None:
             return ()
         none: tuple[ToolSpec, ...] = ()
-        brought = self._external.probe("get_tool_schemas", lambda each: tuple(each.get_tool_schemas()), none)
-        for spec in brought:
-            if spec.name in taken:
-                logger.warning("memory provider %s: its tool %s is left out", self._external.name, spec.name)
-        return tuple(spec for spec in brought if spec.name not in taken)
+        return self._external.probe("get_tool_schemas", lambda each: tuple(each.get_tool_schemas()), none)
 
-    def call_tool(self, session: str, name: str, arguments: Mapping[str, Any]) -> str:
+    def call_tool(self, context: ToolContext, name: str, arguments: Mapping[str, Any]) -> str:
         """Run one of those tools for a session. Raises whatever it raises."""
         assert self._external is not None, f"{name} belongs to nobody"
-        return noted(self._external.call_tool(ProviderSession(id=session), name, dict(arguments)))
+        session = ProviderSession(id=context.session, source=context.source, lineage=context.lineage)
+        return noted(self._external.call_tool(session, name, dict(arguments)))
 
     def _external_block(self, session: Session) -> str:
-        if self._external is None or _kind_of(session) not in KINDS:
+        if self._external is None or kind_of(session) not in KINDS:
             return ""
         block = self._external.ask(
-            _met(self._external, session), "system_prompt_block", lambda each: each.system_prompt_block(), ""
+            ref_of(session), "system_prompt_block", lambda each: each.system_prompt_block(), ""
         )
         return _cut(noted(block.strip()), BLOCK_CHARACTERS)
 
     def before_compression(self, session: Session) -> None:
         """Let the provider beside ours see what is about to give way to a summary, and wait for it."""
-        if self._external is None or _kind_of(session) not in KINDS:
+        if self._external is None or kind_of(session) not in KINDS:
             return
         turns = _turns(session.messages)
-        self._external.learn(
-            _met(self._external, session),
-            "on_pre_compress",
-            lambda each: _hook(each, "on_pre_compress", turns),
-            wait=True,
-        )
+        what = "on_pre_compress"
+        self._external.offer(ref_of(session), what, lambda each: _hook(each, what, turns))
 
     # --- after it -------------------------------------------------------------------------------
 
-    def witness(self, before: StreamState, facts: Sequence[e.Event], after: StreamState) -> None:
-        """Let the provider beside ours learn from what was appended. See `Witness`."""
-        external = self._external
-        if external is None:
+    @property
+    def name(self) -> str:
+        """The name under which the provider beside ours listens. See `Listener`."""
+        return f"memory:{self._external.name}" if self._external is not None else ""
+
+    def hear(self, session: Session, after: int) -> None:
+        """Let the provider beside ours learn what became of a session. See `Listener`."""
+        if self._external is None or kind_of(session) not in KINDS:
             return
-        for fact in facts:
-            if isinstance(fact, e.MemoryAdded | e.MemoryReplaced | e.MemoryRemoved):
-                _tell_write(external, fact)
-            elif isinstance(before, Session) and isinstance(after, Session):
-                _tell(external, before, fact, after)
+        for before, fact, then in self._facts(session.stream, after, session.version):
+            try:
+                _tell(self._external, before, fact, then)
+            except Exception as error:
+                raise NotHeard(self._external.told(error), upto=before.version) from error
+
+    def hear_write(self, session: Session, write: e.MemoryEvent) -> None:
+        """Let the provider beside ours hear of a write to our own memory. See `WriteListener`."""
+        if self._external is None:
+            return
+        action = {e.MemoryAdded: "add", e.MemoryReplaced: "replace", e.MemoryRemoved: "remove"}[type(write)]
+        content = write.old if isinstance(write, e.MemoryRemoved) else write.content
+        try:
+            self._external.tell(
+                ref_of(session),
+                lambda each: _hook(each, "on_memory_write", action, write.target, content),
+            )
+        except Exception as error:
+            raise NotHeard(self._external.told(error)) from error
 
 
-def _tell(external: Registered, before: Session, fact: e.Event, after: Session) -> None:
-    if _kind_of(before) not in KINDS:
-        return
-    session = _met(external, before)
+def switch(provider: MemoryProvider, session: ProviderSession) -> None:
+    """Tell a provider that its conversation goes on as that session."""
+    _hook(provider, "on_session_switch", session, reset=False, reason="compression")
+
+
+def _tell(external: Registered, before: Session, fact: e.SessionEvent, after: Session) -> None:
+    """Let it learn from one fact. Raises what it raises."""
     match fact:
         case e.TurnCompleted():
             turn = before.find(fact.turn)
             said = "\n\n".join(turn.texts) if turn is not None else ""
-            external.learn(session, "sync_turn", lambda each: each.sync_turn(said, fact.answer))
-            external.learn(session, "queue_prefetch", lambda each: each.queue_prefetch(said))
-        case e.ContextCompressed():
-            into = _known_by(after)
-            external.switch(session.id, into)
-            _tell_switch(external, into)
+            external.tell(ref_of(before), lambda each: each.sync_turn(said, fact.answer))
+            external.offer(ref_of(before), "queue_prefetch", lambda each: each.queue_prefetch(said))
+        case e.SessionStarted(parent=str(), at=None):
+            external.go_on(ref_of(after))
         case e.SessionEnded() if fact.reason != "compression":
             turns = _turns(before.messages)
-            external.learn(session, "on_session_end", lambda each: _hook(each, "on_session_end", turns))
-            external.learn(session, "shutdown", lambda _each: external.end(session))
+            external.tell(ref_of(before), lambda each: _hook(each, "on_session_end", turns))
+            external.end(ref_of(before))
         case _:
             pass
-
-
-def _met(external: Registered, session: Session) -> ProviderSession:
-    """How a session is known to the provider, which has heard by then as what it goes on."""
-    known = _known_by(session)
-    if known.continues is not None and external.switch(known.continues, known):
-        _tell_switch(external, known)
-    return known
-
-
-def _tell_switch(external: Registered, into: ProviderSession) -> None:
-    external.learn(
-        into,
-        "on_session_switch",
-        lambda each: _hook(each, "on_session_switch", into, reset=False, reason="compression"),
-    )
-
-
-def _tell_write(external: Registered, fact: e.MemoryEvent) -> None:
-    action = {e.MemoryAdded: "add", e.MemoryReplaced: "replace", e.MemoryRemoved: "remove"}[type(fact)]
-    content = fact.old if isinstance(fact, e.MemoryRemoved) else fact.content
-    session = ProviderSession(id=fact.evidence.session if fact.evidence else "")
-    external.learn(
-        session, "on_memory_write", lambda each: _hook(each, "on_memory_write", action, fact.target, content)
-    )
 
 
 def _hook(provider: MemoryProvider, name: str, *values: object, **named: object) -> None:
@@ -176,22 +166,6 @@ def _hook(provider: MemoryProvider, name: str, *values: object, **named: object)
     method = getattr(provider, name, None)
     if method is not None:
         method(*values, **named)
-
-
-def _known_by(session: Session) -> ProviderSession:
-    started = session.started
-    return ProviderSession(
-        id=session.id,
-        kind=_kind_of(session),
-        source=started.source if started else "",
-        continues=started.parent if started and started.at is None else None,
-    )
-
-
-def _kind_of(session: Session) -> e.SessionKind:
-    if session.started is not None:
-        return session.started.kind
-    return session.opening.kind if session.opening is not None else "conversation"
 
 
 def _turns(messages: Iterable[Message]) -> tuple[Turn, ...]:

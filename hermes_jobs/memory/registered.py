@@ -1,27 +1,23 @@
-"""One provider in one process: an instance for each session in use, and every call to it contained."""
+"""One provider in one process: an instance for each conversation in use, and every call to it contained."""
 
 from __future__ import annotations
 
-import logging
 import threading
-from collections import OrderedDict, deque
-from collections.abc import Callable
-from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import msgspec
 
-from hermes_jobs.engine.ports import Clock
-from hermes_jobs.memory.contained import within
+from hermes_jobs.circuit import Circuit, TookTooLong, within
 from hermes_jobs.memory.provider import Factory, MemoryProvider, ProviderSession, Setup
-
-logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 SESSIONS = 64  # instances that are kept; the one that was used longest ago is shut down first
-WAITING = 16  # lessons that may wait in a session; more are left out
-FAILURES = 3  # in a row, after which the provider is left alone for a while
-REST = 60.0  # seconds
+
+Act = Callable[[MemoryProvider], T]
+Switch = Callable[[MemoryProvider, ProviderSession], object]
 
 
 class TimeLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,120 +30,95 @@ class TimeLimits(msgspec.Struct, frozen=True, kw_only=True):
     end: float = 5.0
 
 
-class _Lesson(NamedTuple):
-    """What is to be learned; `learned` is set when that is over, however it ended."""
-
-    what: str
-    act: Callable[[MemoryProvider], object]
-    learned: threading.Event
-
-
 class _Lane:
-    """What one session has of a provider: its instance, once it was needed, and what it has to learn."""
+    """What one conversation has of a provider: its instance, once it was needed.
+
+    `session` is what the instance takes it for, `switched` the last one that it heard it goes on as.
+    """
 
     def __init__(self, session: ProviderSession) -> None:
         self.session = session
         self.provider: MemoryProvider | None = None
+        self.switched = ""
         self.beginning = threading.Lock()
-        self.lessons: deque[_Lesson] = deque()
-        self.learner: threading.Thread | None = None
+        self.learning = threading.Lock()
 
 
 class Registered:
-    """A provider by name. No method raises; none takes longer than its limit."""
+    """A provider by name. None of its calls takes longer than its limit; only those that say so raise.
+
+    `switch(provider, session)` tells an instance under which session its conversation goes on.
+    """
 
     def __init__(
-        self,
-        name: str,
-        factory: Factory,
-        setup: Setup,
-        clock: Clock,
-        limits: TimeLimits,
-        redact: Callable[[str], str],
+        self, name: str, factory: Factory, setup: Setup, circuit: Circuit, limits: TimeLimits, switch: Switch
     ) -> None:
         self.name = name
         self._factory = factory
         self._setup = setup
-        self._clock = clock
+        self._circuit = circuit
         self._limits = limits
-        self._redact = redact
+        self._switch = switch
         self._lock = threading.Lock()
         self._lanes: OrderedDict[str, _Lane] = OrderedDict()
-        self._failures = 0
-        self._rests_until = float("-inf")
 
-    def probe(self, what: str, act: Callable[[MemoryProvider], T], otherwise: T) -> T:
+    def told(self, error: Exception) -> str:
+        """What was raised, without secrets."""
+        return self._circuit.told(error)
+
+    def probe(self, what: str, act: Act[T], otherwise: T) -> T:
         """Ask an instance that belongs to no session."""
-        return self._contained(what, lambda: act(self._factory(self._setup)), self._limits.begin, otherwise)
+        limit = self._limits.begin
+        return self._circuit.ask(what, lambda: act(self._factory(self._setup)), limit, otherwise)
 
-    def ask(self, session: ProviderSession, what: str, act: Callable[[MemoryProvider], T], otherwise: T) -> T:
-        """Ask the session's instance; `otherwise` where it fails, is too slow, or rests."""
-        provider = self._provider(self._lane(session))
+    def ask(self, session: ProviderSession, what: str, act: Act[T], otherwise: T) -> T:
+        """Ask the conversation's instance, which hears first where it has gone on as another session;
+        `otherwise` where it fails, is too slow, or rests."""
+        lane = self._lane(session)
+        quietly, limit = self._circuit.quietly, self._limits.ask
+        provider = quietly("initialize", lambda: self._provider(lane, session), None)
         if provider is None:
             return otherwise
-        return self._contained(what, lambda: act(provider), self._limits.ask, otherwise)
+        if session.number > lane.session.number:
+            quietly("on_session_switch", lambda: self._go_on(lane, session, limit), None)
+        return self._circuit.ask(what, lambda: act(provider), limit, otherwise)
 
     def call_tool(self, session: ProviderSession, name: str, arguments: dict[str, Any]) -> str:
         """Run one of its tools. Raises what the tool raises: that is for the model to know."""
-        provider = self._provider(self._lane(session))
-        if provider is None:
-            raise RuntimeError(f"the memory provider {self.name} does not answer")
+        provider = self._provider(self._lane(session), session)
         return within(self._limits.tool, lambda: provider.handle_tool_call(name, arguments))
 
-    def learn(
-        self,
-        session: ProviderSession,
-        what: str,
-        act: Callable[[MemoryProvider], object],
-        *,
-        wait: bool = False,
-    ) -> None:
-        """Let the session's instance learn something, behind everybody's back and in order.
+    def tell(self, session: ProviderSession, act: Act[object]) -> None:
+        """Let the conversation's instance learn something, one thing at a time.
 
-        `wait` until it has, though no longer than a lesson may take.
+        Raises what it raises, `TookTooLong`, `Resting`.
         """
         lane = self._lane(session)
-        learned = threading.Event()
-        with self._lock:
-            if len(lane.lessons) >= WAITING:
-                logger.warning("memory provider %s: %s is left out, it is too slow", self.name, what)
-                return
-            lane.lessons.append(_Lesson(what, act, learned))
-            if lane.learner is None:
-                lane.learner = threading.Thread(
-                    target=self._learn, args=(lane,), name=f"memory-{self.name}", daemon=True
-                )
-                lane.learner.start()
-        if wait and not learned.wait(self._limits.learn):
-            logger.warning("memory provider %s: %s takes too long, nobody waits for it", self.name, what)
+        provider = self._provider(lane, session)
+        with _held(lane.learning, self._limits.learn):
+            self._circuit.call(lambda: act(provider), self._limits.learn)
 
-    def switch(self, before: str, after: ProviderSession) -> bool:
-        """What was the session's of that id is the other's; whether there was anything."""
-        with self._lock:
-            lane = self._lanes.pop(before, None)
-            if lane is None:
-                return False
-            lane.session = after
-            self._lanes[after.id] = lane
-            return True
+    def offer(self, session: ProviderSession, what: str, act: Act[object]) -> None:
+        """As `tell`, once: where it fails, that is all."""
+        self._circuit.quietly(what, lambda: self.tell(session, act), None)
+
+    def go_on(self, into: ProviderSession) -> None:
+        """Let it hear, once, under which session the conversation goes on. Raises as `tell`."""
+        lane = self._lane(into)
+        self._provider(lane, into)
+        self._go_on(lane, into, self._limits.learn)
 
     def end(self, session: ProviderSession) -> None:
-        """Shut the session's instance down."""
+        """Shut the conversation's instance down."""
         with self._lock:
-            lane = self._lanes.pop(session.id, None)
+            lane = self._lanes.pop(_key(session), None)
         if lane is not None:
             self._shut(lane)
 
     def close(self) -> None:
-        """Wait a little for what is still being learned, then shut everything down."""
-        give_up = self._clock.monotonic() + self._limits.end
+        """Shut everything down."""
         with self._lock:
             lanes = list(self._lanes.values())
-        for lane in lanes:
-            learner = lane.learner
-            if learner is not None:
-                learner.join(max(give_up - self._clock.monotonic(), 0))
-        with self._lock:
             self._lanes.clear()
         for lane in lanes:
             self._shut(lane)
@@ -155,27 +126,22 @@ class Registered:
     # --- within ---------------------------------------------------------------------------------
 
     def _lane(self, session: ProviderSession) -> _Lane:
-        gone = []
+        gone: list[_Lane] = []
         with self._lock:
-            lane = self._lanes.setdefault(session.id, _Lane(session))
-            self._lanes.move_to_end(session.id)
-            if len(self._lanes) > SESSIONS:
-                idle = next((each for each in self._lanes.values() if each.learner is None), lane)
-                if idle is not lane:
-                    gone.append(self._lanes.pop(idle.session.id))
+            lane = self._lanes.setdefault(_key(session), _Lane(session))
+            self._lanes.move_to_end(_key(session))
+            while len(self._lanes) > SESSIONS:
+                gone.append(self._lanes.popitem(last=False)[1])
         for each in gone:
             self._shut(each)
         return lane
 
-    def _provider(self, lane: _Lane) -> MemoryProvider | None:
-        """The lane's instance, initialised; null where it cannot be, or rests."""
-        if self._clock.monotonic() < self._rests_until:
-            return None
+    def _provider(self, lane: _Lane, session: ProviderSession) -> MemoryProvider:
+        """The lane's instance, begun for that session where there was none. Raises as `tell`."""
         with lane.beginning:
             if lane.provider is None:
-                lane.provider = self._contained(
-                    "initialize", lambda: self._begun(lane.session), self._limits.begin, None
-                )
+                lane.provider = self._circuit.call(lambda: self._begun(session), self._limits.begin)
+                lane.session = session
             return lane.provider
 
     def _begun(self, session: ProviderSession) -> MemoryProvider:
@@ -183,39 +149,39 @@ class Registered:
         provider.initialize(session)
         return provider
 
-    def _learn(self, lane: _Lane) -> None:
-        while True:
-            with self._lock:
-                if not lane.lessons:
-                    lane.learner = None
-                    return
-                lesson = lane.lessons.popleft()
-            provider = self._provider(lane)
-            if provider is not None:
-                self._contained(lesson.what, partial(lesson.act, provider), self._limits.learn, None)
-            lesson.learned.set()
+    def _go_on(self, lane: _Lane, into: ProviderSession, seconds: float) -> None:
+        """Tell of the switch what was not told of it; one that is told late leaves the newest as it was."""
+        with _held(lane.learning, seconds):
+            if lane.switched == into.id:
+                return
+            newest = lane.session
+            self._told_to_go_on(lane, into, seconds)
+            if newest.number > into.number:
+                self._told_to_go_on(lane, newest, seconds)
+
+    def _told_to_go_on(self, lane: _Lane, into: ProviderSession, seconds: float) -> None:
+        provider = lane.provider
+        if provider is not None:
+            self._circuit.call(lambda: self._switch(provider, into), seconds)
+            lane.session, lane.switched = into, into.id
 
     def _shut(self, lane: _Lane) -> None:
         with lane.beginning:
             provider, lane.provider = lane.provider, None
         if provider is not None:
-            self._contained("shutdown", provider.shutdown, self._limits.end, None)
+            self._circuit.ask("shutdown", provider.shutdown, self._limits.end, None)
 
-    def _contained(self, what: str, act: Callable[[], T], seconds: float, otherwise: T) -> T:
-        try:
-            result = within(seconds, act)
-        except Exception as error:  # noqa: BLE001 - whatever others' code raises
-            said = self._redact(f"{type(error).__name__}: {error}")
-            logger.warning("memory provider %s: %s failed: %s", self.name, what, said)
-            self._failed()
-            return otherwise
-        self._failures = 0
-        return result
 
-    def _failed(self) -> None:
-        with self._lock:
-            self._failures += 1
-            if self._failures >= FAILURES:
-                self._failures = FAILURES - 1  # after the rest one more is enough
-                self._rests_until = self._clock.monotonic() + REST
-                logger.warning("memory provider %s is left alone for %g s", self.name, REST)
+@contextmanager
+def _held(lock: threading.Lock, seconds: float) -> Iterator[None]:
+    """With the lock. Raises `TookTooLong` where somebody else has it for so long."""
+    if not lock.acquire(timeout=seconds):
+        raise TookTooLong(f"was at something else for {seconds:g} s")
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _key(session: ProviderSession) -> str:
+    return session.lineage or session.id

@@ -22,6 +22,7 @@ from typing import Literal
 import msgspec
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.steps import Step
 from hermes_jobs.domain.streams import SESSIONS
 from hermes_jobs.eventlog.log import Recorded
 
@@ -73,6 +74,18 @@ def root_id(turn: str, resumes: int) -> int:
     return _id("invoke_agent", turn, resumes)
 
 
+def step_span_id(stream: str, version: int) -> int:
+    """The span of a model call or tool call that began with that event; never 0."""
+    return _id(stream, version)
+
+
+def turn_of(step: Step) -> str | None:
+    """The turn that a step works for; null for one that begins a review, fires a schedule or delivers."""
+    if not step.stream.startswith(SESSIONS) or step.id.endswith("-begin"):
+        return None
+    return step.id.split("-", 1)[0]
+
+
 def opens(fact: e.Event, closing: Closing) -> bool:
     """Whether the span that `closing` ends began with that fact."""
     match closing:
@@ -109,6 +122,8 @@ def span_of(
         return None
     what = _told(opening.event, fact, between, content=content)
     is_root = isinstance(fact, TurnEnd)
+    # One compression may book several responses; every other span has its beginning for itself.
+    own = closing.version if isinstance(fact, e.ResponseBooked) else opening.version
     attributes: dict[str, Value] = {
         "gen_ai.operation.name": what.operation,
         "gen_ai.conversation.id": closing.stream.removeprefix(SESSIONS),
@@ -120,7 +135,7 @@ def span_of(
         attributes["error.type"] = what.error
     return SpanRecord(
         trace=trace_id(turn),
-        span=root_id(turn, resumes) if is_root else _id(closing.stream, closing.version),
+        span=root_id(turn, resumes) if is_root else step_span_id(closing.stream, own),
         parent=None if is_root else root_id(turn, resumes),
         name=f"{what.operation} {what.of}".rstrip(),
         client=what.operation == "chat",

@@ -1,5 +1,8 @@
 """Spans on their way to a collector: what this process appends, told by OTLP from a thread of its own.
 
+Beside what the log knows stand the tasks that carried it and the requests that a step made, told by
+OpenTelemetry's instrumentations in the same trace: see `sending` and `within`.
+
 The log is asked for the beginning of each span that an append of this process has ended, so that it does not
 matter who began it. Nobody waits for a collector: what it does not take is lost, and the log has it all.
 Everything about the export (endpoint, headers, sampling, batches) is the SDK's own: see its OTEL_* variables.
@@ -10,14 +13,16 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from queue import SimpleQueue
+from typing import Any
 
 import msgspec
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
-from opentelemetry.sdk.trace.id_generator import IdGenerator
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
+from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import Decision
 from opentelemetry.trace import (
     NonRecordingSpan,
@@ -26,14 +31,29 @@ from opentelemetry.trace import (
     Status,
     StatusCode,
     TraceFlags,
+    get_current_span,
     set_span_in_context,
+    use_span,
 )
 
 from hermes_jobs.domain.events import Event, TurnSubmitted
 from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.steps import Step
 from hermes_jobs.domain.streams import StreamState
 from hermes_jobs.eventlog.log import EventLog, Recorded
-from hermes_jobs.telemetry.spans import AGENT, Closing, SpanRecord, opens, span_of
+from hermes_jobs.telemetry.exporters import EndsOnce, Redact, Redacting
+from hermes_jobs.telemetry.instruments import watch_client, watch_tasks
+from hermes_jobs.telemetry.spans import (
+    AGENT,
+    Closing,
+    SpanRecord,
+    opens,
+    root_id,
+    span_of,
+    step_span_id,
+    trace_id,
+    turn_of,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -54,9 +74,18 @@ class Tracing:
     """Tells a collector what this process has finished. Close it to send what waits."""
 
     def __init__(
-        self, log: EventLog, *, version: str, content: bool, exporter: SpanExporter | None = None
+        self,
+        log: EventLog,
+        *,
+        version: str,
+        content: bool,
+        redact: Redact,
+        exporter: SpanExporter | None = None,
     ) -> None:
-        """`content`: also what was said. Without an exporter, one that the OTEL_* variables configure."""
+        """`content`: also what was said; `redact` takes the secrets out of a text.
+
+        Without an exporter, one that the OTEL_* variables configure.
+        """
         self._log = log
         self._content = content
         self._ids = _GivenIds()
@@ -66,7 +95,7 @@ class Tracing:
             id_generator=self._ids,
             shutdown_on_exit=False,
         )
-        self._exporter = _EndsOnce(exporter or OTLPSpanExporter())
+        self._exporter = EndsOnce(Redacting(exporter or OTLPSpanExporter(), redact))
         self._provider.add_span_processor(BatchSpanProcessor(self._exporter))
         self._tracer = self._provider.get_tracer(AGENT, version)
         self._waiting: SimpleQueue[_Written | None] = SimpleQueue()
@@ -80,6 +109,36 @@ class Tracing:
         turns = {turn for fact in facts if isinstance(turn := getattr(fact, "turn", None), str)}
         found = {turn: known.resumes for turn in turns if (known := before.find(turn)) is not None}
         self._waiting.put(_Written(before.stream, before.version, after.version, found))
+
+    def watch_tasks(self) -> None:
+        """Have the tasks that this process sends and runs told."""
+        watch_tasks(self._provider)
+
+    def watch_client(self, client: Any) -> None:
+        """Have the requests of a client of httpx2's told."""
+        watch_client(client, self._provider)
+
+    @contextmanager
+    def sending(self, step: Step) -> Iterator[None]:
+        """While a message for that step is made: it belongs to the trace of the turn that it works for."""
+        turn = turn_of(step)
+        if turn is None or get_current_span().get_span_context().trace_id == trace_id(turn):
+            yield
+            return
+        with self._under(trace_id(turn), root_id(turn, 0)):
+            yield
+
+    @contextmanager
+    def within(self, session: Session, step: Step) -> Iterator[None]:
+        """While that step is performed, with the session as it was when the step was claimed."""
+        turn = session.current
+        if turn is None:
+            yield
+            return
+        has_span = step.id == turn.step_id or turn.call(step.id) is not None
+        own = step_span_id(session.stream, session.version) if has_span else root_id(turn.id, turn.resumes)
+        with self._under(trace_id(turn.id), own):
+            yield
 
     def close(self) -> None:
         """Send what waits, for a few seconds at most."""
@@ -127,10 +186,11 @@ class Tracing:
             recent = [*before, *recent]
 
     def _send(self, record: SpanRecord) -> None:
-        self._ids.trace, self._ids.span = record.trace, record.span
+        parent = None if record.parent is None else self._context(record.trace, record.parent)
+        self._ids.give(record.trace, record.span)
         span = self._tracer.start_span(
             record.name,
-            context=set_span_in_context(NonRecordingSpan(self._parent(record))) if record.parent else None,
+            context=None if parent is None else set_span_in_context(NonRecordingSpan(parent)),
             kind=SpanKind.CLIENT if record.client else SpanKind.INTERNAL,
             attributes=dict(record.attributes),
             start_time=record.start,
@@ -139,47 +199,34 @@ class Tracing:
             span.set_status(Status(StatusCode.ERROR, record.message or record.error))
         span.end(record.end)
 
-    def _parent(self, record: SpanRecord) -> SpanContext:
-        """The turn's span, sampled as its own process will find, or has found."""
-        assert record.parent is not None
-        sampled = self._provider.sampler.should_sample(None, record.trace, f"invoke_agent {AGENT}")
+    def _under(self, trace: int, span: int) -> AbstractContextManager[object]:
+        """While it is open, spans that begin in this thread are below that one, which need not be over."""
+        return use_span(NonRecordingSpan(self._context(trace, span)))
+
+    def _context(self, trace: int, span: int) -> SpanContext:
+        """A span of a turn's trace, sampled as the turn's own process will find, or has found."""
+        sampled = self._provider.sampler.should_sample(None, trace, f"invoke_agent {AGENT}")
         is_sampled = sampled.decision is Decision.RECORD_AND_SAMPLE
         flags = TraceFlags(TraceFlags.SAMPLED if is_sampled else TraceFlags.DEFAULT)
-        return SpanContext(record.trace, record.parent, is_remote=True, trace_flags=flags)
+        return SpanContext(trace, span, is_remote=True, trace_flags=flags)
 
 
-class _EndsOnce(SpanExporter):
-    """An exporter that may be told to end more than once: in good order, and because it takes too long."""
+class _GivenIds(RandomIdGenerator):
+    """Hands out the ids that its thread was given for the span that is about to be made; else random ones."""
 
-    def __init__(self, exporter: SpanExporter) -> None:
-        self._exporter = exporter
-        self._lock = threading.Lock()
-        self._has_ended = False
+    def __init__(self) -> None:
+        self._here = threading.local()
 
-    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        if self._has_ended:
-            return SpanExportResult.FAILURE
-        return self._exporter.export(spans)
-
-    def shutdown(self) -> None:
-        with self._lock:
-            if self._has_ended:
-                return
-            self._has_ended = True
-        self._exporter.shutdown()
-
-
-class _GivenIds(IdGenerator):
-    """Hands out the ids of the span that is about to be made; for the one thread that makes them."""
-
-    trace = 0
-    span = 0
+    def give(self, trace: int, span: int) -> None:
+        self._here.ids = (trace, span)
 
     def generate_trace_id(self) -> int:
-        return self.trace
+        given = getattr(self._here, "ids", None)
+        return given[0] if given else super().generate_trace_id()
 
     def generate_span_id(self) -> int:
-        return self.span
+        given = getattr(self._here, "ids", None)
+        return given[1] if given else super().generate_span_id()
 
 
 def _is_submitted_before(recent: Sequence[Recorded], closing: Closing) -> bool:

@@ -7,6 +7,13 @@ from collections.abc import Mapping
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 DISABLED = "OTEL_SDK_DISABLED"
 EXPORTER = "OTEL_TRACES_EXPORTER"
+EXTRA = (
+    "opentelemetry.sdk",
+    "opentelemetry.exporter.otlp.proto.http",
+    "opentelemetry.instrumentation.celery",
+    "opentelemetry.instrumentation.httpx",
+)
+"""What the extra `otel` installs."""
 CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
 
@@ -15,6 +22,12 @@ def traces_are_wanted(environ: Mapping[str, str]) -> bool:
     if environ.get(DISABLED, "").lower() == "true" or environ.get(EXPORTER, "otlp") not in {"", "otlp"}:
         return False
     return any(environ.get(name) for name in ENDPOINTS)
+
+
+def collector(environ: Mapping[str, str]) -> str:
+    """Where spans go, as the variables say it."""
+    everything, traces = (environ.get(name, "") for name in ENDPOINTS)
+    return traces or everything
 
 
 def content_is_wanted(environ: Mapping[str, str]) -> bool:

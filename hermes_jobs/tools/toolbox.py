@@ -23,7 +23,7 @@ TOOLSETS: Mapping[str, tuple[str, ...]] = {
 }
 """Toolsets that include others. Every toolset that a tool names exists besides."""
 
-ALWAYS = ("todo",)
+ALWAYS = ("todo", "context")
 """Toolsets that are on although nobody names them, unless they are disabled."""
 
 ALONE = frozenset({"review", "curate"})

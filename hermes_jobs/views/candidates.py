@@ -20,16 +20,19 @@ from hermes_jobs.domain.search import All, AnyOf, Matcher, Term, Without, fold
 from hermes_jobs.domain.search.query import Expression, every
 from hermes_jobs.domain.search.terms import is_searchable, pieces
 from hermes_jobs.engine.archive import Role, Scope
-from hermes_jobs.views.reading import HIDDEN_KINDS
+from hermes_jobs.views.reading import HIDDEN_KINDS, contents_of
 from hermes_jobs.views.spelling import fact, is_exact, matching, quoted
+from hermes_jobs.views.texts import Texts
 from hermes_jobs.views.wording import worded
 
-CANDIDATES = 300  # for the whole query
+CANDIDATES = 200  # for the whole query
 FEWEST = 50  # for each of its alternatives
 ALTERNATIVES = 12  # beyond which they are not told apart
-TRIED = 400  # messages that are read before reading on counts as too slow
-ONE_IN = 20  # messages that have to match for reading on
-READ = 100  # matches that are enough where messages are read
+TRIED = 50  # messages that are read before reading on counts as too slow
+ONE_IN = 5  # messages that have to match for reading on
+NARROWED = 4  # times as many, and as few, where other words narrow what is read: the index has it no easier
+READ = 60  # matches that are enough where messages are read
+AT_ONCE = 100  # messages whose texts are fetched together
 END = "~"  # after every moment
 
 
@@ -48,11 +51,18 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     folded: str
 
 
-def candidates(connection: Connection, expression: Expression, scope: Scope) -> list[Candidate]:
+class Shelf(NamedTuple):
+    """Where is looked: the rows, and the log's texts that they point at."""
+
+    rows: Connection
+    texts: Texts
+
+
+def candidates(shelf: Shelf, expression: Expression, scope: Scope) -> list[Candidate]:
     """At most about `CANDIDATES` messages, newest first."""
     ways = alternatives(expression)
     most = max(FEWEST, CANDIDATES // len(ways))
-    found = {each.position: each for way in ways for each in _newest(connection, way, scope, most)}
+    found = {each.position: each for way in ways for each in _newest(shelf, way, scope, most)}
     return [found[position] for position in sorted(found, reverse=True)]
 
 
@@ -75,12 +85,12 @@ def _alternatives(expression: Expression) -> tuple[Expression, ...]:
             return (expression,)
 
 
-def _newest(connection: Connection, way: Expression, scope: Scope, most: int) -> list[Candidate]:
+def _newest(shelf: Shelf, way: Expression, scope: Scope, most: int) -> list[Candidate]:
     if any(map(_is_beginning, _terms(way))):
-        found = _read(connection, _plan(way, reading=True), scope, min(most, READ), impatient=True)
+        found = _read(shelf, _plan(way, reading=True), scope, min(most, READ), impatient=True)
         if found is not None:
             return found
-    found = _read(connection, _plan(way, reading=False), scope, most)
+    found = _read(shelf, _plan(way, reading=False), scope, most)
     assert found is not None, "only the impatient give up"
     return found
 
@@ -140,36 +150,39 @@ def _head(term: Term) -> Term | None:
 
 
 def _read(
-    connection: Connection, plan: _Plan, scope: Scope, most: int, *, impatient: bool = False
+    shelf: Shelf, plan: _Plan, scope: Scope, most: int, *, impatient: bool = False
 ) -> list[Candidate] | None:
     """The newest that the plan finds; null for the impatient where they are too rare to go on reading."""
     matcher = Matcher((*plan.held, *plan.lacked))
     wanted = [True] * len(plan.held) + [False] * len(plan.lacked)
+    patience = 1 if plan.asked is None else NARROWED
     found: list[Candidate] = []
-    for read, each in enumerate(_matches(connection, plan, scope), start=1):
+    for read, each in enumerate(_matches(shelf, plan, scope), start=1):
         if each.kept or all(matcher.holds(at, each.folded) == held for at, held in enumerate(wanted)):
             found.append(each)
         if len(found) == most:
             break
-        if impatient and read >= TRIED and len(found) * ONE_IN < read:
+        if impatient and read >= TRIED * patience and len(found) * ONE_IN * patience < read:
             return None
     return found
 
 
-def _matches(connection: Connection, plan: _Plan, scope: Scope) -> Iterator[Candidate]:
-    """All that the index gives, newest first, each read when it is asked for."""
+def _matches(shelf: Shelf, plan: _Plan, scope: Scope) -> Iterator[Candidate]:
+    """All that the index gives, newest first, some of them read whenever one of them is asked for."""
     # CROSS JOIN: the index comes first, and gives its rows in order and only as far as they are wanted.
     query = """
         SELECT m.* FROM entries CROSS JOIN messages m ON m.position = entries.rowid
         WHERE entries MATCH ? AND entries.rowid BETWEEN ? AND ? AND m.at >= ? AND m.at < ? AND m.lineage <> ?
         ORDER BY entries.rowid DESC
     """
-    among = (*bounds(connection, scope), scope.after or "", scope.before or END, scope.outside or "")
-    cursor = connection.cursor()
+    among = (*bounds(shelf.rows, scope), scope.after or "", scope.before or END, scope.outside or "")
+    cursor = shelf.rows.cursor()
     cursor.row_factory = Row
     with closing(cursor):
-        for row in cursor.execute(query, (_asked(plan, scope), *among)):
-            yield _candidate(connection, row)
+        cursor.execute(query, (_asked(plan, scope), *among))
+        while rows := cursor.fetchmany(AT_ONCE):
+            for row, content in zip(rows, contents_of(rows, shelf.texts), strict=True):
+                yield _candidate(shelf.rows, row, content)
 
 
 def _asked(plan: _Plan, scope: Scope) -> str:
@@ -187,8 +200,8 @@ def _asked(plan: _Plan, scope: Scope) -> str:
     return f"({both}) NOT ({' OR '.join(refused)})" if refused else both
 
 
-def _candidate(connection: Connection, row: Row) -> Candidate:
-    text = worded(row["content"], calls_of(connection, row["step"], row["call"]))
+def _candidate(connection: Connection, row: Row, content: str) -> Candidate:
+    text = worded(content, calls_of(connection, row["step"], row["call"]))
     return Candidate(
         position=row["position"],
         lineage=row["lineage"],

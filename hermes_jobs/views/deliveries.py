@@ -63,6 +63,8 @@ class Deliveries:
         CREATE INDEX deliveries_by_source ON deliveries (source, position);
     """
 
+    hears: Final = (e.DeliveryRequested, e.DeliveryPlaced, e.DeliverySent, e.DeliveryFailed)
+
     def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
         """Take a batch of events into the table."""
         for recorded in events:

@@ -6,7 +6,7 @@ waits until that start; prefetches, records and deliveries have none and wait un
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import cast
 
 import msgspec
@@ -57,10 +57,10 @@ class Dues(msgspec.Struct, kw_only=True):
 
     def hear(self, event: e.Event, at: float) -> Wait | None:
         """One more fact, recorded at that moment; the wait that it ends, if it ends one."""
-        heard = (self._turn, self._model_call, self._tool, self._compression, self._elsewhere)
-        return next((wait for part in heard if (wait := part(event, at)) is not None), None)
+        part = PARTS.get(type(event))
+        return None if part is None else part(self, event, at)
 
-    def _turn(self, event: e.Event, at: float) -> Wait | None:
+    def turn(self, event: e.Event, at: float) -> Wait | None:
         match event:
             case e.TurnSubmitted():
                 lane: Lane | None = "reviews" if event.source.startswith(reviews.SOURCE) else None
@@ -83,7 +83,7 @@ class Dues(msgspec.Struct, kw_only=True):
                 pass
         return None
 
-    def _model_call(self, event: e.Event, at: float) -> Wait | None:
+    def model_call(self, event: e.Event, at: float) -> Wait | None:
         match event:
             case e.ModelCallStarted():
                 return self._started(event.turn, event.step, "turn.call_model", at)
@@ -99,7 +99,7 @@ class Dues(msgspec.Struct, kw_only=True):
                 pass
         return None
 
-    def _tool(self, event: e.Event, at: float) -> Wait | None:
+    def tool(self, event: e.Event, at: float) -> Wait | None:
         match event:
             case e.ToolStarted():
                 return self._started(event.call, event.call, "turn.run_tool", at)
@@ -115,7 +115,7 @@ class Dues(msgspec.Struct, kw_only=True):
                 pass
         return None
 
-    def _compression(self, event: e.Event, at: float) -> Wait | None:
+    def compression(self, event: e.Event, at: float) -> Wait | None:
         match event:
             case e.CompressionRequested():
                 self.due[COMPRESSION] = Due(turn=event.turn or "", since=at)
@@ -133,7 +133,7 @@ class Dues(msgspec.Struct, kw_only=True):
                 pass
         return None
 
-    def _elsewhere(self, event: e.Event, at: float) -> Wait | None:
+    def elsewhere(self, event: e.Event, at: float) -> Wait | None:
         match event:
             case e.ReviewRequested():
                 kind = cast(StepKind, f"review.{event.kind}")
@@ -216,3 +216,38 @@ class Dues(msgspec.Struct, kw_only=True):
     def _forget(self, turn: str) -> None:
         for key in [key for key, due in self.due.items() if due.turn == turn]:
             del self.due[key]
+
+
+PARTS: Mapping[type[e.Event], Callable[[Dues, e.Event, float], Wait | None]] = {
+    kind: part
+    for part, kinds in (
+        (
+            Dues.turn,
+            (
+                *(e.TurnSubmitted, e.TurnResumed, e.ContextPrefetched),
+                *(e.TurnCompleted, e.TurnFailed, e.TurnCancelled, e.TurnMerged),
+            ),
+        ),
+        (Dues.model_call, (e.ModelCallStarted, e.ModelReplied, e.ModelCallFailed, e.StepAbandoned)),
+        (
+            Dues.tool,
+            (e.ToolStarted, e.ToolFinished, e.ToolInterrupted, e.ApprovalRequested, e.ApprovalGiven),
+        ),
+        (
+            Dues.compression,
+            (
+                *(e.CompressionRequested, e.CompressionStarted, e.CompressionFailed),
+                *(e.ContextFlushed, e.ContextCompressed),
+            ),
+        ),
+        (
+            Dues.elsewhere,
+            (
+                *(e.ReviewRequested, e.ReviewStarted, e.ReviewFailed, e.ScheduleFired),
+                *(e.DeliveryRequested, e.DeliverySent, e.DeliveryFailed),
+            ),
+        ),
+    )
+    for kind in kinds
+}
+"""Which part of what is due an event is about."""

@@ -1,21 +1,23 @@
 """The search index: an entry for each message, as it was first said.
 
-One FTS5 table, contentless: it holds the tokens alone (see `spelling`), and the text stands in `messages`. An
+One FTS5 table, contentless: it holds the tokens alone (see `spelling`), and the text stands in the log. An
 entry is never changed. Large results are found by all of their text, which is read from the log.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from sqlite3 import Connection
-from typing import Final, NamedTuple, get_args
+from typing import Final, NamedTuple
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.evolve import INTERRUPTED
+from hermes_jobs.domain.events import SessionKind
 from hermes_jobs.engine.archive import Role
 from hermes_jobs.eventlog.log import Recorded
 from hermes_jobs.views.messages import was_cut
 from hermes_jobs.views.spelling import TOKENIZER, fact, spelled
+from hermes_jobs.views.texts import said
 from hermes_jobs.views.wording import worded
 
 LONGEST = 2_000_000  # characters of a text that are searchable
@@ -45,6 +47,7 @@ class Entries:
         INSERT INTO entries (entries, rank) VALUES ('crisismerge', {PIECES});
         CREATE TABLE days (day TEXT PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL) WITHOUT ROWID;
     """
+    hears: Final = (e.TurnSubmitted, e.ModelReplied, e.ToolStarted, e.ToolFinished, e.ToolInterrupted)
 
     def __init__(self, kept: Kept) -> None:
         self._kept = kept
@@ -53,32 +56,32 @@ class Entries:
         """Take a batch of events into the tables."""
         batch = _Batch(connection)
         for recorded in events:
-            said = self._said(batch, recorded)
-            if said is not None:
-                batch.add(recorded, said)
+            message = self._message(batch, recorded)
+            if message is not None:
+                batch.add(recorded, message)
         batch.write()
 
-    def _said(self, batch: _Batch, recorded: Recorded) -> _Said | None:
+    def _message(self, batch: _Batch, recorded: Recorded) -> _Message | None:
         """The message that the event is, in words; null where it is none."""
         event = recorded.event
         match event:
             case e.TurnSubmitted():
                 batch.begins(recorded.stream, event)
-                return _Said(event.turn, "user", event.text)
+                return _Message(event.turn, "user", event.text)
             case e.ModelReplied():
                 asked = () if was_cut(event) else event.tool_calls
                 text = worded(event.content, ((call.name, call.arguments) for call in asked))
-                return _Said(event.turn, "assistant", text) if text else None
+                return _Message(event.turn, "assistant", text) if text else None
             case e.ToolStarted():
                 batch.calls(event)
                 return None
             case e.ToolFinished():
                 whole = self._kept(event.call) if event.spilled_to is not None else None
                 content = event.content if whole is None else whole
-                return _Said(event.turn, "tool", worded(content, batch.called(event.call)))
+                return _Message(event.turn, "tool", worded(content, batch.called(event.call)))
             case e.ToolInterrupted():
-                text = worded(INTERRUPTED[event.reason], batch.called(event.call))
-                return _Said(event.turn, "tool", text)
+                text = worded(said(event), batch.called(event.call))
+                return _Message(event.turn, "tool", text)
             case _:
                 return None
 
@@ -90,7 +93,7 @@ def in_one_piece(connection: Connection) -> None:
         connection.execute("INSERT INTO entries (entries, rank) VALUES (?, ?)", (name, value))
 
 
-class _Said(NamedTuple):
+class _Message(NamedTuple):
     turn: str
     role: Role
     text: str
@@ -103,16 +106,17 @@ class _Batch:
         self._connection = connection
         self._entries: list[tuple[int, str]] = []
         self._days: dict[str, tuple[int, int]] = {}
-        self._known: dict[tuple[str, Role], str] = {}
+        self._origins: dict[str, tuple[str, SessionKind]] = {}
         self._sources: dict[str, tuple[str, str]] = {}
-        self._kinds: dict[str, str] = {}
+        self._kinds: dict[str, SessionKind] = {}
         self._names: dict[str, str] = {}
 
-    def add(self, recorded: Recorded, said: _Said) -> None:
+    def add(self, recorded: Recorded, message: _Message) -> None:
         """Take a message in."""
         here, day = recorded.position, recorded.recorded_at[:10]
-        known = self._known.get((said.turn, said.role)) or self._find(said.turn, said.role)
-        self._entries.append((here, spelled(said.text[:LONGEST], known)))
+        origin = self._origins.get(message.turn) or self._find(message.turn)
+        known = _known(message.role, *origin)
+        self._entries.append((here, spelled(message.text[:LONGEST], known)))
         first, _ = self._days.get(day, (here, here))
         self._days[day] = (first, here)
 
@@ -140,15 +144,18 @@ class _Batch:
         """Remember which tool is called."""
         self._names[event.call] = event.name
 
-    def _find(self, turn: str, role: Role) -> str:
-        """What is known of what was said in a turn: where its text came from, the kind of its session."""
+    def _find(self, turn: str) -> tuple[str, SessionKind]:
+        """Where a turn's text came from, and the kind of its session."""
         query = "SELECT lineage, source FROM turns WHERE turn = ?"
-        found = self._sources.get(turn) or self._connection.execute(query, (turn,)).fetchone()
-        lineage, source = found
+        lineage, source = self._sources.get(turn) or self._connection.execute(query, (turn,)).fetchone()
         if lineage not in self._kinds:
             query = "SELECT kind FROM lineages WHERE lineage = ?"
             (self._kinds[lineage],) = self._connection.execute(query, (lineage,)).fetchone()
-        for each in get_args(Role):
-            facts = (fact("role", each), fact("source", source), fact("kind", self._kinds[lineage]))
-            self._known[turn, each] = " ".join(facts)
-        return self._known[turn, role]
+        self._origins[turn] = origin = (source, self._kinds[lineage])
+        return origin
+
+
+@lru_cache(maxsize=1000)
+def _known(role: Role, source: str, kind: SessionKind) -> str:
+    """What is known of such a message."""
+    return " ".join((fact("role", role), fact("source", source), fact("kind", kind)))

@@ -52,6 +52,8 @@ class Estimates:
         CREATE INDEX estimates_by_turn ON estimates (turn);
     """
 
+    hears: Final = (e.StepAbandoned, e.ModelReplied, e.ModelCallFailed, e.OutcomeDiscarded)
+
     def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
         """Take a batch of events into the tables."""
         for recorded in events:

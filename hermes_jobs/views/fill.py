@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from sqlite3 import Connection
-from typing import Final
+from typing import Final, get_args
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.memory import SEPARATOR
@@ -23,12 +23,13 @@ class Fill:
         CREATE INDEX fill_by_target ON fill (target, position);
     """
 
+    hears: Final = get_args(e.MemoryEvent)
+
     def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
         """Take a batch of events into the table."""
         for recorded in events:
-            event = recorded.event
-            if isinstance(event, e.MemoryEvent):
-                _insert(connection, recorded, event)
+            assert isinstance(recorded.event, e.MemoryEvent)
+            _insert(connection, recorded, recorded.event)
 
 
 def _insert(connection: Connection, recorded: Recorded, event: e.MemoryEvent) -> None:

@@ -7,7 +7,6 @@ from sqlite3 import Connection
 
 from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.titles import title_key
-from hermes_jobs.views.reading import TEXT
 
 SHOWN = 6  # candidates that a message names
 NEAR = 400  # newest names among which the nearest are looked for
@@ -23,7 +22,7 @@ def find_turn(connection: Connection, given: str) -> str:
     turn, dash, _ = given.partition("-")
     if dash and _exists(connection, "SELECT 1 FROM turns WHERE turn = ?", turn):
         return turn
-    query = f"SELECT turn, {TEXT} FROM turns WHERE turn >= ? AND turn < ? ORDER BY turn LIMIT ?"
+    query = "SELECT turn, preview FROM turns WHERE turn >= ? AND turn < ? ORDER BY turn LIMIT ?"
     found = connection.execute(query, (*_range(given), SHOWN + 1)).fetchall() if given else []
     if len(found) == 1:
         return str(found[0][0])

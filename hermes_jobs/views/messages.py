@@ -1,8 +1,8 @@
 """What was said, in the order in which the model heard it.
 
 A text is a message from the moment it is accepted, and takes its place in the conversation when its turn
-begins, or when it is handed to the running one. What is searched stands here (`content`, and through `calls`
-the names and arguments of the calls of `step`); the search index beside it holds no text (see `entries`).
+begins, or when it is handed to the running one. The text itself stands in the log, at the message's position
+(see `texts`), and the search index beside this table holds its tokens (see `entries`).
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from sqlite3 import Connection
 from typing import Final
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.evolve import INTERRUPTED
 from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.views.texts import Texts
 
 UNHEARD = "turn = ? AND role = 'user' AND heard IS NULL"
+
+Row = dict[str, str | int | None]
+NOTHING: Final[Row] = {"again": None, "step": None, "call": None, "heard": None, "kept": 0}
 
 
 class Messages:
@@ -23,56 +26,35 @@ class Messages:
 
     `heard` is the position of the event with which the model heard it; null while a text waits for its turn.
     `part` orders what was heard at once: the turn's own text, then those collected for it. `step` is that of
-    a reply with calls, `call` that of a result; `kept` says that the whole result is kept apart.
+    a reply with calls, `call` that of a result; `kept` says that the whole result is kept apart. `again` is
+    the text of a message that was said before, for a turn that is retried; null for every other.
     """
 
     name: Final = "messages"
     tables: Final = """
         CREATE TABLE messages (
             position INTEGER PRIMARY KEY, lineage TEXT NOT NULL, turn TEXT NOT NULL, role TEXT NOT NULL,
-            content TEXT NOT NULL, step TEXT, call TEXT, kept INTEGER NOT NULL, at TEXT NOT NULL, joined TEXT,
+            again TEXT, step TEXT, call TEXT, kept INTEGER NOT NULL, at TEXT NOT NULL, joined TEXT,
             heard INTEGER, part INTEGER NOT NULL DEFAULT 0
         );
         CREATE INDEX messages_by_lineage ON messages (lineage, heard);
         CREATE INDEX messages_by_turn ON messages (turn) WHERE role = 'user';
         CREATE INDEX messages_by_joined ON messages (joined) WHERE joined IS NOT NULL;
     """
+    hears: Final = (
+        *(e.TurnSubmitted, e.ContextPrefetched, e.TurnMerged),
+        *(e.ModelReplied, e.ToolFinished, e.ToolInterrupted),
+    )
+
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
 
     def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
         """Take a batch of events into the table."""
+        batch = _Batch(connection, self._texts)
         for recorded in events:
-            _take(connection, recorded)
-
-
-def _take(connection: Connection, recorded: Recorded) -> None:
-    event, here = recorded.event, recorded.position
-    match event:
-        case e.TurnSubmitted():
-            _say(connection, recorded, event.turn, "user", event.text)
-        case e.ContextPrefetched():
-            _hear(connection, recorded, event.turn)
-        case e.TurnMerged():
-            _join(connection, recorded, event.turn, event.into)
-        case e.ModelReplied() if event.content or not was_cut(event):
-            step = event.step if event.tool_calls and not was_cut(event) else None
-            _say(connection, recorded, event.turn, "assistant", event.content, heard=here, step=step)
-        case e.ToolFinished():
-            kept = event.spilled_to is not None
-            _say(
-                connection,
-                recorded,
-                event.turn,
-                "tool",
-                event.content,
-                heard=here,
-                call=event.call,
-                kept=kept,
-            )
-        case e.ToolInterrupted():
-            content = INTERRUPTED[event.reason]
-            _say(connection, recorded, event.turn, "tool", content, heard=here, call=event.call)
-        case _:
-            pass
+            batch.take(recorded)
+        batch.write()
 
 
 def was_cut(event: e.ModelReplied) -> bool:
@@ -80,74 +62,109 @@ def was_cut(event: e.ModelReplied) -> bool:
     return event.finish_reason == "length" and bool(event.tool_calls)
 
 
-def _say(  # noqa: PLR0913 - the columns
-    connection: Connection,
-    recorded: Recorded,
-    turn: str,
-    role: str,
-    content: str,
-    *,
-    heard: int | None = None,
-    step: str | None = None,
-    call: str | None = None,
-    kept: bool = False,
-) -> None:
-    connection.execute(
-        "INSERT INTO messages (position, lineage, turn, role, content, step, call, kept, at, heard)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            recorded.position,
-            recorded.stream.removeprefix("session-"),
-            turn,
-            role,
-            content,
-            step,
-            call,
-            kept,
-            recorded.recorded_at,
-            heard,
-        ),
-    )
+class _Batch:
+    """The messages of one batch, written together."""
 
+    def __init__(self, connection: Connection, texts: Texts) -> None:
+        self._connection = connection
+        self._texts = texts
+        self._said: list[Row] = []
+        self._waiting: dict[str, Row] = {}
 
-def _join(connection: Connection, recorded: Recorded, turn: str, into: str) -> None:
-    """The turn's text is said here, or said again, as part of another turn."""
-    here = recorded.position
-    _hear_text(connection, recorded, turn)
-    connection.execute(
-        "UPDATE messages SET joined = ?, part = ? WHERE turn = ? AND role = 'user' AND heard = ?",
-        (into, here, turn, here),
-    )
+    def take(self, recorded: Recorded) -> None:
+        event, here = recorded.event, recorded.position
+        match event:
+            case e.TurnSubmitted():
+                self._waiting[event.turn] = self._say(recorded, event.turn, "user")
+            case e.ContextPrefetched():
+                self._hear(recorded, event.turn)
+            case e.TurnMerged():
+                self._join(recorded, event.turn, event.into)
+            case e.ModelReplied() if event.content or not was_cut(event):
+                step = event.step if event.tool_calls and not was_cut(event) else None
+                self._say(recorded, event.turn, "assistant", heard=here, step=step)
+            case e.ToolFinished():
+                kept = int(event.spilled_to is not None)
+                self._say(recorded, event.turn, "tool", heard=here, call=event.call, kept=kept)
+            case e.ToolInterrupted():
+                self._say(recorded, event.turn, "tool", heard=here, call=event.call)
+            case _:
+                pass
 
+    def write(self) -> None:
+        """Put what was said into the table."""
+        self._connection.executemany(
+            "INSERT INTO messages (position, lineage, turn, role, again, step, call, kept, at, heard) VALUES"
+            " (:position, :lineage, :turn, :role, :again, :step, :call, :kept, :at, :heard)",
+            self._said,
+        )
+        self._said.clear()
+        self._waiting.clear()
 
-def _hear(connection: Connection, recorded: Recorded, turn: str) -> None:
-    """The turn's text is said here, or said again for a retried turn, and after it those just collected."""
-    here = recorded.position
-    _hear_text(connection, recorded, turn)
-    joined = connection.execute("SELECT part FROM messages WHERE joined = ? ORDER BY part DESC", (turn,))
-    for distance, (merged_at,) in enumerate(joined.fetchall(), start=1):
-        if merged_at != here - distance:  # joined before this append: a text that was handed over earlier
-            break
-        connection.execute(
-            "UPDATE messages SET heard = ? WHERE joined = ? AND part = ?", (here, turn, merged_at)
+    def _say(self, recorded: Recorded, turn: str, role: str, **others: str | int | None) -> Row:
+        row: Row = {
+            "position": recorded.position,
+            "lineage": recorded.stream.removeprefix("session-"),
+            "turn": turn,
+            "role": role,
+            "at": recorded.recorded_at,
+            **NOTHING,
+            **others,
+        }
+        self._said.append(row)
+        return row
+
+    def _join(self, recorded: Recorded, turn: str, into: str) -> None:
+        """The turn's text is said here, or said again, as part of another turn."""
+        here = recorded.position
+        self._hear_text(recorded, turn)
+        self.write()
+        self._connection.execute(
+            "UPDATE messages SET joined = ?, part = ? WHERE turn = ? AND role = 'user' AND heard = ?",
+            (into, here, turn, here),
         )
 
+    def _hear(self, recorded: Recorded, turn: str) -> None:
+        """The turn's text is said here, or again for a retried turn, and after it those just collected."""
+        here = recorded.position
+        if self._hear_waiting(turn, here):
+            return  # and none was collected for it: that would have been written
+        self._hear_text(recorded, turn)
+        query = "SELECT part FROM messages WHERE joined = ? ORDER BY part DESC"
+        joined = self._connection.execute(query, (turn,)).fetchall()
+        for distance, (merged_at,) in enumerate(joined, start=1):
+            if merged_at != here - distance:  # joined before this append: a text that was handed over earlier
+                break
+            self._connection.execute(
+                "UPDATE messages SET heard = ? WHERE joined = ? AND part = ?", (here, turn, merged_at)
+            )
 
-def _hear_text(connection: Connection, recorded: Recorded, turn: str) -> None:
-    """The text that waited is heard here; where none did, what the turn said last is said again."""
-    here = recorded.position
-    if connection.execute(f"UPDATE messages SET heard = ? WHERE {UNHEARD}", (here, turn)).rowcount == 0:
-        _say(connection, recorded, turn, "user", _text(connection, turn), heard=here)
+    def _hear_waiting(self, turn: str, here: int) -> bool:
+        """Whether the turn's text came with this batch and waited: then it is heard here."""
+        waiting = self._waiting.pop(turn, None)
+        if waiting is not None:
+            waiting["heard"] = here
+        return waiting is not None
 
+    def _hear_text(self, recorded: Recorded, turn: str) -> None:
+        """The text that waited is heard here; where none did, what the turn said last is said again."""
+        here = recorded.position
+        if self._hear_waiting(turn, here):
+            return
+        self.write()
+        heard = self._connection.execute(f"UPDATE messages SET heard = ? WHERE {UNHEARD}", (here, turn))
+        if heard.rowcount == 0:
+            self._say(recorded, turn, "user", heard=here, again=self._last(turn))
 
-def _text(connection: Connection, turn: str) -> str:
-    """The turn's text as it was said last, with those that were collected for it then."""
-    texts = connection.execute(
-        "WITH last (heard) AS (SELECT max(heard) FROM messages WHERE turn = ?1 AND role = 'user')"
-        " SELECT content, part FROM messages, last"
-        " WHERE turn = ?1 AND role = 'user' AND messages.heard = last.heard"
-        " UNION ALL SELECT content, part FROM messages, last"
-        " WHERE joined = ?1 AND role = 'user' AND messages.heard = last.heard ORDER BY part",
-        (turn,),
-    )
-    return "\n\n".join(text for text, _ in texts)
+    def _last(self, turn: str) -> str:
+        """The turn's text as it was said last, with those that were collected for it then."""
+        rows = self._connection.execute(
+            "WITH last (heard) AS (SELECT max(heard) FROM messages WHERE turn = ?1 AND role = 'user')"
+            " SELECT position, again, part FROM messages, last"
+            " WHERE turn = ?1 AND role = 'user' AND messages.heard = last.heard"
+            " UNION ALL SELECT position, again, part FROM messages, last"
+            " WHERE joined = ?1 AND role = 'user' AND messages.heard = last.heard ORDER BY part",
+            (turn,),
+        ).fetchall()
+        texts = self._texts(position for position, again, _ in rows if again is None)
+        return "\n\n".join(texts[position] if again is None else again for position, again, _ in rows)

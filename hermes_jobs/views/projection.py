@@ -1,18 +1,19 @@
 """The port of a projection: tables that are a function of the log, one batch of events after the other.
 
 A projection writes its own tables alone, so that it can be read, tested and replaced by itself; readers may
-join the tables of several. It is given every event of every stream in the order of their positions and picks
-those it is about; how the events are cut into batches must not show in its rows. The connection is in a
+join the tables of several. It is given the events that it is about, of every stream in the order of their
+positions; how the events are cut into batches must not show in its rows. The connection is in a
 transaction that also moves the checkpoint, and the projections that stand before this one have taken in the
 whole batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from sqlite3 import Connection
 from typing import Protocol
 
+from hermes_jobs.domain.events import Event
 from hermes_jobs.eventlog.log import Recorded
 
 
@@ -27,5 +28,31 @@ class Projection(Protocol):
     def tables(self) -> str:
         """The DDL of its tables and indexes, one statement after the other, each ended by `;`."""
 
+    @property
+    def hears(self) -> Iterable[type[Event]]:
+        """The types of events that it is about."""
+
     def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
-        """Take a batch of events into the tables."""
+        """Take a batch of such events, at least one, into the tables."""
+
+
+class Router:
+    """Gives each of several projections what it is about."""
+
+    def __init__(self, projections: Sequence[Projection]) -> None:
+        self._projections = tuple(projections)
+        self._hearers: dict[type[Event], list[int]] = {}
+        for number, projection in enumerate(self._projections):
+            for kind in projection.hears:
+                self._hearers.setdefault(kind, []).append(number)
+
+    def apply(self, connection: Connection, events: Iterable[Recorded]) -> None:
+        """Take a batch of events into all tables."""
+        batches: list[list[Recorded]] = [[] for _ in self._projections]
+        hearers = {kind: [batches[at] for at in numbers] for kind, numbers in self._hearers.items()}
+        for recorded in events:
+            for batch in hearers.get(type(recorded.event), ()):
+                batch.append(recorded)
+        for projection, batch in zip(self._projections, batches, strict=True):
+            if batch:
+                projection.apply(connection, batch)

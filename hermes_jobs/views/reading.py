@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from sqlite3 import Connection, Row
 from typing import Any
 
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.views.rows import Books, Failure, MessageView, SessionView, StepView, TurnStatus, TurnView
+from hermes_jobs.views.texts import Texts
 
 HIDDEN_KINDS = ("review", "subagent")
 
@@ -17,14 +18,11 @@ SUMS = ", ".join(f"coalesce(sum(r.{column}), 0) AS {column}" for column in TOKEN
 BOOKS = f"""{SUMS}, count(r.position) AS num_model_calls,
     iif(count(r.position) = count(r.cost_usd), coalesce(sum(r.cost_usd), 0.0), NULL) AS cost_usd"""
 WAITS = "EXISTS (SELECT 1 FROM steps WHERE steps.turn = turns.turn AND steps.outcome = 'waiting')"
-TEXT = "(SELECT content FROM messages WHERE position = turns.position)"
-REPLY = "(SELECT content FROM messages WHERE position = turns.reply)"
-ANSWER = f"iif(turns.status = 'completed', coalesce(turns.answer, {REPLY}), NULL)"
 STATUS = f"iif(turns.status = 'running' AND {WAITS}, 'waiting', turns.status)"
 
 
 def select_turns(
-    connection: Connection, *, lineage: str | None, status: TurnStatus | None, limit: int
+    connection: Connection, texts: Texts, *, lineage: str | None, status: TurnStatus | None, limit: int
 ) -> tuple[TurnView, ...]:
     """Turns, newest first."""
     conditions = ["TRUE"]
@@ -39,27 +37,36 @@ def select_turns(
     if status in {"running", "waiting"}:
         conditions.append(WAITS if status == "waiting" else f"NOT {WAITS}")
     chosen = f"SELECT turn FROM turns WHERE {' AND '.join(conditions)} ORDER BY position DESC LIMIT ?"
-    return _turns(connection, chosen, (*values, limit))
+    return _turns(connection, texts, chosen, (*values, limit))
 
 
-def select_turn(connection: Connection, turn: str) -> TurnView | None:
+def select_turn(connection: Connection, texts: Texts, turn: str) -> TurnView | None:
     """One turn, without its steps."""
-    return next(iter(_turns(connection, "SELECT ?", (turn,))), None)
+    return next(iter(_turns(connection, texts, "SELECT ?", (turn,))), None)
 
 
-def _turns(connection: Connection, chosen: str, values: Sequence[object]) -> tuple[TurnView, ...]:
+def _turns(
+    connection: Connection, texts: Texts, chosen: str, values: Sequence[object]
+) -> tuple[TurnView, ...]:
     query = f"""
-        SELECT turns.*, {STATUS} AS shown_status, {TEXT} AS text, {ANSWER} AS shown_answer, {BOOKS},
+        SELECT turns.*, {STATUS} AS shown_status, {BOOKS},
             (SELECT count(DISTINCT step) FROM steps
              WHERE steps.turn = turns.turn AND steps.kind = 'tool_call') AS num_tool_calls
         FROM turns LEFT JOIN responses r ON r.turn = turns.turn
         WHERE turns.turn IN ({chosen}) GROUP BY turns.turn ORDER BY turns.position DESC
     """
-    return tuple(_turn(row) for row in fetched(connection, query, values))
+    rows = fetched(connection, query, values)
+    replies = {row["reply"] for row in rows if _answers_with_reply(row)}
+    said = texts({row["position"] for row in rows} | replies)
+    return tuple(_turn(row, said) for row in rows)
 
 
-def _turn(row: Row) -> TurnView:
-    columns = """position lineage session text source model into stopped_by cancelled_by submitted_at
+def _answers_with_reply(row: Row) -> bool:
+    return row["status"] == "completed" and row["answer"] is None and row["reply"] is not None
+
+
+def _turn(row: Row, said: Mapping[int, str]) -> TurnView:
+    columns = """position lineage session source model into stopped_by cancelled_by submitted_at
         began_waiting_at begun_at ended_at seen_at num_tool_calls"""
     error = None
     if row["error_kind"] is not None:
@@ -67,7 +74,8 @@ def _turn(row: Row) -> TurnView:
     return TurnView(
         id=row["turn"],
         status=row["shown_status"],
-        answer=row["shown_answer"],
+        text=said[row["position"]],
+        answer=said[row["reply"]] if _answers_with_reply(row) else row["answer"],
         error=error,
         compressed=bool(row["compressed"]),
         books=_books(row),
@@ -122,18 +130,26 @@ def _sessions(connection: Connection, chosen: str, values: Sequence[object]) -> 
     )
 
 
-def select_messages(connection: Connection, lineage: str) -> tuple[MessageView, ...]:
+def select_messages(connection: Connection, texts: Texts, lineage: str) -> tuple[MessageView, ...]:
     """The conversation, in the order in which it was heard; texts that still wait stand where they came."""
     query = """
         SELECT m.*, turns.session AS session, calls.name AS name, calls.arguments AS arguments
         FROM messages m JOIN turns ON turns.turn = m.turn LEFT JOIN calls ON calls.call = m.call
         WHERE m.lineage = ? ORDER BY coalesce(m.heard, m.position), m.part, m.position
     """
-    columns = "position session turn role content call name arguments at"
+    columns = "position session turn role call name arguments at"
+    rows = fetched(connection, query, (lineage,))
+    contents = contents_of(rows, texts)
     return tuple(
-        MessageView(kept=bool(row["kept"]), **_same(row, columns))
-        for row in fetched(connection, query, (lineage,))
+        MessageView(content=content, kept=bool(row["kept"]), **_same(row, columns))
+        for row, content in zip(rows, contents, strict=True)
     )
+
+
+def contents_of(messages: Sequence[Row], texts: Texts) -> list[str]:
+    """What was said with each of these rows of `messages`."""
+    said = texts(row["position"] for row in messages if row["again"] is None)
+    return [said[row["position"]] if row["again"] is None else row["again"] for row in messages]
 
 
 def fetched(connection: Connection, query: str, values: Iterable[object]) -> list[Row]:

@@ -8,11 +8,10 @@ from typing import Literal
 
 from hermes_jobs.views.connecting import connect
 from hermes_jobs.views.generations import Generations
-from hermes_jobs.views.reading import TEXT
 from hermes_jobs.views.store import SCHEMA
 
 _QUERIES = {
-    "turns": f"SELECT turn, {TEXT} FROM turns WHERE turn >= ? AND turn < ? ORDER BY position DESC LIMIT ?",
+    "turns": "SELECT turn, preview FROM turns WHERE turn >= ? AND turn < ? ORDER BY position DESC LIMIT ?",
     "sessions": "SELECT tip, coalesce(title, preview) FROM lineages WHERE tip >= ? AND tip < ?"
     " ORDER BY last_position DESC LIMIT ?",
     "schedules": "SELECT schedule, name FROM schedules WHERE NOT removed AND schedule >= ? AND schedule < ?"

@@ -54,6 +54,8 @@ class Reviews:
         CREATE INDEX reviews_by_lineage ON reviews (lineage, position);
     """
 
+    hears: Final = (e.ReviewRequested, e.ReviewStarted, e.ReviewCompleted, e.ReviewFailed)
+
     def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
         """Take a batch of events into the table."""
         for recorded in events:

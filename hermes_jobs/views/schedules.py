@@ -35,6 +35,8 @@ class Schedules:
         CREATE INDEX runs_by_turn ON runs (turn) WHERE turn IS NOT NULL;
     """
 
+    hears: Final = get_args(e.ScheduleEvent)
+
     def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
         """Take a batch of events into the tables."""
         for recorded in events:

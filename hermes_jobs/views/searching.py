@@ -11,7 +11,7 @@ from hermes_jobs.domain.events import SessionKind
 from hermes_jobs.domain.search import Matcher, Term, excerpt, parse, positive_terms
 from hermes_jobs.domain.search.ranking import scores
 from hermes_jobs.engine.archive import Hit, Past, Role, Scope
-from hermes_jobs.views.candidates import END, Candidate, bounds, candidates
+from hermes_jobs.views.candidates import END, Candidate, Shelf, bounds, candidates
 from hermes_jobs.views.entries import Kept
 from hermes_jobs.views.reading import HIDDEN_KINDS, fetched
 
@@ -20,7 +20,7 @@ BY_ROLE: Mapping[Role, float] = {"user": 1.0, "assistant": 1.0, "tool": 0.8}
 UNREAD = 0.5  # the share of the usual score that a match gets which stands in what was not read
 
 
-def search(connection: Connection, query: str, scope: Scope, limit: int, kept: Kept) -> tuple[Hit, ...]:
+def search(shelf: Shelf, query: str, scope: Scope, limit: int, kept: Kept) -> tuple[Hit, ...]:
     """At most `limit` hits, those of a lineage together, best first; none where nothing can be searched.
 
     Every lineage has its best hit shown before another has its second. Scheduled ones come last.
@@ -29,8 +29,8 @@ def search(connection: Connection, query: str, scope: Scope, limit: int, kept: K
     if expression is None:
         return ()
     terms = positive_terms(expression)
-    groups = _by_lineage(_ranked(candidates(connection, expression, scope), terms))
-    lineages = _lineages(connection, groups)
+    groups = _by_lineage(_ranked(candidates(shelf, expression, scope), terms))
+    lineages = _lineages(shelf.rows, groups)
     order = sorted(groups, key=lambda lineage: lineages[lineage].kind == "scheduled")
     matcher = Matcher(terms)
     shown = _shares([groups[lineage] for lineage in order], limit)

@@ -11,6 +11,7 @@ from hermes_jobs.eventlog.log import Recorded
 
 PREFIX = "session-"
 PREVIEW = 80  # characters
+CHANGING = (e.SessionStarted, e.SessionTitled, e.SessionEnded, e.ModelChanged)
 
 
 class Sessions:
@@ -27,6 +28,7 @@ class Sessions:
         CREATE INDEX lineages_by_last_position ON lineages (last_position);
         CREATE TABLE sessions (session TEXT PRIMARY KEY, lineage TEXT NOT NULL) WITHOUT ROWID;
     """
+    hears: Final = tuple(e.EVENT_TYPES.values())
 
     def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
         """Take a batch of events into the tables."""
@@ -34,7 +36,8 @@ class Sessions:
         for recorded in events:
             if recorded.stream.startswith(PREFIX):
                 lineage = recorded.stream.removeprefix(PREFIX)
-                _take(connection, recorded, lineage)
+                if recorded.version == 1 or isinstance(recorded.event, CHANGING):
+                    _take(connection, recorded, lineage)
                 last[lineage] = recorded
         _preview(connection, events)
         connection.executemany(

@@ -44,6 +44,8 @@ class SkillUses:
         CREATE INDEX skill_uses_by_skill ON skill_uses (skill);
     """
 
+    hears: Final = (e.ToolStarted, e.ToolFinished)
+
     def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
         """Take a batch of events into the table."""
         for recorded in events:

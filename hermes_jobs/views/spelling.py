@@ -1,7 +1,8 @@
 """How texts and terms are spelled in the search index: the one place that knows what its tokens are.
 
-The index is one FTS5 table with one column, cut at everything but letters and digits. What FTS5 cannot cut or
-tell apart is spelled with private characters, which `fold` takes out of every text:
+The index is one FTS5 table with one column. FTS5 cuts it at what is no letter or digit of ASCII and takes all
+else for letters, which is quick; other texts are cut here. What FTS5 could not tell apart
+is spelled with private characters, which `fold` takes out of every text:
 
 | in a text                                     | as tokens                                            |
 |-----------------------------------------------|------------------------------------------------------|
@@ -19,9 +20,8 @@ without spaces what words are to others, and a phrase of pairs finds what an ind
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise, zip_longest
 from operator import add
 
 from hermes_jobs.domain.search import All, AnyOf, Term, Without, fold
@@ -29,54 +29,51 @@ from hermes_jobs.domain.search.folding import IGNORED, PICTOGRAPHS, UNSPACED, WO
 from hermes_jobs.domain.search.query import Expression
 from hermes_jobs.domain.search.terms import SIGNED_NAME, Piece, pieces
 
-TOKENIZER = "unicode61 remove_diacritics 0 categories 'L* N* Co'"
+TOKENIZER = "ascii"
 
 PAIR, FIRST, LAST, SINGLE, BETWEEN, RUN, SIGNED, FACT = map(chr, range(0xE000, 0xE008))
 
 _SIGNS = {"+": "p", "#": "s"}
-_RUNS = f"[{UNSPACED}]+|[{PICTOGRAPHS}]+"
-_PICTOGRAPHS = f"[{PICTOGRAPHS}]+"
-_LETTERS = f"[{UNSPACED}]+"
+_RUNS = f"([{UNSPACED}]+|[{PICTOGRAPHS}]+)"
+_LETTER = f"[{UNSPACED}]"
+_NO_WORDS = rf"[^\w\x00-\x7f{RUN}]+"
 
 
 def spelled(text: str, known: str) -> str:
     """All that the index holds of a message: its text, and what is known of it (`fact`s)."""
     folded = fold(text)
-    tokens = [known]
-    if "#" in folded or "++" in folded:
-        tokens += dict.fromkeys(map(_signed, pattern(SIGNED_NAME).findall(folded)))
-    if not folded.isascii():
-        folded = folded.replace(IGNORED, "")
-        runs = list(pattern(_RUNS).finditer(folded))
-        if runs:
-            tokens += _singles(runs)
-            tokens += _in_order(folded, runs)
-            folded = _words(folded)
-    tokens.append(folded)
-    return " ".join(reversed(tokens))
+    has_signs = "#" in folded or "++" in folded
+    signed = map(_signed, dict.fromkeys(pattern(SIGNED_NAME).findall(folded))) if has_signs else ()
+    if folded.isascii():
+        return " ".join((folded, *signed, known))
+    parts = _parts(folded.replace(IGNORED, ""))
+    return " ".join((_words(parts), *_in_order(parts), *_singles(parts), *signed, known))
 
 
-def _singles(runs: Sequence[re.Match[str]]) -> Iterator[str]:
-    return map(SINGLE.__add__, map(_CODES.__getitem__, dict.fromkeys("".join(run[0] for run in runs))))
+def _parts(folded: str) -> list[str]:
+    """What is no run, a run, what is no run, and so on: the runs are every second part."""
+    return pattern(_RUNS).split(folded)
 
 
-def _in_order(folded: str, runs: Sequence[re.Match[str]]) -> Iterator[str]:
-    """The runs in reverse, each as one piece of text."""
-    later: re.Match[str] | None = None
-    for run in reversed(runs):
-        if later is not None and pattern(WORD_CHARACTER).search(folded, run.end(), later.start()):
+def _words(parts: Sequence[str]) -> str:
+    """The words: runs of letters have a place among them, pictographs have none."""
+    is_letter = pattern(_LETTER).match
+    places = [f" {RUN} " if is_letter(run) else " " for run in parts[1::2]]
+    among = chain.from_iterable(zip_longest(parts[::2], places, fillvalue=""))
+    return pattern(_NO_WORDS).sub(" ", "".join(among))
+
+
+def _in_order(parts: Sequence[str]) -> Iterator[str]:
+    """The runs, each as its pairs, and where words stand between them."""
+    for at, run in enumerate(parts[1::2]):
+        if at and pattern(WORD_CHARACTER).search(parts[2 * at]):
             yield BETWEEN
-        yield _run(list(map(_CODES.__getitem__, run[0])))
-        later = run
+        pairs = f" {PAIR}".join(map(add, run, run[1:]))
+        yield f"{FIRST}{run[0]} {PAIR}{pairs} {LAST}{run[-1]}" if pairs else f"{FIRST}{run} {LAST}{run}"
 
 
-def _run(codes: Sequence[str]) -> str:
-    pairs = f" {PAIR}".join(map(add, codes, codes[1:]))
-    return (
-        f"{FIRST}{codes[0]} {PAIR}{pairs} {LAST}{codes[-1]}"
-        if pairs
-        else f"{FIRST}{codes[0]} {LAST}{codes[0]}"
-    )
+def _singles(parts: Sequence[str]) -> Iterator[str]:
+    return map(SINGLE.__add__, dict.fromkeys("".join(parts[1::2])))
 
 
 def fact(name: str, value: str) -> str:
@@ -116,7 +113,7 @@ def _term(term: Term) -> str:
     phrases = [quoted(_signed(piece.text)) for piece in found if piece.kind == "signed"]
     if any(piece.kind == "word" for piece in found):
         ends_in_word = found[-1].kind == "word"
-        phrases.append(quoted(_words(term.text)) + (" *" if term.prefix and ends_in_word else ""))
+        phrases.append(quoted(_words(_parts(term.text))) + (" *" if term.prefix and ends_in_word else ""))
     runs = [at for at, piece in enumerate(found) if _is_run(piece)]
     if runs:
         phrases.append(quoted(" ".join(_phrase(found, runs[0], runs[-1]))))
@@ -127,7 +124,7 @@ def _phrase(found: Sequence[Piece], first: int, last: int) -> Iterator[str]:
     """The runs of a term in order. Its outer ends may lie within longer runs, the others may not."""
     alone = first == last and len(found) == 1
     if alone and len(found[0].text) == 1:
-        yield SINGLE + _CODES[found[0].text]
+        yield SINGLE + found[0].text
         return
     after_words = False
     for at in range(first, last + 1):
@@ -138,17 +135,11 @@ def _phrase(found: Sequence[Piece], first: int, last: int) -> Iterator[str]:
             after_words = True
             continue
         after_words = False
-        codes = [_CODES[character] for character in piece.text]
         if at > 0:
-            yield FIRST + codes[0]
-        yield from (PAIR + one + other for one, other in pairwise(codes))
+            yield FIRST + piece.text[0]
+        yield from (PAIR + one + other for one, other in pairwise(piece.text))
         if at < len(found) - 1:
-            yield LAST + codes[-1]
-
-
-def _words(folded: str) -> str:
-    """What FTS5 cuts into words: runs of letters have a place among them, pictographs have none."""
-    return pattern(_LETTERS).sub(f" {RUN} ", pattern(_PICTOGRAPHS).sub(" ", folded))
+            yield LAST + piece.text[-1]
 
 
 def _is_run(piece: Piece) -> bool:
@@ -158,14 +149,3 @@ def _is_run(piece: Piece) -> bool:
 def _signed(name: str) -> str:
     bare = name.rstrip("+#")
     return SIGNED + bare + _SIGNS[name[-1]]
-
-
-class _Codes(dict[str, str]):
-    """Each character as five hexadecimal digits: no tokenizer knows less of it than of another."""
-
-    def __missing__(self, character: str) -> str:
-        self[character] = code = f"{ord(character):05x}"
-        return code
-
-
-_CODES = _Codes()

@@ -35,20 +35,80 @@ class Steps:
             name TEXT NOT NULL, arguments TEXT NOT NULL
         ) WITHOUT ROWID;
     """
+    hears: Final = (
+        *(e.ModelCallStarted, e.ModelReplied, e.ModelCallFailed, e.ToolStarted, e.ToolFinished),
+        *(e.ToolInterrupted, e.ApprovalRequested, e.ApprovalGiven, e.ApprovalDenied, e.StepAbandoned),
+        e.OutcomeDiscarded,
+    )
 
     def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
         """Take a batch of events into the tables."""
+        batch = _Batch(connection)
         for recorded in events:
-            _take(connection, recorded)
+            batch.take(recorded)
+        batch.write()
+
+
+class _Batch:
+    """The attempts of one batch that went as they mostly do, written together; others change the tables.
+
+    `_begun` are those that have not ended, by step, and `_asked` the calls of which there is no attempt.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._attempts: list[list[str | int | None]] = []
+        self._calls: list[tuple[str, ...]] = []
+        self._begun: dict[str, list[str | int | None]] = {}
+        self._asked: set[str] = set()
+
+    def take(self, recorded: Recorded) -> None:
+        event = recorded.event
+        match event:
+            case e.ModelCallStarted():
+                self._begin(recorded, event.turn, event.step, "model_call", event.attempt)
+            case e.ModelReplied() if event.step in self._begun:
+                calls = _calls(event)
+                self._calls += calls
+                self._asked.update(call for call, *_ in calls)
+                self._end(recorded, event.step, "ok", event.finish_reason, recorded.position)
+            case e.ToolStarted() if event.call in self._asked:
+                self._asked.remove(event.call)
+                self._begin(recorded, event.turn, event.call, "tool_call", event.attempt)
+            case e.ToolFinished() if event.call in self._begun:
+                self._end(recorded, event.call, "ok" if event.ok else "error", "", None)
+            case _:
+                self.write()
+                _take(self._connection, recorded)
+
+    def write(self) -> None:
+        """Put what there is into the tables."""
+        self._connection.executemany(
+            "INSERT INTO steps (position, turn, step, kind, attempt, worker, started_at, ended_at, outcome,"
+            " finish_reason, response) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            self._attempts,
+        )
+        _write_calls(self._connection, self._calls)
+        for kept in (self._attempts, self._calls, self._begun, self._asked):
+            kept.clear()
+
+    def _begin(self, recorded: Recorded, turn: str, step: str, kind: StepKind, attempt: int) -> None:
+        started = (recorded.meta.worker, recorded.recorded_at)
+        row = [recorded.position, turn, step, kind, attempt, *started, None, "running", "", None]
+        self._attempts.append(row)
+        self._begun[step] = row
+
+    def _end(
+        self, recorded: Recorded, step: str, outcome: Outcome, finish_reason: str, response: int | None
+    ) -> None:
+        self._begun.pop(step)[-4:] = recorded.recorded_at, outcome, finish_reason, response
 
 
 def _take(connection: Connection, recorded: Recorded) -> None:
     event = recorded.event
     match event:
-        case e.ModelCallStarted():
-            _open(connection, recorded, _Attempt(event.turn, event.step, "model_call", event.attempt))
         case e.ModelReplied():
-            _asked(connection, event)
+            _write_calls(connection, _calls(event))
             _end_model_call(connection, recorded, event.step, "ok", "", event.finish_reason)
         case e.ModelCallFailed():
             outcome: Outcome = "interrupted" if event.kind == "cancelled" else "failed"
@@ -110,16 +170,17 @@ def _open_row(connection: Connection, step: str) -> int | None:
     return int(row[0]) if row else None
 
 
-def _asked(connection: Connection, event: e.ModelReplied) -> None:
+def _calls(event: e.ModelReplied) -> list[tuple[str, ...]]:
     """The calls of a reply, by the ids under which they would run; a reply without plan has default ids."""
     ids = [plan.call for plan in event.plan] or [f"{event.step}-{at}" for at in range(len(event.tool_calls))]
-    connection.executemany(
-        "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?, ?)",
-        [
-            (call, event.turn, event.step, asked.id, asked.name, asked.arguments)
-            for call, asked in zip(ids, event.tool_calls, strict=True)
-        ],
-    )
+    return [
+        (call, event.turn, event.step, asked.id, asked.name, asked.arguments)
+        for call, asked in zip(ids, event.tool_calls, strict=True)
+    ]
+
+
+def _write_calls(connection: Connection, calls: Sequence[tuple[str, ...]]) -> None:
+    connection.executemany("INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?, ?)", calls)
 
 
 def _end_model_call(

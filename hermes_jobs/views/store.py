@@ -30,9 +30,9 @@ from hermes_jobs.views.connecting import (
     transaction,
 )
 from hermes_jobs.views.generations import Generations
-from hermes_jobs.views.projection import Projection
+from hermes_jobs.views.projection import Projection, Router
 
-SCHEMA: Final = 9  # of the tables and of what stands in them: raise it with every change of a projection
+SCHEMA: Final = 10  # of the tables and of what stands in them: raise it with every change of a projection
 BATCH = 1000  # events a transaction
 BULK = 20_000  # events that a rebuild takes at once: the search index likes them in one piece
 ATTEMPTS = 6  # builds and switches that one answer may meet
@@ -73,6 +73,7 @@ class Store:
         self.generations = Generations(folder)
         self._log = log
         self._projections = tuple(projections)
+        self._router = Router(self._projections)
         self._built = built
         self._local = threading.local()
         self._connections: list[Connection] = []
@@ -202,8 +203,7 @@ class Store:
             if stopped is None and position < last:
                 raise Corrupt(f"The log ends at position {position} and says that it goes on to {last}.")
             return CaughtUp(position, stopped)
-        for projection in self._projections:
-            projection.apply(connection, events)
+        self._router.apply(connection, events)
         newest = events[-1]
         move_checkpoint(connection, newest.position, newest.hash)
         return CaughtUp(newest.position)

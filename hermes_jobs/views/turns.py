@@ -1,7 +1,6 @@
-"""Turns as rows, and every response that they paid for.
+"""Turns as rows.
 
 A turn that waits for an approval is `running` here: whether one of its calls waits is for `steps` to say.
-What was said is read from `messages`, which stand before it.
 """
 
 from __future__ import annotations
@@ -10,16 +9,27 @@ from collections.abc import Sequence
 from sqlite3 import Connection
 from typing import Final
 
-from msgspec.structs import astuple
-
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.streams import SESSIONS
-from hermes_jobs.domain.usage import NO_USAGE
 from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.views.sessions import preview
+from hermes_jobs.views.texts import Texts
 
 OF_THE_END = ("ended_at", "error_kind", "error_message", "error_hint", "stopped_by", "cancelled_by")
 COLUMNS = (
-    *("position", "turn", "lineage", "session", "source", "status", "model", "into", "reply", "answer"),
+    *(
+        "position",
+        "turn",
+        "lineage",
+        "session",
+        "source",
+        "preview",
+        "status",
+        "model",
+        "into",
+        "reply",
+        "answer",
+    ),
     *("error_kind", "error_message", "error_hint", "stopped_by", "cancelled_by"),
     *("submitted_at", "began_waiting_at", "begun_at", "ended_at", "seen_at", "compressed"),
 )
@@ -28,49 +38,53 @@ Row = dict[str, str | int | None]
 
 
 class Turns:
-    """Tables `turns` and `responses`.
+    """Table `turns`.
 
-    A turn's text stands in `messages` at its position. `reply` is the position of its last reply; where that
-    is the answer, `answer` is null.
+    A turn's text stands in the log at its position. `reply` is the position of its last reply; where that is
+    the answer, `answer` is null.
     """
 
     name: Final = "turns"
     tables: Final = """
         CREATE TABLE turns (
             position INTEGER PRIMARY KEY, turn TEXT NOT NULL UNIQUE, lineage TEXT NOT NULL,
-            session TEXT NOT NULL, source TEXT NOT NULL, status TEXT NOT NULL, model TEXT NOT NULL,
-            "into" TEXT, reply INTEGER, answer TEXT, error_kind TEXT, error_message TEXT, error_hint TEXT,
-            stopped_by TEXT, cancelled_by TEXT, submitted_at TEXT NOT NULL, began_waiting_at TEXT NOT NULL,
-            begun_at TEXT, ended_at TEXT, seen_at TEXT NOT NULL, compressed INTEGER NOT NULL
+            session TEXT NOT NULL, source TEXT NOT NULL, preview TEXT NOT NULL, status TEXT NOT NULL,
+            model TEXT NOT NULL, "into" TEXT, reply INTEGER, answer TEXT, error_kind TEXT,
+            error_message TEXT, error_hint TEXT, stopped_by TEXT, cancelled_by TEXT,
+            submitted_at TEXT NOT NULL, began_waiting_at TEXT NOT NULL, begun_at TEXT, ended_at TEXT,
+            seen_at TEXT NOT NULL, compressed INTEGER NOT NULL
         );
         CREATE INDEX turns_by_lineage ON turns (lineage, position);
         CREATE INDEX turns_by_status ON turns (status, position);
-        CREATE TABLE responses (
-            position INTEGER PRIMARY KEY, lineage TEXT NOT NULL, turn TEXT NOT NULL, at TEXT NOT NULL,
-            step TEXT NOT NULL, model TEXT NOT NULL, purpose TEXT NOT NULL, input_tokens INTEGER NOT NULL,
-            output_tokens INTEGER NOT NULL, cache_read_tokens INTEGER NOT NULL,
-            cache_write_tokens INTEGER NOT NULL, reasoning_tokens INTEGER NOT NULL, cost_usd REAL
-        );
-        CREATE INDEX responses_by_turn ON responses (turn);
-        CREATE INDEX responses_by_lineage ON responses (lineage);
     """
+    hears: Final = tuple(kind for kind in e.EVENT_TYPES.values() if "turn" in kind.__struct_fields__)
+
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
 
     def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
         """Take a batch of events into the tables."""
         new: dict[str, Row] = {}
         changed: dict[str, Row] = {}
+        replies: dict[str, str] = {}
         for recorded in events:
             event = recorded.event
-            if isinstance(event, e.TurnSubmitted):
-                new[event.turn] = _submitted(recorded, event)
-                continue
-            _book(connection, recorded)
             turn = _concerned(recorded)
-            if turn is not None:
-                row = new.get(turn)
-                if row is None:
-                    row = changed.setdefault(turn, {})
-                row.update(_changes(connection, recorded, row), seen_at=recorded.recorded_at)
+            if turn is None:
+                continue
+            if isinstance(event, e.TurnSubmitted):
+                new[turn] = _submitted(recorded, event)
+                continue
+            row = new.get(turn)
+            if row is None:
+                row = changed.setdefault(turn, {})
+            row.update(_changes(event, recorded), seen_at=recorded.recorded_at)
+            if isinstance(event, e.ModelReplied):
+                replies[turn] = event.content
+            elif isinstance(event, e.TurnCompleted):
+                known = turn in replies or turn in new
+                reply = replies.get(turn) if known else self._reply(connection, turn)
+                row["answer"] = None if reply == event.answer else event.answer
         connection.executemany(
             f"INSERT INTO turns ({_names(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})",
             [tuple(map(row.get, COLUMNS)) for row in new.values()],
@@ -78,6 +92,11 @@ class Turns:
         for turn, row in changed.items():
             assignments = ", ".join(f'"{column}" = ?' for column in row)
             connection.execute(f"UPDATE turns SET {assignments} WHERE turn = ?", (*row.values(), turn))
+
+    def _reply(self, connection: Connection, turn: str) -> str | None:
+        """The text of the turn's last reply."""
+        (reply,) = connection.execute("SELECT reply FROM turns WHERE turn = ?", (turn,)).fetchone()
+        return None if reply is None else self._texts([reply])[reply]
 
 
 def _names(columns: Sequence[str]) -> str:
@@ -102,6 +121,7 @@ def _submitted(recorded: Recorded, event: e.TurnSubmitted) -> Row:
         "lineage": recorded.stream.removeprefix("session-"),
         "session": event.session,
         "source": event.source,
+        "preview": preview(event.text),
         "status": "queued",
         "model": event.model or opening or "",
         "submitted_at": at,
@@ -111,9 +131,9 @@ def _submitted(recorded: Recorded, event: e.TurnSubmitted) -> Row:
     }
 
 
-def _changes(connection: Connection, recorded: Recorded, row: Row) -> Row:  # noqa: PLR0911 - one line a fact
-    """The columns that the event gives new values; `row` is what the batch says of the turn so far."""
-    event, at = recorded.event, recorded.recorded_at
+def _changes(event: e.Event, recorded: Recorded) -> Row:  # noqa: PLR0911 - one line a fact
+    """The columns that the event gives new values, apart from `answer`."""
+    at = recorded.recorded_at
     match event:
         case e.ContextPrefetched():
             return {"status": "running", "begun_at": at, "model": event.model}
@@ -128,9 +148,7 @@ def _changes(connection: Connection, recorded: Recorded, row: Row) -> Row:  # no
         case e.TurnResumed():
             return {"status": "queued", "began_waiting_at": at, **dict.fromkeys(OF_THE_END)}
         case e.TurnCompleted():
-            said = _reply(connection, event.turn, row)
-            answer = None if said == event.answer else event.answer
-            return {"status": "completed", "ended_at": at, "answer": answer, "stopped_by": event.stopped_by}
+            return {"status": "completed", "ended_at": at, "stopped_by": event.stopped_by}
         case e.TurnFailed():
             error: Row = {"error_kind": event.kind, "error_message": event.message, "error_hint": event.hint}
             return {"status": "failed", "ended_at": at, **error}
@@ -138,44 +156,3 @@ def _changes(connection: Connection, recorded: Recorded, row: Row) -> Row:  # no
             return {"status": "cancelled", "ended_at": at, "cancelled_by": event.by}
         case _:
             return {}
-
-
-def _reply(connection: Connection, turn: str, row: Row) -> str | None:
-    """The text of the turn's last reply."""
-    position = row.get("reply")
-    chosen = "(SELECT reply FROM turns WHERE turn = ?)" if position is None else "?"
-    query = f"SELECT content FROM messages WHERE position = {chosen}"
-    said = connection.execute(query, (turn if position is None else position,)).fetchone()
-    return None if said is None else str(said[0])
-
-
-def _book(connection: Connection, recorded: Recorded) -> None:
-    """A row for each response, whatever became of it."""
-    event = recorded.event
-    match event:
-        case e.ModelReplied():
-            purpose, cost = event.purpose, event.cost_usd
-        case e.ModelCallFailed():
-            purpose, cost = event.purpose, 0.0 if event.usage == NO_USAGE else event.cost_usd
-        case e.OutcomeDiscarded() if event.model:
-            purpose, cost = "discarded", event.cost_usd
-        case e.ResponseBooked():
-            purpose, cost = event.purpose, event.cost_usd
-        case e.ScheduleWorded():
-            purpose, cost = "schedule", event.cost_usd
-        case _:
-            return
-    connection.execute(
-        f"INSERT INTO responses VALUES ({', '.join('?' * 13)})",
-        (
-            recorded.position,
-            recorded.stream.removeprefix("session-"),
-            getattr(event, "turn", None) or "",
-            recorded.recorded_at,
-            getattr(event, "step", ""),
-            event.model,
-            purpose,
-            *astuple(event.usage),
-            cost,
-        ),
-    )

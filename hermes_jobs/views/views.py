@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
 from sqlite3 import Connection
@@ -15,6 +15,7 @@ from hermes_jobs.domain.errors import NewerSchema, Rejected
 from hermes_jobs.engine.archive import EVERYWHERE, Hit, Past, Scope, Utterance
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.views import finding, reading
+from hermes_jobs.views.candidates import Shelf
 from hermes_jobs.views.connecting import connect
 from hermes_jobs.views.counts import Counts, select_counts
 from hermes_jobs.views.deliveries import (
@@ -36,6 +37,7 @@ from hermes_jobs.views.planned import (
     select_schedules,
 )
 from hermes_jobs.views.projection import Projection
+from hermes_jobs.views.responses import Responses
 from hermes_jobs.views.reviews import Reviews, ReviewView, select_review, select_reviews
 from hermes_jobs.views.rows import (
     GenerationStatus,
@@ -52,6 +54,7 @@ from hermes_jobs.views.skills import SkillUse, SkillUses, select_skill_uses
 from hermes_jobs.views.spending import Spending, SpendingKey, select_spending
 from hermes_jobs.views.steps import Steps
 from hermes_jobs.views.store import SCHEMA, CaughtUp, Progress, Store
+from hermes_jobs.views.texts import Texts, texts_of
 from hermes_jobs.views.turns import Turns
 from hermes_jobs.views.waits import Waits
 
@@ -62,8 +65,7 @@ if TYPE_CHECKING:
 
 PROJECTIONS: tuple[Projection, ...] = (
     Sessions(),
-    Messages(),
-    Turns(),
+    Responses(),
     Steps(),
     Estimates(),
     Deliveries(),
@@ -83,7 +85,9 @@ class Views:
 
     def __init__(self, log: EventLog, folder: Path) -> None:
         self._log = log
-        self._store = Store(log, folder, (*PROJECTIONS, Entries(log.result)), in_one_piece)
+        self._texts = texts_of(log)
+        others: Sequence[Projection] = (Messages(self._texts), Turns(self._texts), Entries(log.result))
+        self._store = Store(log, folder, (*PROJECTIONS, *others), in_one_piece)
 
     # --- turns ----------------------------------------------------------------------------------
 
@@ -94,14 +98,16 @@ class Views:
         lineage = self.session(session).lineage if session is not None else None
         return self._store.read(
             lambda rows: tuple(
-                _with_end(rows, each)
-                for each in reading.select_turns(rows, lineage=lineage, status=status, limit=limit)
+                _with_end(rows, self._texts, each)
+                for each in reading.select_turns(
+                    rows, self._texts, lineage=lineage, status=status, limit=limit
+                )
             )
         )
 
     def turn(self, turn: str) -> TurnView:
         """A turn with its steps, by its whole id. Raises `Rejected`, kind `unknown_turn`; `NewerSchema`."""
-        return self._named(lambda rows: _turn(rows, turn))
+        return self._named(lambda rows: _turn(rows, self._texts, turn))
 
     def find_turn(self, given: str) -> str:
         """The id that a unique prefix means. Raises `Rejected`, kind `ambiguous` or `unknown_turn`.
@@ -162,7 +168,9 @@ class Views:
 
     def messages(self, session: str) -> tuple[MessageView, ...]:
         """What was said in the lineage of that session, in the order in which it was heard."""
-        return self._store.read(lambda rows: reading.select_messages(rows, _session(rows, session).lineage))
+        return self._store.read(
+            lambda rows: reading.select_messages(rows, self._texts, _session(rows, session).lineage)
+        )
 
     def search(self, query: str, *, scope: Scope = EVERYWHERE, limit: int = 20) -> tuple[Hit, ...]:
         """What of all that was said fits the query best (see `hermes_jobs.domain.search.query`).
@@ -171,7 +179,9 @@ class Views:
         query raises.
         """
         return self._store.read(
-            lambda rows: search(rows, query, _within(rows, scope), limit, self._log.result)
+            lambda rows: search(
+                Shelf(rows, self._texts), query, _within(rows, scope), limit, self._log.result
+            )
         )
 
     def searched(self, scope: Scope = EVERYWHERE) -> int:
@@ -281,21 +291,21 @@ class Views:
             raise
 
 
-def _turn(rows: Connection, turn: str) -> TurnView:
-    found = reading.select_turn(rows, turn)
+def _turn(rows: Connection, texts: Texts, turn: str) -> TurnView:
+    found = reading.select_turn(rows, texts, turn)
     if found is None:
         raise Rejected(
             f"There is no turn {turn!r}.", kind="unknown_turn", hint="See `hermes-jobs turns list`."
         )
-    return replace(_with_end(rows, found), steps=reading.select_steps(rows, turn))
+    return replace(_with_end(rows, texts, found), steps=reading.select_steps(rows, turn))
 
 
-def _with_end(rows: Connection, turn: TurnView) -> TurnView:
+def _with_end(rows: Connection, texts: Texts, turn: TurnView) -> TurnView:
     """The turn; a merged one with the answer or error of the turn that its text went into."""
-    into = reading.select_turn(rows, turn.into) if turn.into is not None else None
+    into = reading.select_turn(rows, texts, turn.into) if turn.into is not None else None
     if into is None:
         return turn
-    end = _with_end(rows, into)
+    end = _with_end(rows, texts, into)
     return replace(turn, answer=end.answer, error=end.error)
 
 

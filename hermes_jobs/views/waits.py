@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from hermes_jobs.eventlog.log import Recorded
-from hermes_jobs.views.dues import Dues
+from hermes_jobs.views.dues import PARTS, Dues
 
 
 class Waits:
@@ -30,6 +30,7 @@ class Waits:
         );
         CREATE TABLE dues (stream TEXT PRIMARY KEY, state BLOB NOT NULL) WITHOUT ROWID;
     """
+    hears: Final = tuple(PARTS)
 
     def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
         """Take a batch of events into the tables."""
@@ -37,10 +38,10 @@ class Waits:
         rows = []
         for recorded in events:
             stream = recorded.stream
-            if stream not in dues:
-                dues[stream] = _stored(connection, stream)
-            at = datetime.fromisoformat(recorded.recorded_at).timestamp()
-            wait = dues[stream].hear(recorded.event, at)
+            due = dues.get(stream)
+            if due is None:
+                due = dues[stream] = Dues() if recorded.version == 1 else _stored(connection, stream)
+            wait = due.hear(recorded.event, datetime.fromisoformat(recorded.recorded_at).timestamp())
             if wait is not None and wait.kind != "turn.record_usage":
                 seconds = round(wait.seconds, 6)
                 ended = (recorded.position, recorded.recorded_at)

@@ -17,15 +17,19 @@ from pathlib import Path
 from random import Random
 from statistics import median, quantiles
 
+from hermes_jobs.domain.events import ModelReplied, ToolFinished, TurnSubmitted
 from hermes_jobs.engine.archive import Scope
 from hermes_jobs.eventlog.opening import open_log, sqlite_url
 from hermes_jobs.views import Views
 from hermes_jobs.views.generations import Generations
+from hermes_jobs.views.texts import said
 from tests.views.corpus import Corpus
 
 MESSAGES = 100_000
 REPEATS = 20
-SAMPLE = 20_000  # rows of the baseline
+SAMPLE = 20_000  # messages of the baseline, and of those whose bytes are counted
+LONGER = 1.53  # with which the corpus has messages of 500 characters
+MESSAGE = (TurnSubmitted, ModelReplied, ToolFinished)
 
 Queries = Callable[[Random], str]
 COMMON = ("the", "of", "and", "to", "a", "in", "is", "it", "you", "that", "for", "on", "with", "as", "error")
@@ -50,7 +54,8 @@ def measure(folder: Path, messages: int) -> None:
     rebuilt = time.perf_counter() - began
     print(f"{messages:,} messages, {log.last_position():,} events\n")
     show_rebuild(folder, messages, rebuilt)
-    show_bytes(folder, messages)
+    (folder / "longer").mkdir()
+    show_bytes(folder / "longer")
     print(f"\n{'search for':<44}{'p50 ms':>9}{'p95 ms':>9}{'hits':>7}")
     for name, ask, scope in CLASSES:
         show_class(views, name, ask, scope)
@@ -68,11 +73,9 @@ def show_rebuild(folder: Path, messages: int, seconds: float) -> None:
 
 
 def baseline(folder: Path) -> tuple[float, float]:
-    """Seconds for `SAMPLE` of the newest texts in a table of words, and in tables of words and trigrams."""
-    source = sqlite3.connect(Generations(folder / "views").current() or "")
-    texts = source.execute("SELECT position, content FROM messages ORDER BY position DESC LIMIT ?", (SAMPLE,))
-    rows = texts.fetchall()[::-1]
-    source.close()
+    """Seconds for `SAMPLE` texts in a table of words, and in tables of words and trigrams."""
+    events = (each for each in Corpus().recorded(SAMPLE) if isinstance(each.event, MESSAGE))
+    rows = [(each.position, said(each.event)) for each in events]
     words = raw_inserts(folder / "words.db", rows, "unicode61")
     return words, words + raw_inserts(folder / "trigrams.db", rows, "trigram")
 
@@ -98,17 +101,23 @@ def raw_inserts(path: Path, rows: Iterable[tuple[int, str]], tokenizer: str) -> 
     return seconds
 
 
-def show_bytes(folder: Path, messages: int) -> None:
-    """What a message takes on disk, in the log and in the views, beside its content."""
-    views = Generations(folder / "views").current()
-    assert views is not None
-    rows = sqlite3.connect(views)
-    (content,) = rows.execute("SELECT sum(length(CAST(content AS BLOB))) FROM messages").fetchone()
-    rows.close()
-    log, read = (folder / "events.db").stat().st_size, views.stat().st_size
+def show_bytes(folder: Path) -> None:
+    """What a message of about 500 characters takes on disk, in the log and in the views."""
+    log = open_log(sqlite_url(folder / "events.db"))
+    Corpus(length=LONGER).write(log, SAMPLE)
+    views = Views(log, folder / "views")
+    views.rebuild()
+    texts = [said(each.event) for each in log.tail(0, sys.maxsize >> 1) if isinstance(each.event, MESSAGE)]
+    views.close()
+    log.close()
+    generation = Generations(folder / "views").current()
+    assert generation is not None
+    of_log, of_views = ((folder / "events.db").stat().st_size, generation.stat().st_size)
+    content = sum(len(text.encode()) for text in texts)
     print(
-        f"bytes a message: log {log / messages:,.0f}, views {read / messages:,.0f},"
-        f" together {(log + read) / content:.1f} times its content ({content / messages:,.0f})"
+        f"bytes a message of {sum(map(len, texts)) / len(texts):,.0f} characters:"
+        f" log {of_log / len(texts):,.0f}, views {of_views / len(texts):,.0f},"
+        f" together {(of_log + of_views) / content:.1f} times its content ({content / len(texts):,.0f})"
     )
 
 

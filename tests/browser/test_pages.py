@@ -43,6 +43,8 @@ const wide = document.documentElement.clientWidth + 0.5;
 return [...document.querySelectorAll('main *')].filter(e => !e.closest('.scroll') && !e.closest('svg')
     && !e.closest('.prose table') && e.getBoundingClientRect().right > wide).map(e => e.outerHTML)
 """
+# Tables of which a part is behind an edge.
+HIDDEN = "return [...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth).length"
 # Luminances of a text and of what is behind it, for the contrast between them.
 COLOURS = """
 const rgb = c => c.match(/[\\d.]+/g).map(Number);
@@ -86,6 +88,7 @@ def test_pages_are_whole_in_any_light_and_width(pages: Sequence[Path], browser: 
             )
             assert overflow == 0, where
             assert browser.execute_script(BEYOND) == [], where
+            assert browser.execute_script(HIDDEN) == 0, where
             for boxes in (*browser.execute_script(TEXTS), *browser.execute_script(ROWS)):
                 assert not touching(boxes), (where, touching(boxes))
             for colour, behind, what in browser.execute_script(COLOURS):

@@ -71,6 +71,29 @@ def test_help_imports_nothing_heavy() -> None:
     assert "Example:" in done.stdout
 
 
+def test_leaving_a_text_to_the_workers_imports_nothing_that_it_does_not_need(home: Home) -> None:
+    program = (
+        "import sys\n"
+        "from hermes_jobs.cli import run\n"
+        "code = run(['send', '--no-wait', 'Hello'])\n"
+        "heavy = {'sqlalchemy', 'celery', 'kombu', 'redis', 'openai', 'httpx2', 'aiohttp', 'pydantic',\n"
+        "         'rich', 'asyncio', 'opentelemetry', 'prompt_toolkit', 'yaml', 'importlib.metadata',\n"
+        "         'hermes_jobs.views', 'hermes_jobs.llm.chat', 'hermes_jobs.tools.toolbox'}\n"
+        "sys.exit(', '.join(heavy & sys.modules.keys()) or code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env={"HERMES_JOBS_HOME": str(home.folder)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("t")
+
+
 def test_the_version_is_told(home: Home) -> None:
     assert home.run("--version").out == f"hermes-jobs, version {__version__}\n"
 

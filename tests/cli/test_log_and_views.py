@@ -7,6 +7,7 @@ import sqlite3
 
 import pytest
 
+from hermes_jobs.domain.events import TurnSubmitted
 from tests.cli.conftest import Home
 
 
@@ -22,6 +23,7 @@ def test_events_are_objects_a_line_with_growing_positions(answered: Home) -> Non
     assert [line["position"] for line in lines] == list(range(1, len(lines) + 1))
     assert list(lines[0]) == ["position", "stream", "version", "type", "data", "meta", "recorded_at"]
     assert (lines[0]["type"], lines[0]["data"]["turn"]) == ("TurnSubmitted", "t1")
+    assert list(lines[0]["data"]) == list(TurnSubmitted.__struct_fields__)  # with those that have defaults
     assert (lines[0]["meta"]["worker"], lines[0]["meta"]["schema"]) == ("w1", 1)
     versions = [line["version"] for line in lines if line["stream"] == "session-bb"]
     assert versions == list(range(1, len(versions) + 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -11,18 +12,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hermes_jobs.circuit import FAILURES, Circuit
 from hermes_jobs.context import compressor
-from hermes_jobs.context.contained import Contained
+from hermes_jobs.context.contained import Contained, TimeLimits
 from hermes_jobs.context.setup import CompressorOptions, EngineSetup
 from hermes_jobs.context.summary import SECTIONS, without_notes
 from hermes_jobs.context.units import newest_request, units_of
 from hermes_jobs.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.engine.ports import Ask, ContextEngine, ContextSize, History, ModelError, Shortened
+from hermes_jobs.engine.system import SystemClock
 from tests.context import sliding
 from tests.context.histories import histories, history_of
 
 CHECKPOINT = "\n".join(f"## {name}\nNone" for name, _ in SECTIONS)
 WINDOW = 4_000
+PATIENT = TimeLimits(ask=30.0, begin=30.0, tool=30.0, compress=30.0)
 
 Make = Callable[..., ContextEngine]
 
@@ -45,7 +49,17 @@ def another(**options: float | bool) -> ContextEngine:
 
 
 def contained(**options: float | bool) -> ContextEngine:
-    return Contained("sliding", another(**options), built_in(**options), redact=lambda text: text)
+    return held("sliding", another(**options), built_in(**options))
+
+
+def held(name: str, engine: ContextEngine, own: ContextEngine, limits: TimeLimits = PATIENT) -> Contained:
+    circuit = Circuit(
+        f"context engine {name}",
+        SystemClock(),
+        redact=lambda text: text.replace("sk-secret", "***"),
+        passes=(ModelError,),
+    )
+    return Contained(name, engine, own, circuit, limits)
 
 
 @pytest.fixture(params=[built_in, another, contained], ids=lambda make: make.__name__, scope="module")
@@ -198,7 +212,7 @@ class Broken(sliding.SlidingWindow):
 
 
 def broken(result: Shortened | None = None) -> Contained:
-    return Contained("broken", Broken(result), built_in(), lambda text: text.replace("sk-secret", "***"))
+    return held("broken", Broken(result), built_in())
 
 
 def test_where_an_engine_fails_the_built_in_one_answers(caplog: pytest.LogCaptureFixture) -> None:
@@ -245,7 +259,32 @@ def test_what_the_summariser_fails_with_is_not_the_engines_failure() -> None:
     def overloaded(system_prompt: str, text: str, max_tokens: int) -> str:
         raise ModelError("overloaded", "Busy.", retryable=True)
 
-    engine = Contained("asking", Asking(setup()), built_in(), redact=lambda text: text)
+    engine = held("asking", Asking(setup()), built_in())
     with pytest.raises(ModelError, match="Busy") as failed:
         engine.compress(history(LONG), overloaded)
     assert failed.value.kind == "overloaded"
+
+
+def test_one_that_takes_for_ever_is_given_up_and_then_left_alone(caplog: pytest.LogCaptureFixture) -> None:
+    released, asked = threading.Event(), []
+
+    class Hanging(sliding.SlidingWindow):
+        def threshold(self, window: int) -> int:
+            asked.append(window)
+            released.wait()
+            return 1
+
+        def compress(self, history: History, ask: Ask) -> Shortened:
+            released.wait()
+            ask("", "", 1)
+            raise AssertionError
+
+    hasty = TimeLimits(ask=0.01, begin=30.0, tool=30.0, compress=0.01)
+    engine = held("hanging", Hanging(setup()), built_in(), hasty)
+    with pytest.raises(ModelError, match="gave no answer"):
+        engine.compress(history(LONG), nobody)
+    for _ in range(FAILURES + 2):
+        assert engine.threshold(WINDOW) == built_in().threshold(WINDOW)
+    assert len(asked) == FAILURES - 1
+    assert "context engine hanging is left alone" in caplog.text
+    released.set()

@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from sqlalchemy import text
 
 from hermes_jobs.domain.errors import Conflict, Corrupt, KeyTaken, NewerSchema, StepLost
 from hermes_jobs.domain.events import EVENT_TYPES, READS_UP_TO, Event, ToolFinished
@@ -169,6 +168,13 @@ class TestReading:
         assert titles(log.tail(1, 1)) == ["2"]
         assert titles(log.tail(1, stream="session-a")) == ["3"]
         assert log.last_position() == 3
+
+    def test_events_are_read_by_their_positions(self, log: SqlEventLog) -> None:
+        log.append(append(write("session-a", "1"), write("session-b", *"2345")))
+        assert sorted(titles(log.at(iter((5, 2, 4))))) == ["2", "4", "5"]
+        assert titles(log.at((3, 6))) == ["3"]
+        assert titles(log.at(range(1, 4000))) == list("12345")
+        assert list(log.at(())) == []
 
     def test_streams_are_found_by_how_their_names_begin(self, log: SqlEventLog) -> None:
         names = ["Session-a", "session-a", "session-b", "session_c", "schedule-1"]
@@ -401,7 +407,7 @@ class TestNewerBuilds:
     def test_a_log_of_a_newer_schema_is_not_opened(self, log: SqlEventLog, log_url: str) -> None:
         with log._database.turn() as begin:
             connection = begin(True)
-            connection.execute(text("UPDATE log_info SET schema = 999"))
+            connection.execute("UPDATE log_info SET schema = 999")
             connection.commit()
         with pytest.raises(NewerSchema, match="schema 999"):
             open_log(log_url)

@@ -189,6 +189,11 @@ def test_commands_of_the_command_line_run_within_it_and_tab_completes_what_they_
         screen.shows("No schedules")
         say(screen, "/schedule remove nonsense")
         screen.shows("There is no schedule")
+        say(screen, "/schedule add say hi every day at 9")
+        screen.shows("Add it?")
+        screen.interrupt()
+        screen.shows("›")
+        assert "Ctrl-C again" not in screen.text
         say(screen, "/usage")
         screen.shows("REQUESTS")
         say(screen, "/jobs")

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from tests.context import sliding
+from tests.context import minding, sliding
 from tests.e2e.home import Home
 from tests.learning.talker import is_flush, is_summary
-from tests.model_script import Action, Answer, Seen
+from tests.model_script import Action, Answer, AskedCall, Seen
 from tests.model_server import ModelServer
 
 SMALL = {"HERMES_JOBS_MODEL__CONTEXT_LENGTH": "16000", "HERMES_JOBS_MEMORY__NUDGE_INTERVAL": "0"}
 ENGINE = "HERMES_JOBS_CONTEXT__ENGINE"
 
 
-def with_plugin(home: Home, name: str, text: str | None = None) -> Home:
-    """The home with a package of that name among its plugins: the tests' engine, or this text."""
+def with_plugin(home: Home, name: str, text: str | None = None, *, package: ModuleType = sliding) -> Home:
+    """The home with a package of that name among its plugins: one of the tests' engines, or this text."""
     folder = home.path / "plugins" / name
     if text is None:
-        shutil.copytree(Path(sliding.__file__).parent, folder)
+        shutil.copytree(Path(package.__file__ or "").parent, folder)
     else:
         folder.mkdir(parents=True)
         (folder / "__init__.py").write_text(text)
@@ -52,6 +53,35 @@ def test_an_engine_in_the_home_decides_when_and_how_a_conversation_becomes_small
     assert any(sliding.NOTE.strip() in str(seen.messages) for seen in model_server.requests)
     checked = home.run("doctor")
     assert "the engine sliding compresses at 8,000 of 16,000 tokens" in checked.out
+
+
+def asks_its_engine(seen: Seen) -> Action:
+    if seen.rounds == 0:
+        return Answer(tool_calls=(AskedCall("context_used", {"unit": "tokens"}),))
+    return Answer(text="Done.")
+
+
+def names_of_tools(seen: Seen) -> list[str]:
+    return [tool["function"]["name"] for tool in seen.body["tools"]]
+
+
+def test_a_tool_of_an_engine_is_offered_run_and_refused_when_the_engine_is_gone(
+    home: Home, model_server: ModelServer
+) -> None:
+    model_server.follow(asks_its_engine)
+    with_plugin(home, "minding", package=minding)
+    there = {ENGINE: "minding"}
+    first = home.send("how much?", "--toolsets", "files", **there)
+    assert "context_used" in names_of_tools(model_server.requests[0])
+    session = first["session"]
+    assert f"{session} has used " in model_server.requests[1].messages[-1]["content"]
+    [call] = [step for step in home.turn(first["turn"])["steps"] if step["kind"] == "tool_call"]
+    assert (call["name"], call["outcome"]) == ("context_used", "ok")
+
+    home.send("-s", session, "and now?")
+    refused = model_server.requests[-1].messages[-1]["content"]
+    assert "there is no tool `context_used` here" in refused
+    assert "context_used" not in names_of_tools(model_server.requests[-1])
 
 
 def test_an_unknown_engine_is_answered_with_those_that_there_are_before_anything_is_recorded(

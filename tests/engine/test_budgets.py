@@ -202,7 +202,7 @@ def test_an_account_that_does_not_follow_from_the_events_is_found(log: SqlEventL
     assert verify(log).is_sound
     with log._database.turn() as begin:
         connection = begin(True)
-        connection.exec_driver_sql("UPDATE budgets SET spent_tokens = 1 WHERE account = 'turn-t0'")
+        connection.execute("UPDATE budgets SET spent_tokens = 1 WHERE account = 'turn-t0'")
         connection.commit()
     (finding,) = verify(log).findings
     assert "The account turn-t0 says 1 tokens" in finding.message

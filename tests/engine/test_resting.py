@@ -123,3 +123,19 @@ def test_other_streams_are_left_alone(engine: Engine) -> None:
     put_to_rest(engine, ["session-s1"], BY)
     assert [row.step.stream for row in engine.log.steps()] == ["session-s2"]
     engine.log.close()
+
+
+def test_what_a_listener_was_to_hear_is_left_out(engine: Engine) -> None:
+    for turn in ("t1", "t2"):
+        write(
+            engine,
+            "session-s1",
+            e.TurnSubmitted(turn=turn, text="hello", source="cli", session="s1"),
+            e.ContextPrefetched(turn=turn, model="m", max_iterations=5, listeners=("memory:notes",)),
+            *([e.TurnCompleted(turn=turn, answer="Hi.")] if turn == "t1" else []),
+        )
+    put_to_rest(engine, ["session-s1"], BY)
+    assert engine.log.steps() == []
+    told = engine.log.read("session-s1")[-1].event
+    assert isinstance(told, e.ListenerTold)
+    assert told.message == "Held back by import: it may have been told from elsewhere."

@@ -1,4 +1,4 @@
-"""Examples of what compressions and reviews leave in a session's stream."""
+"""Examples of what compressions, reviews and listeners leave in a session's stream."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         number=2,
         tokens_before=70_000,
         tokens_after=9_000,
+        in_vain=2,
     ),
     e.CompressionFailed(
         turn="t1", step="t1-compress-1", attempt=2, kind="overloaded", message="Busy.", retry_at=1.5
@@ -48,4 +49,6 @@ EXAMPLES: tuple[e.Event, ...] = (
     e.ReviewStarted(review="v1", session="v1", turn="t2"),
     e.ReviewCompleted(review="v1", saved="Likes tea."),
     e.ReviewFailed(review="v1", kind="cancelled", message="Cancelled by user."),
+    e.ListenerTold(listener="memory:notes", upto=12, attempt=2, message="It was away.", retry_at=1.5),
+    e.WritesTold(listener="memory:notes", upto=3),
 )

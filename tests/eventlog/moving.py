@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -17,6 +20,8 @@ from hermes_jobs.domain.usage import Reservation
 from hermes_jobs.eventlog.exporting import exported
 from hermes_jobs.eventlog.importing import Imported, imported
 from hermes_jobs.eventlog.log import Append, Guard, LargeResult, StreamWrite
+from hermes_jobs.eventlog.moving import moved
+from hermes_jobs.eventlog.scratch import scratch_log
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.transaction import TransactionLog
 from tests.eventlog.changes import META, MOMENT
@@ -95,11 +100,24 @@ def lines_of(log: SqlEventLog, streams: Iterable[str] | None = None) -> list[byt
 
 def bring_in(log: SqlEventLog, lines: Iterable[bytes], prefix: str = "") -> Imported:
     """An import of the streams whose name begins so."""
-    return log.change_tables(
-        lambda connection: imported(
-            TransactionLog(connection, log.log_id, log.codec),
-            lines,
-            lambda moment: moment[:10],
-            lambda stream: stream.startswith(prefix),
+    with looked_at(log, lines, prefix) as (came, source):
+        moved(source, log, lambda inner: None)
+    return came
+
+
+@contextmanager
+def looked_at(
+    log: SqlEventLog, lines: Iterable[bytes], prefix: str = ""
+) -> Iterator[tuple[Imported, SqlEventLog]]:
+    """What would come into that log, and where it waits."""
+    with TemporaryDirectory() as folder, scratch_log(Path(folder), log.codec) as source:
+        came = source.change_tables(
+            lambda connection: imported(
+                TransactionLog(connection, source.log_id, source.codec),
+                lines,
+                lambda moment: moment[:10],
+                log,
+                lambda stream: stream.startswith(prefix),
+            )
         )
-    )
+        yield came, source

@@ -81,6 +81,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         memory_nudge=5,
         skill_nudge=6,
         recalled="Likes «tea».",
+        listeners=("memory:notes",),
     ),
     e.TurnMerged(turn="t2", into="t1"),
     e.TurnCancelRequested(turn="t1", by="user"),

@@ -5,26 +5,31 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 from random import Random
+from signal import SIGKILL
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import text
 
 from hermes_jobs.domain.changes import Key
 from hermes_jobs.domain.errors import Corrupt, Rejected
+from hermes_jobs.eventlog import moving
 from hermes_jobs.eventlog.exporting import exported
 from hermes_jobs.eventlog.opening import open_log, sqlite_url
 from hermes_jobs.eventlog.rows import row_hash
 from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.eventlog.statements import EVENT
 from hermes_jobs.eventlog.verify import verify
 from hermes_jobs.views import Views
+from tests.e2e.home import Home
 from tests.e2e.invariants import history
 from tests.eventlog.changes import append, write
-from tests.eventlog.moving import bring_in, lines_of, live
+from tests.eventlog.moving import bring_in, lines_of, live, looked_at
 from tests.services import postgres_schema
 from tests.views.test_rows_follow_the_log import rows_of
 
@@ -118,6 +123,91 @@ def test_streams_come_in_behind_those_that_are_there(log: SqlEventLog, source: S
             mine = log.key("turn", theirs.key)
             assert mine is not None
             assert mine.position == theirs.position + 1
+    source.close()
+
+
+def broken_off(log: SqlEventLog, lines: list[bytes], after: int) -> None:
+    """An import that ends after so many of its writes."""
+    writes = count()
+
+    def until_then(act: Callable[[Any], Any]) -> Any:
+        if next(writes) == after:
+            raise InterruptedError
+        return SqlEventLog.change_tables(log, act)
+
+    with looked_at(log, lines) as (_, source), pytest.MonkeyPatch.context() as patched:
+        patched.setattr(moving, "BATCH_LINES", 20)
+        patched.setattr(log, "change_tables", until_then)
+        with pytest.raises(InterruptedError):
+            moving.moved(source, log, lambda inner: None)
+
+
+def test_others_write_while_streams_come_in_and_see_them_when_they_are_whole(
+    log: SqlEventLog, source: SqlEventLog
+) -> None:
+    lines = lines_of(source)
+    broken_off(log, lines, after=2)
+    assert log.last_position() == 40
+    assert (log.streams(), log.steps(), log.head("session-aa"), log.read("session-aa")) == ([], [], None, ())
+    log.append(append(write("session-mine", "mine")))
+    with pytest.raises(Rejected, match="session-aa is still coming in"):
+        log.append(append(write("session-aa", "into the middle")))
+    with pytest.raises(Rejected, match="is still coming in"):
+        lines_of(log)
+    assert lines_of(log, ["session-mine"])
+    assert {finding.stream for finding in verify(log).findings} == {"session-aa", "session-bb"}
+    came = bring_in(log, lines)
+    assert came.num_events == source.last_position()
+    assert log.last_position() == source.last_position() + 1
+    assert verify(log).is_sound, verify(log).findings
+    assert log.steps() == source.steps()
+    assert [each.hash for each in log.read("session-aa")] == [e.hash for e in source.read("session-aa")]
+    assert bring_in(log, lines).streams == ()
+    source.close()
+
+
+def test_what_has_arrived_of_another_export_is_not_mixed_with_this_one(
+    log: SqlEventLog, source: SqlEventLog, tmp_path: Path
+) -> None:
+    broken_off(log, lines_of(source), after=2)
+    other = opened(tmp_path, "other")
+    live(other, Random(8), 80)
+    with pytest.raises(Rejected, match="is here already, with other content"):
+        bring_in(log, lines_of(other))
+    assert log.last_position() == 40
+    other.close()
+    source.close()
+
+
+def test_a_stream_that_begins_here_while_it_should_come_in_stays_as_it_is(
+    log: SqlEventLog, source: SqlEventLog
+) -> None:
+    with looked_at(log, lines_of(source)) as (_, looked):
+        log.append(append(write("session-zz", "another")))
+        with pytest.raises(Rejected, match="session-zz has come into being here meanwhile"):
+            moving.moved(looked, log, lambda inner: None)
+    assert [head.stream for head in log.streams()] == ["session-zz"]
+    source.close()
+
+
+@pytest.mark.slow
+def test_an_import_survives_a_kill_at_every_one_of_its_writes(source: SqlEventLog, tmp_path: Path) -> None:
+    home, file = Home(tmp_path, {}), tmp_path / "export.jsonl"
+    lines = lines_of(source)
+    file.write_bytes(b"".join(lines))
+    number, code = 0, -SIGKILL
+    while code == -SIGKILL:
+        number += 1
+        with home.launch("tests.eventlog.dying_import", str(number), str(file)) as running:
+            code = running.end().code
+        with home.log() as log:
+            assert len(log.streams()) == (0 if code == -SIGKILL else 3)
+    assert code == 0
+    assert number > 3
+    with home.log() as log:
+        assert told(lines_of(log)) == told(lines)
+        assert verify(log).is_sound, verify(log).findings
+    assert not (home.path / "run" / "import").exists()
     source.close()
 
 
@@ -226,11 +316,12 @@ def test_what_is_not_whole_is_refused_and_nothing_comes_in(
 def test_a_newer_event_is_left_to_a_newer_build(log: SqlEventLog, source: SqlEventLog) -> None:
     with source._database.turn() as begin:
         connection = begin(True)
-        connection.execute(text("UPDATE events SET schema = 99 WHERE stream = 'session-zz' AND version = 2"))
-        [first, second] = connection.execute(text("SELECT * FROM events WHERE stream = 'session-zz'")).all()
+        connection.execute("UPDATE events SET schema = 99 WHERE stream = 'session-zz' AND version = 2")
+        rows = connection.execute("SELECT * FROM events WHERE stream = 'session-zz'").fetchall()
+        [first, second] = (dict(zip(EVENT, row, strict=True)) for row in rows)
         connection.execute(
-            text("UPDATE events SET hash = :hash WHERE stream = 'session-zz' AND version = 2"),
-            {"hash": row_hash(first.hash, second._asdict())},
+            "UPDATE events SET hash = :hash WHERE stream = 'session-zz' AND version = 2",
+            {"hash": row_hash(first["hash"], second)},
         )
         connection.commit()
     with pytest.raises(Rejected, match="written by a newer hermes-jobs"):
@@ -242,7 +333,7 @@ def test_a_newer_event_is_left_to_a_newer_build(log: SqlEventLog, source: SqlEve
 def test_a_log_that_is_not_what_was_written_is_not_exported(source: SqlEventLog) -> None:
     with source._database.turn() as begin:
         connection = begin(True)
-        connection.execute(text("UPDATE events SET data = replace(data, 'one', '1')"))
+        connection.execute("UPDATE events SET data = replace(data, 'one', '1')")
         connection.commit()
     with pytest.raises(Corrupt, match="Run `hermes-jobs events verify`"):
         lines_of(source)

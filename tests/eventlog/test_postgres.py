@@ -106,7 +106,7 @@ def test_a_writer_that_is_lost_at_its_turn_has_written_nothing(
     postgres_log: SqlEventLog, server: Any
 ) -> None:
     def lose(connection: Any) -> None:
-        process = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
+        process = connection.execute("SELECT pg_backend_pid()").fetchone()[0]
         server.execute(text("SELECT pg_terminate_backend(:process, 5000)"), {"process": process})
 
     with pytest.raises(LogUnavailable):
@@ -119,9 +119,9 @@ def test_a_turn_that_does_not_come_is_given_up(
     url: str, postgres_log: SqlEventLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = open_log(url)
-    hurried = str(postgres._TAKE_TURN).replace(f"'{postgres.LOCK_SECONDS}s'", "'10ms'")
+    hurried = postgres._TAKE_TURN.replace(f"'{postgres.LOCK_SECONDS}s'", "'10ms'")
     with postgres_log._database.turn():
-        monkeypatch.setattr(postgres, "_TAKE_TURN", text(hurried))
+        monkeypatch.setattr(postgres, "_TAKE_TURN", hurried)
         with pytest.raises(LogUnavailable, match="was locked"):
             other.append(append(write("session-a", "lost")))
     other.append(append(write("session-a", "one")))

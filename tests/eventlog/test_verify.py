@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from sqlalchemy import text
 
 from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.decide import decide
@@ -38,7 +37,7 @@ def change(log: SqlEventLog, statement: str) -> None:
     """Do to the tables what the log never does."""
     with log._database.turn() as begin:
         connection = begin(True)
-        connection.execute(text(statement))
+        connection.execute(statement)
         connection.commit()
 
 

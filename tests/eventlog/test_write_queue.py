@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError
 
 from hermes_jobs.domain.errors import LogUnavailable
 from hermes_jobs.eventlog import write_queue
-from hermes_jobs.eventlog.database import Begin
+from hermes_jobs.eventlog.database import Begin, Connection
 from hermes_jobs.eventlog.sqlite import SqliteDatabase
 from hermes_jobs.eventlog.write_queue import WriteQueue
 
@@ -49,7 +48,7 @@ def database(tmp_path: Path) -> Iterator[CountingDatabase]:
     database = CountingDatabase(tmp_path / "events.db")
     with SqliteDatabase.turn(database) as begin:
         connection = begin(True)
-        connection.execute(text("CREATE TABLE said (word TEXT UNIQUE)"))
+        connection.execute("CREATE TABLE said (word TEXT UNIQUE)")
         connection.commit()
     yield database
     database.close()
@@ -57,12 +56,12 @@ def database(tmp_path: Path) -> Iterator[CountingDatabase]:
 
 def said(database: SqliteDatabase) -> list[str]:
     with database.reading() as connection:
-        return list(connection.execute(text("SELECT word FROM said ORDER BY rowid")).scalars())
+        return [word for (word,) in connection.execute("SELECT word FROM said ORDER BY rowid").fetchall()]
 
 
 def say(word: str) -> Callable[[Connection], str]:
     def act(connection: Connection) -> str:
-        connection.execute(text("INSERT INTO said VALUES (:word)"), {"word": word})
+        connection.execute("INSERT INTO said VALUES (:word)", {"word": word})
         return word.upper()
 
     return act
@@ -120,8 +119,8 @@ def test_when_the_database_fails_everybody_is_told_and_nothing_is_written(
     database: CountingDatabase,
 ) -> None:
     def fail(connection: Connection) -> None:
-        connection.exec_driver_sql("PRAGMA max_page_count = 1")
-        connection.exec_driver_sql(f"INSERT INTO said VALUES ('{'x' * 20_000}')")
+        connection.execute("PRAGMA max_page_count = 1")
+        connection.execute(f"INSERT INTO said VALUES ('{'x' * 20_000}')")
 
     queue = WriteQueue(database)
     with gathered(database, queue) as submit:
@@ -193,7 +192,7 @@ def test_an_interrupt_within_the_transaction_undoes_it_and_the_queue_goes_on(
 
 def test_what_the_driver_raises_is_known_with_and_without_its_wrapping(database: CountingDatabase) -> None:
     def broken() -> None:
-        with database.reading() as connection:
+        with database.snapshot() as connection:
             connection.exec_driver_sql("SELECT * FROM nothing")
 
     with pytest.raises(OperationalError) as caught:

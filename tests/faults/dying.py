@@ -1,4 +1,5 @@
-"""`hermes-jobs send` in a process that kills itself, as `kill -9` does, at its n-th append.
+"""`hermes-jobs send` in a process that kills itself, as `kill -9` does: at its n-th append, or when a fact of
+some name is in the log.
 
 before    before the append has begun
 within    when all of it is written, before it is committed
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hermes_jobs.eventlog.appending import PreparedAppend
+from hermes_jobs.eventlog.log import Append, Recorded
 from hermes_jobs.eventlog.sql import SqlEventLog
 
 Moment = Literal["before", "within", "after"]
@@ -36,7 +38,7 @@ class Sends:
         environ: Mapping[str, str],
         folder: Path,
         arguments: Sequence[str],
-        at: int,
+        at: int | str,
         moment: Moment,
         *,
         command: Sequence[str] = ("send",),
@@ -54,7 +56,9 @@ class Sends:
         return code
 
 
-def _run(environ: Mapping[str, str], folder: Path, line: Sequence[str], at: int, moment: Moment) -> None:
+def _run(
+    environ: Mapping[str, str], folder: Path, line: Sequence[str], at: int | str, moment: Moment
+) -> None:
     from hermes_jobs.cli import main
 
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -63,7 +67,10 @@ def _run(environ: Mapping[str, str], folder: Path, line: Sequence[str], at: int,
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environ)
-    die_at(at, moment)
+    if isinstance(at, str):
+        die_after(at)
+    else:
+        die_at(at, moment)
     main(list(line))
 
 
@@ -74,6 +81,19 @@ def die_at(at: int, moment: Moment) -> None:
         PreparedAppend.__call__ = counts.killing(PreparedAppend.__call__, after=True)  # type: ignore[method-assign]
     else:
         SqlEventLog.append = counts.killing(SqlEventLog.append, after=moment == "after")  # type: ignore[method-assign]
+
+
+def die_after(fact: str) -> None:
+    """Let this process be killed as soon as a fact of that name is in the log."""
+    append = SqlEventLog.append
+
+    def appended(log: SqlEventLog, change: Append) -> tuple[Recorded, ...]:
+        result = append(log, change)
+        if any(type(event).__name__ == fact for write in change.writes for event in write.events):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+
+    SqlEventLog.append = appended  # type: ignore[method-assign, assignment]
 
 
 class _Counter:

@@ -7,15 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from hermes_jobs.circuit import Circuit
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.events import MemoryTarget
 from hermes_jobs.domain.messages import AssistantMessage, UserMessage
 from hermes_jobs.domain.session import Session
 from hermes_jobs.domain.turn import Turn as SessionTurn
 from hermes_jobs.engine.ports import ToolSpec
+from hermes_jobs.engine.replaying import Replayed
 from hermes_jobs.engine.system import SystemClock
 from hermes_jobs.memory.provider import MemoryProvider, ProviderSession, Setup, Turn
-from hermes_jobs.memory.providers import Providers
+from hermes_jobs.memory.providers import Providers, switch
 from hermes_jobs.memory.registered import Registered, TimeLimits
 
 PATIENT = TimeLimits(ask=30.0, begin=30.0, tool=30.0, learn=30.0, end=30.0)
@@ -116,6 +118,16 @@ class PlainProvider:
             setattr(self, name, getattr(self._inner, name))
 
 
+class Said:
+    """The facts that a session has come to."""
+
+    def __init__(self) -> None:
+        self.facts: list[Replayed] = []
+
+    def __call__(self, _stream: str, _after: int, _upto: int) -> list[Replayed]:
+        return self.facts
+
+
 def registered(make: Callable[[], object], name: str = "noting", limits: TimeLimits = PATIENT) -> Registered:
     """The provider that `make` makes, under a name."""
 
@@ -123,12 +135,15 @@ def registered(make: Callable[[], object], name: str = "noting", limits: TimeLim
         return make()  # type: ignore[return-value]  # also one without the optional hooks
 
     setup = Setup(folder=Path("/nowhere"), secret=lambda name: None)
-    return Registered(name, factory, setup, SystemClock(), limits, redact=lambda text: text)
+    circuit = Circuit(f"memory provider {name}", SystemClock(), redact=lambda text: text)
+    return Registered(name, factory, setup, circuit, limits, switch)
 
 
-def providers(*more: Registered, tokens: int = 1_000, own: str = "") -> Providers:
-    """Our own memory, and those beside it."""
-    made = Providers(lambda session: "# Ours", lambda session, text: own, recall_tokens=tokens)
+def providers(*more: Registered, tokens: int = 1_000, own: str = "", said: Said | None = None) -> Providers:
+    """Our own memory, and those beside it, which hear what was said."""
+    made = Providers(
+        lambda session: "# Ours", lambda session, text: own, said or Said(), recall_tokens=tokens
+    )
     for each in more:
         made.add(each)
     return made

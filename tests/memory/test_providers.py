@@ -8,23 +8,27 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
+from hermes_jobs.circuit import FAILURES
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.memory import Memory
+from hermes_jobs.domain.session import Session
+from hermes_jobs.engine.ports import NotHeard
+from hermes_jobs.engine.replaying import Replayed
 from hermes_jobs.memory.provider import ProviderSession
 from hermes_jobs.memory.providers import Providers
-from hermes_jobs.memory.registered import FAILURES
 from tests.memory.provider_support import (
     PATIENT,
     TOOL,
     Notes,
     NotingProvider,
     PlainProvider,
+    Said,
     providers,
     registered,
     session,
 )
-from tests.tools.support import wait_until
+from tests.tools.support import context_in
 
+CONTEXT = replace(context_in("/"), lineage="s1")
 COMPLETED = e.TurnCompleted(turn="t1", answer="Done.")
 
 
@@ -34,16 +38,22 @@ def notes() -> Notes:
 
 
 @pytest.fixture
-def memories(notes: Notes) -> Iterator[Providers]:
-    made = providers(registered(lambda: NotingProvider(notes)))
+def said() -> Said:
+    return Said()
+
+
+@pytest.fixture
+def memories(notes: Notes, said: Said) -> Iterator[Providers]:
+    made = providers(registered(lambda: NotingProvider(notes)), said=said)
     yield made
     made.close()
 
 
-def learned(notes: Notes, what: str, *, count: int = 1) -> list[tuple[str, ...]]:
-    """What it was told behind everybody's back, once it was."""
-    wait_until(lambda: len(notes.of(what)) >= count, what)
-    return notes.of(what)
+def hear(memories: Providers, said: Said, fact: e.SessionEvent, *sessions: Session) -> None:
+    """Let it hear of one fact, and of the session before and after it."""
+    before, after = sessions or (session(), session())
+    said.facts = [Replayed(before, fact, after)]
+    memories.hear(after, 0)
 
 
 # --- a turn ----------------------------------------------------------------------------------
@@ -61,7 +71,7 @@ def test_a_turn_begins_with_its_text_and_then_what_bears_on_it(memories: Provide
 def test_a_session_has_one_instance(memories: Providers, notes: Notes) -> None:
     memories.recall(session(), "one")
     memories.recall(session(), "two")
-    memories.recall(session("s2"), "three")
+    memories.recall(replace(session("s2"), stream="session-s2"), "three")
     assert notes.of("initialize") == [("s1", "conversation"), ("s2", "conversation")]
 
 
@@ -71,19 +81,21 @@ def test_the_built_in_memory_stands_first(notes: Notes) -> None:
     assert memories.recall(session(), "tea") == "Ours\n\nAbout tea"
 
 
-def test_after_the_answer_it_learns_and_then_gets_ready(memories: Providers, notes: Notes) -> None:
-    memories.witness(session(), [COMPLETED], session())
-    assert learned(notes, "queue_prefetch") == [("Hello\n\nagain",)]
+def test_after_the_answer_it_learns_and_then_gets_ready(
+    memories: Providers, notes: Notes, said: Said
+) -> None:
+    hear(memories, said, COMPLETED)
+    assert notes.of("queue_prefetch") == [("Hello\n\nagain",)]
     assert [call[0] for call in notes.calls] == ["initialize", "sync_turn", "queue_prefetch"]
     assert notes.of("sync_turn") == [("Hello\n\nagain", "Done.")]
 
 
 @pytest.mark.parametrize("kind", ["review", "subagent"])
 def test_of_reviews_and_sub_agents_it_hears_nothing(
-    memories: Providers, notes: Notes, kind: e.SessionKind
+    memories: Providers, notes: Notes, said: Said, kind: e.SessionKind
 ) -> None:
     ours = session(kind=kind)
-    memories.witness(ours, [COMPLETED], ours)
+    hear(memories, said, COMPLETED, ours, ours)
     assert memories.block(ours) == "# Ours"
     memories.close()
     assert notes.calls == []
@@ -102,49 +114,67 @@ def test_instructions_in_what_is_recalled_are_left_out(memories: Providers) -> N
 # --- a session's life ------------------------------------------------------------------------
 
 
+def continuing(number: int) -> Session:
+    """The session after so many compressions."""
+    before = session(f"s1.{number}" if number > 1 else "s1")
+    after = session(f"s1.{number + 1}")
+    assert after.started is not None
+    return replace(after, started=replace(after.started, parent=before.id), num_compressed=number)
+
+
+def started(after: Session) -> e.SessionStarted:
+    assert after.started is not None
+    return after.started
+
+
 def test_a_compression_is_announced_and_the_instance_goes_on_under_the_new_session(
-    memories: Providers, notes: Notes
+    memories: Providers, notes: Notes, said: Said
 ) -> None:
     memories.recall(session(), "tea")
     memories.before_compression(session())
     assert notes.of("on_pre_compress") == [("Before",)], "it was waited for"
-    compressed = e.ContextCompressed(
-        turn="t1",
-        step="t1-c1",
-        into="s1.2",
-        removed=2,
-        summary="So far …",
-        messages=(),
-        number=1,
-        tokens_before=2,
-        tokens_after=1,
-    )
-    ended = e.SessionEnded(session="s1", reason="compression")
-    memories.witness(session(), [ended, compressed], session("s1.2"))
-    assert learned(notes, "on_session_switch") == [("s1.2", "False", "compression")]
+    into = continuing(1)
+    hear(memories, said, e.SessionEnded(session="s1", reason="compression"))
+    hear(memories, said, started(into), session(), into)
+    assert notes.of("on_session_switch") == [("s1.2", "False", "compression")]
     assert notes.of("on_session_end") == []
-    memories.recall(session("s1.2"), "more")
+    memories.recall(into, "more")
     assert len(notes.of("initialize")) == 1
+    assert len(notes.of("on_session_switch")) == 1
 
 
 def test_a_process_that_did_not_compress_hears_of_it_when_it_meets_the_session_again(
     memories: Providers, notes: Notes
 ) -> None:
     memories.recall(session(), "tea")
-    elsewhere = session("s1.2")
-    assert elsewhere.started is not None
-    goes_on = replace(elsewhere, started=replace(elsewhere.started, parent="s1"))
-    memories.recall(goes_on, "more")
-    memories.recall(goes_on, "and more")
-    assert learned(notes, "on_session_switch") == [("s1.2", "False", "compression")]
+    memories.recall(continuing(2), "more")
+    memories.recall(continuing(2), "and more")
+    assert notes.of("on_session_switch") == [("s1.3", "False", "compression")]
     assert len(notes.of("initialize")) == 1
+
+
+def test_a_switch_that_is_told_late_leaves_the_instance_at_the_newest_session(
+    memories: Providers, notes: Notes, said: Said
+) -> None:
+    memories.recall(session(), "tea")
+    memories.recall(continuing(2), "more")
+    hear(memories, said, started(continuing(1)), session(), continuing(1))
+    assert [into for into, *_ in notes.of("on_session_switch")] == ["s1.3", "s1.2", "s1.3"]
+
+
+def test_a_switch_is_told_to_an_instance_that_was_made_afterwards(
+    memories: Providers, notes: Notes, said: Said
+) -> None:
+    memories.recall(continuing(1), "more")
+    hear(memories, said, started(continuing(1)), session(), continuing(1))
+    assert notes.of("initialize") == [("s1.2", "conversation")]
+    assert notes.of("on_session_switch") == [("s1.2", "False", "compression")]
 
 
 def test_a_fork_is_no_continuation(memories: Providers, notes: Notes) -> None:
     memories.recall(session(), "tea")
-    fork = session("s2")
-    assert fork.started is not None
-    memories.recall(replace(fork, started=replace(fork.started, parent="s1", at=3)), "more")
+    fork = replace(session("s2"), stream="session-s2")
+    memories.recall(replace(fork, started=replace(started(fork), parent="s1", at=3)), "more")
     assert notes.of("on_session_switch") == []
     assert len(notes.of("initialize")) == 2
 
@@ -164,11 +194,11 @@ def test_a_provider_that_takes_for_ever_before_a_compression_is_not_waited_for(n
 
 
 def test_a_session_that_ends_for_good_is_told_so_and_its_instance_shut_down(
-    memories: Providers, notes: Notes
+    memories: Providers, notes: Notes, said: Said
 ) -> None:
     memories.recall(session(), "tea")
-    memories.witness(session(), [e.SessionEnded(session="s1", reason="user")], session())
-    assert learned(notes, "shutdown") == [("s1",)]
+    hear(memories, said, e.SessionEnded(session="s1", reason="user"))
+    assert notes.of("shutdown") == [("s1",)]
     assert notes.of("on_session_end") == [("Before",)]
 
 
@@ -181,31 +211,30 @@ def test_writes_to_our_own_memory_are_told(memories: Providers, notes: Notes) ->
         ),
         e.MemoryRemoved(target="user", old="Likes milk", author="user"),
     ]
-    memories.witness(Memory(), facts, Memory(version=3))
-    assert set(learned(notes, "on_memory_write", count=3)) == {
+    for fact in facts:
+        memories.hear_write(session(), fact)
+    assert notes.of("on_memory_write") == [
         ("add", "user", "Likes tea"),
         ("replace", "user", "Likes milk"),
         ("remove", "user", "Likes milk"),
-    }
+    ]
 
 
-def test_hooks_need_not_be_there(notes: Notes) -> None:
-    memories = providers(registered(lambda: PlainProvider(notes)))
+def test_hooks_need_not_be_there(notes: Notes, said: Said) -> None:
+    memories = providers(registered(lambda: PlainProvider(notes)), said=said)
     assert memories.recall(session(), "tea") == "About tea"
     memories.before_compression(session())
-    memories.witness(session(), [COMPLETED], session())
-    assert learned(notes, "sync_turn")
+    hear(memories, said, COMPLETED)
+    hear(memories, said, started(continuing(1)), session(), continuing(1))
+    assert notes.of("sync_turn")
     memories.close()
     assert notes.of("shutdown") == [("s1",)]
 
 
-def test_closing_waits_for_what_is_being_learned_and_shuts_every_instance_down(
-    memories: Providers, notes: Notes
-) -> None:
-    memories.recall(session("s2"), "tea")
-    memories.witness(session(), [COMPLETED], session())
+def test_closing_shuts_every_instance_down(memories: Providers, notes: Notes) -> None:
+    memories.recall(session(), "tea")
+    memories.recall(replace(session("s2"), stream="session-s2"), "tea")
     memories.close()
-    assert notes.of("queue_prefetch")
     assert sorted(notes.of("shutdown")) == [("s1",), ("s2",)]
 
 
@@ -213,16 +242,9 @@ def test_closing_waits_for_what_is_being_learned_and_shuts_every_instance_down(
 
 
 def test_its_tools_are_offered_and_run_for_the_session_that_calls(memories: Providers, notes: Notes) -> None:
-    assert memories.tools({"memory"}) == (TOOL,)
-    assert memories.call_tool("s1", "ask_memory", {"question": "what?"}) == "It is tea."
+    assert memories.tools() == (TOOL,)
+    assert memories.call_tool(CONTEXT, "ask_memory", {"question": "what?"}) == "It is tea."
     assert notes.of("handle_tool_call") == [("s1", "ask_memory", "what?")]
-
-
-def test_a_tool_whose_name_is_taken_is_left_out(
-    memories: Providers, caplog: pytest.LogCaptureFixture
-) -> None:
-    assert memories.tools({"ask_memory"}) == ()
-    assert "its tool ask_memory is left out" in caplog.text
 
 
 def test_what_a_tool_raises_is_for_the_model_to_know(memories: Providers, notes: Notes) -> None:
@@ -232,7 +254,7 @@ def test_what_a_tool_raises_is_for_the_model_to_know(memories: Providers, notes:
 
     notes.disturb = fail
     with pytest.raises(ValueError, match="no such thing"):
-        memories.call_tool("s1", "ask_memory", {"question": "x"})
+        memories.call_tool(CONTEXT, "ask_memory", {"question": "x"})
 
 
 # --- only one, and never in the way ----------------------------------------------------------
@@ -249,14 +271,14 @@ def test_a_second_one_is_refused_with_a_warning(
 def test_one_that_is_not_available_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
     memories = providers(registered(lambda: NotingProvider(Notes(), available=False)))
     assert memories.recall(session(), "tea") == ""
-    assert memories.tools(()) == ()
+    assert memories.tools() == ()
     assert memories.block(session()) == "# Ours"
     assert "is not available" in caplog.text
 
 
 def test_without_one_there_is_our_own() -> None:
     memories = providers(own="Ours")
-    memories.witness(session(), [COMPLETED], session())
+    memories.hear(session(), 0)
     assert memories.recall(session(), "tea") == "Ours"
     memories.close()
 
@@ -302,8 +324,35 @@ def test_one_that_fails_again_and_again_is_left_alone_for_a_while(
     assert len(notes.of("initialize")) == FAILURES
 
 
-def test_a_learner_that_hangs_keeps_the_next_lesson_waiting_and_nobody_else(notes: Notes) -> None:
-    memories = providers(registered(lambda: NotingProvider(notes), limits=replace(PATIENT, learn=0.2)))
+@pytest.mark.parametrize("what", ["initialize", "sync_turn"])
+def test_what_it_could_not_learn_is_said_so_that_it_is_told_again(
+    memories: Providers, notes: Notes, said: Said, what: str
+) -> None:
+    def fail(asked: str) -> None:
+        if asked == what:
+            raise OSError("away")
+
+    notes.disturb = fail
+    said.facts = [Replayed(replace(session(), version=7), COMPLETED, replace(session(), version=8))]
+    with pytest.raises(NotHeard, match="OSError: away") as raised:
+        memories.hear(session(), 3)
+    assert raised.value.upto == 7
+    assert notes.of("queue_prefetch") == []
+
+
+def test_getting_ready_is_tried_once(memories: Providers, notes: Notes, said: Said) -> None:
+    def fail(asked: str) -> None:
+        if asked == "queue_prefetch":
+            raise OSError("away")
+
+    notes.disturb = fail
+    hear(memories, said, COMPLETED)
+    assert len(notes.of("sync_turn")) == len(notes.of("queue_prefetch")) == 1
+
+
+def test_one_that_hangs_while_it_learns_keeps_nobody_waiting(notes: Notes, said: Said) -> None:
+    limits = replace(PATIENT, learn=0.2)
+    memories = providers(registered(lambda: NotingProvider(notes), limits=limits), said=said)
     released = threading.Event()
 
     def hang(what: str) -> None:
@@ -311,9 +360,9 @@ def test_a_learner_that_hangs_keeps_the_next_lesson_waiting_and_nobody_else(note
             released.wait()
 
     notes.disturb = hang
-    memories.witness(session(), [COMPLETED], session())
+    with pytest.raises(NotHeard, match="gave no answer"):
+        hear(memories, said, COMPLETED)
     assert memories.recall(session(), "tea") == "About tea"
-    assert learned(notes, "queue_prefetch")
     released.set()
 
 

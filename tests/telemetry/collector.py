@@ -1,4 +1,4 @@
-"""A collector on loopback: takes spans by OTLP over HTTP and keeps them."""
+"""A collector on loopback: takes spans by OTLP over HTTP and keeps them. It knows that one path alone."""
 
 from __future__ import annotations
 
@@ -38,9 +38,11 @@ class Collector:
                 body = self.rfile.read(int(self.headers["content-length"]))
                 if self.headers.get("content-encoding") == "gzip":
                     body = gzip.decompress(body)
-                collector.spans += _spans(body)
-                collector.headers.append({name.lower(): value for name, value in self.headers.items()})
-                self.send_response(200)
+                known = self.path == "/v1/traces"
+                if known:
+                    collector.spans += _spans(body)
+                    collector.headers.append({name.lower(): value for name, value in self.headers.items()})
+                self.send_response(200 if known else 404)
                 self.send_header("content-length", "0")
                 self.end_headers()
 

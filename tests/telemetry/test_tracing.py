@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx2
 import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import StatusCode
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import Session
+from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.settings import Secrets
 from hermes_jobs.telemetry.spans import root_id, trace_id
 from hermes_jobs.telemetry.tracing import Tracing
 from tests.cli.conftest import Home as LoggedHome
@@ -31,6 +36,7 @@ SCRIPT = Script(
         Rule("Wait", (Hold(),)),
     )
 )
+ALL_HEADERS = {"OTEL_INSTRUMENTATION_HTTP_CAPTURE_HEADERS_CLIENT_REQUEST": ".*"}
 CHAT = {
     "gen_ai.operation.name": "chat",
     "gen_ai.provider.name": "openai",
@@ -54,15 +60,28 @@ def home(tmp_path: Path, model_server: ModelServer, collector: Collector) -> Hom
 
 
 def assert_one_trace(spans: list[Span], turn: str) -> Span:
-    """All spans are of that turn, below its own; that one."""
+    """All spans are of that turn, those of its steps below its own, requests below model calls; its own."""
     assert {span.trace for span in spans} == {f"{trace_id(turn):032x}"}
-    root = f"{root_id(turn, 0):016x}"
+    by_id = {span.id: span for span in spans}
+    assert len(by_id) == len(spans)
     [own] = [span for span in spans if not span.parent]
-    assert own.id == root
-    assert {span.parent for span in spans if span is not own} == {root}
-    assert len({span.id for span in spans}) == len(spans)
-    assert all(own.start <= span.start <= span.end <= own.end for span in spans)
+    assert own.id == f"{root_id(turn, 0):016x}"
+    assert all(span.parent in by_id for span in spans if span is not own)
+    steps = [span for span in spans if span.name.startswith(("chat", "execute_tool"))]
+    assert {span.parent for span in steps} == {own.id}
+    assert all(own.start <= span.start <= span.end <= own.end for span in steps)
+    assert {by_id[span.parent].name for span in spans if span.name == "POST"} <= {"chat scripted"}
     return own
+
+
+def above(span: Span, spans: list[Span]) -> list[str]:
+    """The names from that span's parent up to the turn's own."""
+    by_id = {each.id: each for each in spans}
+    names = []
+    while span.parent:
+        span = by_id[span.parent]
+        names.append(span.name)
+    return names
 
 
 @pytest.mark.slow
@@ -95,6 +114,62 @@ def test_a_turn_is_a_trace_without_what_was_said(home: Home, collector: Collecto
     assert home.files_holding("collectors-own-token") == []
 
 
+@pytest.mark.slow
+def test_tasks_and_requests_stand_in_the_turns_trace(home: Home, collector: Collector) -> None:
+    with home.start("up", "--no-flower", "--no-beat", **ALL_HEADERS) as running:
+        running.wait_for("hermes-jobs is up")
+        done = home.send("Look")
+        running.signal(signal.SIGTERM)
+        assert running.end().code == 0
+    spans = collector.spans
+    own = assert_one_trace(spans, done["turn"])
+    ran = [span.name for span in collector.named("run/")]
+    sent = [span.name for span in collector.named("apply_async/")]
+    assert sorted(ran) == [
+        "run/turn.call_model",
+        "run/turn.call_model",
+        "run/turn.prefetch",
+        "run/turn.record_usage",
+        "run/turn.run_tool",
+        "run/turn.run_tool",
+    ]
+    assert sorted(sent) == sorted(name.replace("run/", "apply_async/", 1) for name in ran)
+    begun = collector.named("run/turn.prefetch")[0]
+    assert above(begun, spans) == ["apply_async/turn.prefetch", own.name]
+    tool = collector.named("run/turn.run_tool")[0]
+    assert above(tool, spans)[:2] == ["apply_async/turn.run_tool", "run/turn.call_model"]
+    posts = collector.named("POST")
+    assert len(posts) == 2
+    assert {post.attributes["http.request.header.authorization"][0] for post in posts} == {
+        "Bearer [REDACTED]"
+    }
+    assert KEY not in repr(spans)
+
+
+def test_a_secret_reaches_no_collector_whoever_tells_of_it(
+    log: SqlEventLog, model_server: ModelServer
+) -> None:
+    spans = InMemorySpanExporter()
+    hidden = Secrets({"OPENAI_API_KEY": KEY}).redact
+    tracing = Tracing(log, version="1", content=False, redact=hidden, exporter=spans)
+
+    async def ask() -> None:
+        async with httpx2.AsyncClient() as client:
+            tracing.watch_client(client)
+            await client.get(f"{model_server.base_url}/{KEY}?code=what-no-pattern-knows")
+            with pytest.raises(httpx2.UnsupportedProtocol):
+                await client.get(f"gopher://{KEY}@example.org/")
+
+    asyncio.run(ask())
+    tracing.close()
+    answered, failed = spans.get_finished_spans()
+    assert answered.attributes is not None
+    assert answered.attributes["http.url"] == f"{model_server.base_url}/[REDACTED]"
+    assert failed.status.status_code is StatusCode.ERROR
+    told = answered.to_json() + failed.to_json()
+    assert not [text for text in (KEY, "what-no-pattern-knows") if text in told]
+
+
 @pytest.mark.parametrize("content", [True, False])
 def test_content_is_told_where_that_is_asked_for(tmp_path: Path, content: bool) -> None:
     lived = LoggedHome(tmp_path / "home")
@@ -106,7 +181,7 @@ def test_content_is_told_where_that_is_asked_for(tmp_path: Path, content: bool) 
     lived.record("s1")
     facts = [recorded.event for recorded in lived.log.read("session-s1")]
     spans = InMemorySpanExporter()
-    tracing = Tracing(lived.log, version="1", content=content, exporter=spans)
+    tracing = Tracing(lived.log, version="1", content=content, redact=str, exporter=spans)
     tracing.witness(Session(stream="session-s1"), facts, lived.session("s1"))
     tracing.close()
     lived.close()

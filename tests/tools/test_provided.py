@@ -6,8 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from hermes_jobs.domain.messages import ToolCall
-from hermes_jobs.engine.ports import ToolOutcome, ToolSpec
+from hermes_jobs.engine.ports import ProvidedSpec, ToolContext, ToolOutcome, ToolSpec
 from hermes_jobs.tools.provided import provided_tools
 from hermes_jobs.tools.toolbox import Toolbox
 
@@ -20,10 +22,10 @@ SPEC = ToolSpec(
 )
 
 
-def run(session: str, name: str, arguments: Mapping[str, Any]) -> str:
+def run(context: ToolContext, name: str, arguments: Mapping[str, Any]) -> str:
     if arguments["question"] == "why?":
         raise OSError("the notes are away")
-    return f"{session} asked {name}: {arguments['question']}"
+    return f"{context.session} asked {name}: {arguments['question']}"
 
 
 BOX = Toolbox(provided_tools([SPEC], run, toolset="memory"), enabled=("memory",))
@@ -56,3 +58,17 @@ def test_a_missing_argument_is_named() -> None:
 def test_it_is_never_repeated_by_itself() -> None:
     (plan,) = BOX.plan("t1-1", [ToolCall("x", "ask_notes", "{}")], "/")
     assert plan.effect == "write"
+
+
+def test_one_that_says_what_it_does_is_treated_so() -> None:
+    spec = ProvidedSpec(SPEC.name, SPEC.description, SPEC.parameters, effect="read")
+    box = Toolbox(provided_tools([spec], run, toolset="memory"), enabled=("memory",))
+    (plan,) = box.plan("t1-1", [ToolCall("x", "ask_notes", "{}")], "/")
+    assert plan.effect == "read"
+
+
+def test_one_whose_name_is_taken_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    assert provided_tools([SPEC], run, toolset="memory", taken={"ask_notes"}) == ()
+    (first,) = provided_tools([SPEC, SPEC], run, toolset="memory")
+    assert first.name == "ask_notes"
+    assert caplog.text.count("the tool ask_notes is left out") == 2

@@ -9,6 +9,7 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Final
 
+from hermes_jobs.domain.events import EVENT_TYPES
 from hermes_jobs.eventlog.log import Recorded
 from hermes_jobs.views import Views, store
 from hermes_jobs.views import views as module
@@ -20,6 +21,7 @@ class Stall:
 
     name: Final = "stall"
     tables: Final = ""
+    hears: Final = tuple(EVENT_TYPES.values())
 
     def __init__(self, position: int) -> None:
         self._position = position

@@ -46,10 +46,14 @@ META = Meta(worker="w-0123456789")
 
 
 class Corpus:
-    """Conversations without end. `needles` are texts for the messages of those numbers."""
+    """Conversations without end. `needles` are texts for the messages of those numbers.
 
-    def __init__(self, seed: int = 1, needles: Sequence[tuple[int, str]] = ()) -> None:
+    A message has about 330 characters, and `length` times as many.
+    """
+
+    def __init__(self, seed: int = 1, needles: Sequence[tuple[int, str]] = (), length: float = 1.0) -> None:
         self._random = Random(seed)
+        self._length = length
         self._pools = [self._sentences(words, gap) for words, gap in LANGUAGES]
         self._needles = dict(needles)
         self._number = 0
@@ -158,7 +162,8 @@ class Corpus:
 
     def _said(self, pool: Sequence[str], sentences: tuple[int, int]) -> str:
         number, self._number = self._number, self._number + 1
-        text = " ".join(self._random.choices(pool, k=self._random.randint(*sentences)))
+        count = round(self._random.randint(*sentences) * self._length)
+        text = " ".join(self._random.choices(pool, k=count))
         needle = self._needles.get(number)
         return text if needle is None else f"{text}\n{needle}\n{self._random.choice(pool)}"
 

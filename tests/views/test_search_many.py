@@ -94,6 +94,9 @@ class Remembered:
     def tail(self, after: int = 0, limit: int = 1000) -> Sequence[Recorded]:
         return self._events[max(after, 0) : max(after, 0) + limit]
 
+    def at(self, positions: Sequence[int]) -> Sequence[Recorded]:
+        return [self._events[position - 1] for position in positions]
+
     def result(self, call: str) -> str | None:
         return None
 

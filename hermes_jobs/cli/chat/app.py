@@ -85,7 +85,8 @@ class Chat:
 
     def run(self) -> None:
         """Until the person leaves."""
-        with _interrupts_are_keys():
+        # A Ctrl-C is a key of the prompt's: a late one, when the person is leaving, breaks nothing off.
+        with _interrupts(lambda *_: None):
             self._watcher.start()
             self._helper.start()
             try:
@@ -130,10 +131,11 @@ class Chat:
 
         def run() -> None:
             self._surface.print_waiting()
-            _run(self._invocation, words)
+            with _breakable():
+                _run(self._invocation, words)
 
         async def in_terminal() -> None:
-            await run_in_terminal(run, in_executor=True)
+            await run_in_terminal(run)  # in the main thread: no other hears of a Ctrl-C
 
         with self._surface.lent():
             asyncio.run_coroutine_threadsafe(in_terminal(), loop).result()
@@ -257,13 +259,24 @@ class Chat:
 
 
 @contextlib.contextmanager
-def _interrupts_are_keys() -> Iterator[None]:
-    """A Ctrl-C is for the prompt alone: a late one, when the person is leaving, breaks nothing off."""
-    before = signal.signal(signal.SIGINT, lambda *_: None)
+def _interrupts(handler: Callable[..., object]) -> Iterator[None]:
+    """What a Ctrl-C does meanwhile."""
+    before = signal.signal(signal.SIGINT, handler)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def _breakable() -> Iterator[None]:
+    """A Ctrl-C breaks off what runs; the prompt does not hear of it."""
+    loop_hears_by = signal.set_wakeup_fd(-1)
+    try:
+        with _interrupts(signal.default_int_handler):
+            yield
+    finally:
+        signal.set_wakeup_fd(loop_hears_by)
 
 
 def _run(invocation: Invocation, words: Sequence[str]) -> None:
@@ -272,6 +285,8 @@ def _run(invocation: Invocation, words: Sequence[str]) -> None:
 
     try:
         hermes_jobs.main(list(words), prog_name="hermes-jobs", standalone_mode=False, obj=invocation)
+    except (KeyboardInterrupt, click.Abort):
+        note("")
     except Exception as error:  # noqa: BLE001 - whatever went wrong becomes words, and the chat goes on
         report(error, invocation)
 

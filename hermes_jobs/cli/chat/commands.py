@@ -165,6 +165,8 @@ def _schedule(room: Room, rest: str) -> None:
     words = _words(rest)
     if words and words[0] not in subcommands("schedule") and not words[0].startswith("-"):
         words = ["add", rest]
+    elif words[:1] == ["add"] and not any(word.startswith("-") for word in words):
+        words = ["add", *filter(None, [" ".join(words[1:])])]  # a sentence needs no quotes here
     room.command_line("schedule", *(words or ["list"]))
 
 

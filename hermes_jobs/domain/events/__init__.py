@@ -25,6 +25,7 @@ from hermes_jobs.domain.events.event import (
     Event,
 )
 from hermes_jobs.domain.events.gateway import ConversationOpened, GatewayEvent, GatewayTaken
+from hermes_jobs.domain.events.listener import ListenerEvent, WritesTold
 from hermes_jobs.domain.events.memory import (
     Author,
     Evidence,
@@ -69,6 +70,7 @@ from hermes_jobs.domain.events.session import (
     ContextPressure,
     Effect,
     InterruptReason,
+    ListenerTold,
     ModelCallFailed,
     ModelCallStarted,
     ModelChanged,
@@ -153,6 +155,8 @@ __all__ = [
     "GatewayEvent",
     "GatewayTaken",
     "InterruptReason",
+    "ListenerEvent",
+    "ListenerTold",
     "MemoryAdded",
     "MemoryEvent",
     "MemoryRemoved",
@@ -226,11 +230,12 @@ __all__ = [
     "UsageRecorded",
     "WindowEvent",
     "WindowLearned",
+    "WritesTold",
 ]
 
 _UNIONS = (
     *(SessionEvent, MemoryEvent, SkillEvent, CurationEvent),
-    *(ScheduleEvent, DeliveryEvent, WindowEvent, GatewayEvent),
+    *(ScheduleEvent, DeliveryEvent, WindowEvent, GatewayEvent, ListenerEvent),
 )
 EVENT_TYPES: dict[str, type[Event]] = {
     kind.__name__: kind for union in _UNIONS for kind in get_args(union) or (union,)

@@ -5,5 +5,8 @@ from __future__ import annotations
 import msgspec
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """Root of all facts. The class's name is the stored type."""
+class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """Root of all facts. The class's name is the stored type.
+
+    A field that has its default is not stored: a default is never changed.
+    """

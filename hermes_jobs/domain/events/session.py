@@ -26,7 +26,7 @@ TodoStatus = Literal["pending", "in_progress", "completed", "cancelled"]
 # --- the session -----------------------------------------------------------------------------
 
 
-class Opening(msgspec.Struct, frozen=True, kw_only=True):
+class Opening(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the first text of a new session fixes for all of it."""
 
     kind: SessionKind = "conversation"
@@ -109,7 +109,8 @@ class ContextPrefetched(Event, frozen=True, kw_only=True):
     """The turn begins; what the configuration said at that moment holds for all of it.
 
     `memory_nudge` user turns, or `skill_nudge` rounds of tool calls, make a review due; 0: none.
-    `recalled` stands beside the user's text in this turn's requests, and nowhere else.
+    `recalled` stands beside the user's text in this turn's requests, and nowhere else. `listeners` are to be
+    told what the session comes to.
     """
 
     turn: str
@@ -121,6 +122,7 @@ class ContextPrefetched(Event, frozen=True, kw_only=True):
     memory_nudge: int = 0
     skill_nudge: int = 0
     recalled: str = ""
+    listeners: tuple[str, ...] = ()
 
 
 class TurnMerged(Event, frozen=True, kw_only=True):
@@ -184,7 +186,7 @@ class TurnCancelled(Event, frozen=True, kw_only=True):
 # --- model calls -----------------------------------------------------------------------------
 
 
-class PlannedCall(msgspec.Struct, frozen=True, kw_only=True):
+class PlannedCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a tool call will be run: decided when the reply arrived, by the tools as they were then.
 
     `call` is our own id, `{turn}-{step}-{index}`; `after` names calls of the same reply that go first.
@@ -406,7 +408,8 @@ class ContextFlushed(Event, frozen=True, kw_only=True):
 
 class ContextCompressed(Event, frozen=True, kw_only=True):
     """From here on the history is `messages`: `removed` of them gave way to `summary`, "" where none could be
-    had. The session goes on as `into`; `number` counts the lineage's compressions. Sizes are in tokens."""
+    had. The session goes on as `into`; `number` counts the lineage's compressions, `in_vain` those in a row
+    up to this one that had no real effect. Sizes are in tokens."""
 
     turn: str | None
     step: str
@@ -417,6 +420,7 @@ class ContextCompressed(Event, frozen=True, kw_only=True):
     number: int
     tokens_before: int
     tokens_after: int
+    in_vain: int = 0
 
 
 class CompressionFailed(Event, frozen=True, kw_only=True):
@@ -463,6 +467,20 @@ class ReviewFailed(Event, frozen=True, kw_only=True):
     message: str
 
 
+# --- who hears of it -------------------------------------------------------------------------
+
+
+class ListenerTold(Event, frozen=True, kw_only=True):
+    """A listener was told the stream's facts up to version `upto`. `message`: what went wrong with the next
+    one, which is told again at `retry_at`; or, without that, what was left out."""
+
+    listener: str
+    upto: int
+    attempt: int = 1
+    message: str = ""
+    retry_at: float | None = None
+
+
 SessionEvent = (
     SessionStarted
     | SessionTitled
@@ -500,4 +518,5 @@ SessionEvent = (
     | ReviewStarted
     | ReviewCompleted
     | ReviewFailed
+    | ListenerTold
 )

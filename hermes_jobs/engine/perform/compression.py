@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
 from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.changes import Change
-from hermes_jobs.domain.compression import Compression
+from hermes_jobs.domain.compression import Compression, is_futile
 from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.events import CompressionFailed, ContextCompressed, ResponseBooked
 from hermes_jobs.domain.messages import Message, ToolCall, UserMessage
@@ -20,7 +22,7 @@ from hermes_jobs.engine.perform.context import workdir_of
 from hermes_jobs.engine.ports import (
     CANCELLED,
     Cancel,
-    ContextEngine,
+    ContextEngines,
     History,
     Ids,
     Model,
@@ -118,7 +120,7 @@ class Flush:
         model: Model,
         toolbox: Toolbox,
         pricing: Pricing,
-        context: ContextEngine,
+        contexts: ContextEngines,
         window_of: Callable[[str], int],
         name: str | None = None,
         *,
@@ -127,7 +129,7 @@ class Flush:
         self._model = model
         self._toolbox = toolbox
         self._pricing = pricing
-        self._context = context
+        self._contexts = contexts
         self._window_of = window_of
         self._name = name
         self._before = before
@@ -169,8 +171,9 @@ class Flush:
         """The conversation as far as it fits into the window, the oldest left out, and the note behind it."""
         assert session.started is not None
         room = int(self._window_of(model) * 0.9) - FLUSH_TOKENS
-        room -= self._context.estimate((UserMessage(session.started.system_prompt),))
-        said = self._context.newest(session.messages, room)
+        context = self._contexts.of(session)
+        room -= context.estimate((UserMessage(session.started.system_prompt),))
+        said = context.newest(session.messages, room)
         if said and isinstance(said[-1], UserMessage):
             return (*said[:-1], UserMessage(f"{said[-1].content}\n\n{FLUSH_NOTE}"))
         return (*said, UserMessage(FLUSH_NOTE))
@@ -198,14 +201,14 @@ class Compress:
     def __init__(
         self,
         *,
-        context: ContextEngine,
+        contexts: ContextEngines,
         summariser: Callable[[], tuple[Model, str, int]],
         pricing: Pricing,
         prompt: PromptBuilder,
         window_of: Callable[[str], int],
         ids: Ids,
     ) -> None:
-        self._context = context
+        self._contexts = contexts
         self._summariser = summariser
         self._pricing = pricing
         self._prompt = prompt
@@ -224,14 +227,15 @@ class Compress:
             window=window,
             summary_window=summary_window,
         )
+        context = self._contexts.of(session)
         try:
-            shortened = self._context.compress(history, ask)
+            shortened = context.compress(history, ask)
         except ModelError as error:
             if error.kind == CANCELLED and cancel.reason != CANCELLED:
                 raise Stopped from error
             if error.kind == CANCELLED or not (job.reason == "overflow" or job.tokens >= window * FULL):
                 return self._failed(job, step, ask, error.kind, error.message)
-            shortened = self._context.set_aside(history)
+            shortened = context.set_aside(history)
         if shortened.removed == 0:
             return self._failed(job, step, ask, "nothing_to_compress", "there was nothing to take away")
         return self._compressed(session, job, step, ask, shortened)
@@ -239,9 +243,8 @@ class Compress:
     def _compressed(
         self, session: Session, job: Compression, step: Step, ask: Summariser, shortened: Shortened
     ) -> c.StepOutcome:
-        before, after = (
-            self._context.estimate(messages) for messages in (session.messages, shortened.messages)
-        )
+        context = self._contexts.of(session)
+        before, after = (context.estimate(messages) for messages in (session.messages, shortened.messages))
         compressed = ContextCompressed(
             turn=job.turn,
             step=step.id,
@@ -253,6 +256,7 @@ class Compress:
             tokens_before=before,
             tokens_after=after,
         )
+        compressed = replace(compressed, in_vain=session.futile + 1 if is_futile(compressed) else 0)
         return c.FinishCompression(
             step=step.id,
             outcome=compressed,

@@ -9,6 +9,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What the configuration allows a turn. Seconds, tokens.
 
     `memory_nudge` user turns, or `skill_nudge` rounds of tool calls, of a conversation make a review due.
+    `listeners` are told what a session comes to.
     """
 
     max_iterations: int
@@ -21,3 +22,4 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     review_iterations: int = 8
     memory_nudge: int = 0
     skill_nudge: int = 0
+    listeners: tuple[str, ...] = ()

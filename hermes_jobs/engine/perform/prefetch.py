@@ -15,7 +15,8 @@ from hermes_jobs.engine.perform.limits import Limits
 from hermes_jobs.engine.ports import Cancel, PromptBuilder, Recall
 
 RECALLING = frozenset({"conversation", "scheduled"})
-"""Sessions in which what is known from elsewhere is brought to mind; the others are told all they need."""
+"""Sessions in which what is known from elsewhere is brought to mind, and of which listeners hear; the others
+are told all they need."""
 
 
 def nothing_recalled(session: Session, text: str) -> str:  # noqa: ARG001 - the port's
@@ -60,5 +61,6 @@ class Prefetch:
             turn_chars=min(limits.turn_chars, room.turn_chars),
             preview_chars=limits.preview_chars,
             recalled=self._recall(session, "\n\n".join(turn.texts)) if kind in RECALLING else "",
+            listeners=limits.listeners if kind in RECALLING else (),
         )
         return c.FinishPrefetch(step=step.id, prefetched=prefetched, started=started)

@@ -12,7 +12,7 @@ from hermes_jobs.domain.events import ContextPressure, ModelReplied
 from hermes_jobs.domain.session import Session
 from hermes_jobs.domain.turn import Turn
 from hermes_jobs.engine.perform.context import toolsets_of
-from hermes_jobs.engine.ports import ContextEngine, ContextSize, Toolbox
+from hermes_jobs.engine.ports import ContextEngines, ContextSize, Toolbox
 
 OVERFLOWS = frozenset({"context_overflow", "payload_too_large"})
 CHARACTERS_A_TOKEN = 4
@@ -26,13 +26,13 @@ class Sizing:
 
     def __init__(
         self,
-        context: ContextEngine,
+        contexts: ContextEngines,
         toolbox: Toolbox,
         window_of: Callable[[str], int],
         *,
         automatic: bool = True,
     ) -> None:
-        self._context = context
+        self._contexts = contexts
         self._toolbox = toolbox
         self._window_of = window_of
         self._automatic = automatic
@@ -44,9 +44,9 @@ class Sizing:
         turn = session.current
         if turn is None or session.compression is not None:
             return None
-        size = self.size(session, turn)
-        reason = self._context.should_compress(size)
-        if reason is None or not self._context.has_content_to_compress(session.messages, size.window):
+        size, context = self.size(session, turn), self._contexts.of(session)
+        reason = context.should_compress(size)
+        if reason is None or not context.has_content_to_compress(session.messages, size.window):
             return None
         return c.RequestCompression(reason=reason, tokens=size.tokens, window=size.window)
 
@@ -55,20 +55,20 @@ class Sizing:
         if kind not in OVERFLOWS or not self._automatic or turn.compressions >= MAX_IN_A_TURN:
             return None
         size = self.size(session, turn)
-        if not self._context.has_content_to_compress(session.messages, size.window):
+        if not self._contexts.of(session).has_content_to_compress(session.messages, size.window):
             return None
         return c.RequestCompression(reason="overflow", tokens=size.tokens, window=size.window)
 
     def pressure(self, session: Session, turn: Turn, reply: ModelReplied) -> ContextPressure | None:
         """What to tell people of how full the context is, where that has changed."""
-        tokens = reply.usage.prompt_tokens
+        tokens, context = reply.usage.prompt_tokens, self._contexts.of(session)
         size = msgspec.structs.replace(self.size(session, turn), tokens=tokens, is_measured=True)
-        if tokens <= 0 or self._context.pressure(size) == session.pressed:
+        if tokens <= 0 or context.pressure(size) == session.pressed:
             return None
         return ContextPressure(
             turn=turn.id,
             tokens=tokens,
-            threshold=self._context.threshold(size.window),
+            threshold=context.threshold(size.window),
             window=size.window,
             high=not session.pressed,
         )
@@ -76,11 +76,12 @@ class Sizing:
     def size(self, session: Session, turn: Turn | None) -> ContextSize:
         """What the next call would send."""
         model = (turn.model if turn else None) or session.model or ""
+        context = self._contexts.of(session)
         measured = session.prompt_tokens > 0
         if measured:
-            tokens = session.prompt_tokens + self._context.estimate(session.messages[session.measured :])
+            tokens = session.prompt_tokens + context.estimate(session.messages[session.measured :])
         else:
-            tokens = self._overhead(session, turn) + self._context.estimate(session.messages)
+            tokens = self._overhead(session, turn) + context.estimate(session.messages)
         return ContextSize(
             window=self._window_of(model),
             tokens=tokens,

@@ -1,0 +1,127 @@
+"""Calls of others' code, which may raise anything and take for ever: a circuit breaker around each part.
+
+A call that takes too long is given up; it may go on in its thread, which no process waits for at its end. A
+part that fails again and again is left alone for a while.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from hermes_jobs.engine.ports import Clock
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+FAILURES = 3  # in a row, after which the part is left alone
+REST = 60.0  # seconds
+
+
+class TookTooLong(Exception):
+    """The call was given up."""
+
+
+class Resting(Exception):
+    """The part is left alone for a while."""
+
+
+class Circuit:
+    """The calls of one part in one process. `part` names it in the process's log. Safe for many threads.
+
+    `passes`: what a call may raise that is not the part's failure.
+    """
+
+    def __init__(
+        self,
+        part: str,
+        clock: Clock,
+        redact: Callable[[str], str],
+        passes: tuple[type[Exception], ...] = (),
+    ) -> None:
+        self.part = part
+        self._clock = clock
+        self._redact = redact
+        self._passes = passes
+        self._lock = threading.Lock()
+        self._failures = 0
+        self._rests_until = float("-inf")
+
+    def call(self, act: Callable[[], T], seconds: float) -> T:
+        """What `act` returns. Raises what it raises, `TookTooLong`, `Resting`."""
+        if self._clock.monotonic() < self._rests_until:
+            raise Resting(f"{self.part} failed again and again; it is left alone for a while")
+        try:
+            result = within(seconds, act)
+        except self._passes:
+            raise
+        except Exception:
+            self._failed()
+            raise
+        self._failures = 0
+        return result
+
+    def ask(self, what: str, act: Callable[[], T], seconds: float, otherwise: T) -> T:
+        """What `act` returns; `otherwise` where it fails, takes too long, or the part rests. Never raises."""
+        return self.quietly(what, lambda: self.call(act, seconds), otherwise)
+
+    def quietly(self, what: str, call: Callable[[], T], otherwise: T) -> T:
+        """What some calls come to; `otherwise`, and a line in the process's log, where one of them raises."""
+        try:
+            return call()
+        except Resting:
+            return otherwise
+        except Exception as error:  # noqa: BLE001 - whatever others' code raises
+            self.passed_over(what, error)
+            return otherwise
+
+    def passed_over(self, what: str, error: Exception) -> None:
+        """Note that something failed, and that this is all that comes of it."""
+        logger.warning("%s: %s failed: %s", self.part, what, self.told(error))
+
+    def told(self, error: Exception) -> str:
+        """What was raised, without secrets."""
+        return self._redact(f"{type(error).__name__}: {error}")
+
+    def _failed(self) -> None:
+        with self._lock:
+            self._failures += 1
+            if self._failures >= FAILURES:
+                self._failures = FAILURES - 1  # after the rest one more is enough
+                self._rests_until = self._clock.monotonic() + REST
+                logger.warning("%s is left alone for %g s", self.part, REST)
+
+
+def within(seconds: float, act: Callable[[], T]) -> T:
+    """What `act` returns. Raises what it raises, or `TookTooLong`."""
+    return _Call(act).within(seconds)
+
+
+class _Call(Generic[T]):
+    """One call in a thread of its own."""
+
+    def __init__(self, act: Callable[[], T]) -> None:
+        self._act = act
+        self._result: list[T] = []
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="others-code", daemon=True)
+
+    def _run(self) -> None:
+        try:
+            self._result.append(self._act())
+        except BaseException as error:  # noqa: BLE001 - it belongs to whoever asked
+            self._error = error
+
+    def within(self, seconds: float) -> T:
+        """Its result. Raises what it raised, as `Exception`, or `TookTooLong`."""
+        self._thread.start()
+        self._thread.join(seconds)
+        if self._error is not None:
+            if isinstance(self._error, Exception):
+                raise self._error
+            raise RuntimeError(type(self._error).__name__) from self._error
+        if not self._result:
+            raise TookTooLong(f"gave no answer within {seconds:g} s")
+        return self._result[0]

@@ -1,0 +1,109 @@
+"""Listeners: parts of an installation that learn from what sessions come to, told from the log.
+
+A listener is a memory beside our own (`memory:NAME`) or a context engine (`context:NAME`). Which ones listen
+is written down when a turn begins. From then on each has a place in the session's stream up to which it has
+been told; while something that it is to hear lies behind that place, one step is due that tells it and moves
+the place. So a listener hears everything at least once, in order, whoever dies; what fails is tried again,
+and left out at last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+
+PREFIX = "listener-"
+NEWS = (
+    e.TurnCompleted,
+    e.TurnFailed,
+    e.TurnCancelled,
+    e.ContextCompressed,
+    e.ReviewCompleted,
+    e.SessionEnded,
+)
+"""Facts that make the step due. What has happened between two of them is told with the second."""
+
+MAX_ATTEMPTS = 8
+"""Attempts at the same fact after which it is left out: with these waits, about forty minutes."""
+FIRST_WAIT = 10.0
+JITTER = 0.2
+
+
+class Listening(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a session's listener is: told up to version `heard`, the newest news being at version `news`.
+
+    `attempt` and `retry_at` are those of the next fact.
+    """
+
+    name: str
+    heard: int
+    news: int = 0
+    attempt: int = 1
+    retry_at: float = 0.0
+
+    @property
+    def kind(self) -> str:
+        """`memory` or `context`."""
+        return self.name.partition(":")[0]
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether there is something to tell."""
+        return self.news > self.heard
+
+
+class Listener(msgspec.Struct, frozen=True, kw_only=True):
+    """The fold of a stream `listener-NAME`: the memory's writes are told up to version `writes`."""
+
+    stream: str
+    version: int = 0
+    writes: int = 0
+
+
+def stream_of(name: str) -> str:
+    """The stream of the listener of that name."""
+    return f"{PREFIX}{name}"
+
+
+def evolve_listener(listener: Listener, event: e.ListenerEvent) -> Listener:
+    """The listener after one more fact; what two workers have told at once counts once."""
+    return replace(listener, version=listener.version + 1, writes=max(listener.writes, event.upto))
+
+
+def named(there: Sequence[Listening], names: Sequence[str], version: int) -> tuple[Listening, ...]:
+    """Those who listen from here on; one that is new hears what comes after that version."""
+    known = {each.name: each for each in there}
+    return tuple(known.get(name) or Listening(name=name, heard=version) for name in names)
+
+
+def after(there: Sequence[Listening], event: e.SessionEvent, version: int) -> tuple[Listening, ...]:
+    """The listeners after the fact at that version."""
+    if isinstance(event, e.ListenerTold):
+        return tuple(_told(each, event) if each.name == event.listener else each for each in there)
+    if isinstance(event, NEWS):
+        return tuple(replace(each, news=version) for each in there)
+    return tuple(there)
+
+
+def _told(listening: Listening, event: e.ListenerTold) -> Listening:
+    retry_at = event.retry_at or 0.0
+    attempt = event.attempt + 1 if event.retry_at is not None else 1
+    return replace(listening, heard=event.upto, attempt=attempt, retry_at=retry_at)
+
+
+def not_told(listening: Listening, upto: int, message: str, *, now: float, fraction: float) -> e.ListenerTold:
+    """It was told up to a version, and stumbled over the fact that comes next: when again, or that it goes
+    on without it.
+
+    `now` is seconds since the epoch, `fraction` random from 0 up to 1.
+    """
+    attempt = listening.attempt if upto == listening.heard else 1
+    told = e.ListenerTold(listener=listening.name, upto=upto, attempt=attempt, message=message)
+    if attempt >= MAX_ATTEMPTS:
+        return replace(told, upto=upto + 1)
+    wait = FIRST_WAIT * 2.0 ** (attempt - 1) * (1 + JITTER * fraction)
+    return replace(told, retry_at=now + wait)

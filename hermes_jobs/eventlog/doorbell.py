@@ -1,0 +1,99 @@
+"""A hint from one process of this host to the others: something was written, look at the log.
+
+Who listens has a named pipe in a folder that all of them know; who has written rings at each. A ring may be
+lost or one too many: whoever waits looks at the log in intervals all the same. Pipes rather than sockets: a
+socket's path must be short.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import select
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+BREATH = 0.002  # seconds in which several rings count as one
+
+_HIDDEN = "."
+
+
+class Doorbell:
+    """This process's pipe, from the first `listen` to `close`, and the way to those of others."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._own = ""
+        self._pipe = -1
+        self._closing = threading.Event()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def listen(self, heard: Callable[[], None]) -> None:
+        """Call `heard` in a thread whenever others ring, from now on. Does nothing where it does so already,
+        or where there can be no pipe."""
+        with self._lock:
+            if self._thread is not None or self._closing.is_set():
+                return
+            self._thread = threading.Thread(target=self._hear, args=(heard,), name="doorbell", daemon=True)
+            try:
+                self._put_up()
+            except OSError:
+                return
+            self._thread.start()
+
+    def ring(self) -> None:
+        """Ring at everybody else's. Never waits, never raises; clears away the pipes of those who died."""
+        with suppress(OSError):
+            for name in os.listdir(self._folder):  # noqa: PTH208 - after each append: paths cost too much
+                if name != self._own and not name.startswith(_HIDDEN):
+                    _ring(f"{self._folder}/{name}")
+
+    def close(self) -> None:
+        """Listen no more."""
+        with self._lock:
+            self._closing.set()
+            if not self._own or self._thread is None:
+                return
+            (self._folder / self._own).unlink(missing_ok=True)
+            with suppress(BlockingIOError):  # it is full: that wakes the thread as well
+                os.write(self._pipe, b"!")
+            self._thread.join()
+            os.close(self._pipe)
+
+    def _put_up(self) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        name = secrets.token_hex(6)
+        hidden = self._folder / f"{_HIDDEN}{name}"
+        os.mkfifo(hidden, 0o600)
+        # Open for both: so it is never at its end, however many come and go.
+        self._pipe = os.open(hidden, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        # Seen by others only when somebody listens: a pipe that nobody reads is that of a dead process.
+        hidden.rename(self._folder / name)
+        self._own = name
+
+    def _hear(self, heard: Callable[[], None]) -> None:
+        poll = select.poll()  # select.select knows but small numbers of files
+        poll.register(self._pipe, select.POLLIN)
+        while not self._closing.is_set():
+            poll.poll()
+            os.read(self._pipe, 4096)  # before it is told: who rings from here on is heard the next time
+            heard()
+            self._closing.wait(BREATH)
+
+
+def _ring(path: str) -> None:
+    try:
+        pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # nobody has it open for reading
+            Path(path).unlink(missing_ok=True)
+        return
+    try:
+        with suppress(BlockingIOError):  # it is full: there are rings enough in it
+            os.write(pipe, b"!")
+    finally:
+        os.close(pipe)

@@ -1,0 +1,130 @@
+"""The SQL of the log, in what SQLite and PostgreSQL have in common; parameters are written `:name`.
+
+It is text, so that a command which reads or appends loads no more than its database's own driver. The tables
+are those of `hermes_jobs.eventlog.schema`; names are stored as `codec.escaped` gives them.
+"""
+
+from __future__ import annotations
+
+from hermes_jobs.domain.steps import LANES
+
+SCHEMA = 1
+"""Grows when an older hermes-jobs could no longer work with the tables."""
+
+NEWEST_TABLE = "budgets"
+"""The one that came last: a log without it lacks some."""
+
+
+def _insert(table: str, *columns: str) -> str:
+    values = ", ".join(f":{name}" for name in columns)
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values})"
+
+
+def _upsert(table: str, key: str, *columns: str) -> str:
+    """Insert a row, or replace these columns of the one with that key."""
+    changes = ", ".join(f"{name} = excluded.{name}" for name in columns)
+    return f"{_insert(table, key, *columns)} ON CONFLICT ({key}) DO UPDATE SET {changes}"
+
+
+# --- events and streams -----------------------------------------------------------------------------
+
+EVENT = ("position", "stream", "version", "type", "data", "meta", "schema", "recorded_at", "hash")
+HEAD = ("stream", "version", "hash", "segment", "reader")
+
+_EVENTS = f"SELECT {', '.join(EVENT)} FROM events"
+_HEADS = f"SELECT {', '.join(HEAD)} FROM streams"
+_NEWEST = "SELECT coalesce(max(position), 0) FROM events"
+
+SELECT_STREAM = f"{_EVENTS} WHERE stream = :name AND version > :after AND version <= :upto ORDER BY version"
+SELECT_TAIL = f"{_EVENTS} WHERE position > :after ORDER BY position LIMIT :most"
+SELECT_TAIL_OF_STREAM = f"{_EVENTS} WHERE position > :after AND stream = :name ORDER BY position LIMIT :most"
+SELECT_AT = f"{_EVENTS} WHERE position IN ({{}})"
+SELECT_LAST_POSITION = _NEWEST
+SELECT_HEAD = f"{_HEADS} WHERE stream = :name"
+SELECT_HEADS = f"{_HEADS} WHERE stream >= :first AND stream < :beyond ORDER BY stream"
+SELECT_HEADS_AT = f"{_HEADS} WHERE reader = :level ORDER BY stream"
+SELECT_END = (
+    f"SELECT version, hash, segment, reader, ({_NEWEST})"
+    " FROM (SELECT 1 AS one) AS single LEFT JOIN streams ON stream = :name"
+)
+SELECT_HASH = "SELECT hash FROM events WHERE stream = :name AND version = :version"
+SELECT_POSITION = "SELECT position FROM events WHERE stream = :name AND version = :version"
+INSERT_EVENT = _insert("events", *EVENT)
+INSERT_HEAD = _insert("streams", *HEAD)
+UPDATE_HEAD = (
+    "UPDATE streams SET version = :version, hash = :hash, segment = :segment, reader = :reader"
+    " WHERE stream = :stream"
+)
+
+# --- due steps --------------------------------------------------------------------------------------
+
+STEP = ("id", "stream", "kind", "lane", "attempt", "not_before", "owner", "fence")
+
+_STEP_COLUMNS = ", ".join(f"steps.{name}" for name in STEP)
+_STEPS = f"SELECT {_STEP_COLUMNS} FROM steps"
+_READABLE = (
+    " FROM steps LEFT JOIN streams ON streams.stream = steps.stream WHERE steps.owner IS NULL"
+    f" AND steps.kind IN ({', '.join(repr(kind) for kind in LANES)})"
+    " AND (streams.reader IS NULL OR streams.reader <= :level)"
+)
+_NEXT = f"SELECT min(steps.not_before){_READABLE}"
+
+
+def _due(condition: str = "") -> str:
+    first = "ORDER BY steps.not_before, steps.sequence LIMIT :most"
+    return f"SELECT {_STEP_COLUMNS}{_READABLE} AND steps.not_before <= :now{condition} {first}"
+
+
+SELECT_STEP = f"{_STEPS} WHERE id = :name"
+SELECT_STEPS = f"{_STEPS} ORDER BY sequence"
+SELECT_STEPS_OF_STREAM = f"{_STEPS} WHERE stream = :name ORDER BY sequence"
+SELECT_STEPS_OF_OTHERS = f"{_STEPS} WHERE owner <> :worker ORDER BY sequence"
+SELECT_DUE = _due()
+SELECT_DUE_OF_STREAM = _due(" AND steps.stream = :name")
+SELECT_DUE_OF_LANE = _due(" AND steps.lane = :name")
+SELECT_NEXT_DUE = _NEXT
+SELECT_NEXT_DUE_OF_STREAM = f"{_NEXT} AND steps.stream = :name"
+SELECT_NEXT_DUE_OF_LANE = f"{_NEXT} AND steps.lane = :name"
+UPSERT_STEP = _upsert("steps", *STEP)
+INSERT_STEP = _insert("steps", *STEP)
+DELETE_STEP = "DELETE FROM steps WHERE id = :name"
+CLAIM_STEP = "UPDATE steps SET owner = :owner, fence = :fence WHERE id = :name AND owner IS NULL"
+FINISH_STEP = "UPDATE steps SET owner = NULL WHERE id = :name AND owner = :owner AND fence = :fence"
+
+# --- keys, results, accounts ------------------------------------------------------------------------
+
+KEY = ("scope", "key", "stream", "position", "digest")
+SUMS = ("spent_tokens", "spent_nano_usd", "reserved_tokens", "reserved_nano_usd")
+
+SELECT_KEY = f"SELECT {', '.join(KEY)} FROM keys WHERE scope = :scope AND key = :name"
+INSERT_KEY = _insert("keys", *KEY)
+SELECT_RESULT = "SELECT content FROM results WHERE call = :name"
+UPSERT_RESULT = _upsert("results", "call", "content")
+SELECT_ACCOUNT = f"SELECT {', '.join(SUMS)} FROM budgets WHERE account = :account"
+
+
+def _total(what: str) -> str:
+    """What stands on an account, with what is to be added."""
+    return " + ".join(
+        f"{table}.{kind}_{what}" for table in ("budgets", "excluded") for kind in ("spent", "reserved")
+    )
+
+
+ADD_TO_ACCOUNT = (
+    f"{_insert('budgets', 'account', *SUMS)} ON CONFLICT (account) DO UPDATE SET "
+    f"{', '.join(f'{name} = budgets.{name} + excluded.{name}' for name in SUMS)}"
+)
+ADD_WITHIN = (
+    f"{ADD_TO_ACCOUNT} WHERE {_total('tokens')} <= :most_tokens AND {_total('nano_usd')} <= :most_nano_usd"
+)
+
+# --- workers, the log itself ------------------------------------------------------------------------
+
+WORKER = ("id", "name", "locks", "lanes", "beats", "reader")
+
+SELECT_WORKERS = f"SELECT {', '.join(WORKER)} FROM workers ORDER BY id"
+INSERT_WORKER = _insert("workers", *WORKER)
+DELETE_WORKER = "DELETE FROM workers WHERE id = :name"
+BEAT = "UPDATE workers SET beats = beats + 1 WHERE id = :name"
+SELECT_INFO = "SELECT log_id, schema FROM log_info"
+INSERT_INFO = _insert("log_info", "log_id", "schema")

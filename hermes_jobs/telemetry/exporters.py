@@ -1,0 +1,79 @@
+"""What stands between a process's spans and the collector: nothing secret passes, and an end is an end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from opentelemetry.sdk.trace import Event, ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+from opentelemetry.trace import Status
+
+Redact = Callable[[str], str]
+
+
+class Redacting(SpanExporter):
+    """Exports spans without secrets, whoever made them: instrumentations tell of addresses and headers."""
+
+    def __init__(self, exporter: SpanExporter, redact: Redact) -> None:
+        self._exporter = exporter
+        self._redact = redact
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """See `SpanExporter`."""
+        return self._exporter.export([self._redacted(span) for span in spans])
+
+    def shutdown(self) -> None:
+        """See `SpanExporter`."""
+        self._exporter.shutdown()
+
+    def _redacted(self, span: ReadableSpan) -> ReadableSpan:
+        told = span.status.description
+        return ReadableSpan(
+            name=self._redact(span.name),
+            context=span.context,
+            parent=span.parent,
+            resource=span.resource,
+            attributes=self._values(span.attributes),
+            events=[Event(each.name, self._values(each.attributes), each.timestamp) for each in span.events],
+            links=span.links,
+            kind=span.kind,
+            status=Status(span.status.status_code, told and self._redact(told)),
+            start_time=span.start_time,
+            end_time=span.end_time,
+            instrumentation_scope=span.instrumentation_scope,
+        )
+
+    def _values(self, values: Mapping[str, Any] | None) -> dict[str, Any]:
+        return {name: self._value(value) for name, value in (values or {}).items()}
+
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._redact(value)
+        if isinstance(value, Sequence) and not isinstance(value, bytes):
+            return [self._value(each) for each in value]
+        return value
+
+
+class EndsOnce(SpanExporter):
+    """An exporter that may be told to end more than once: in good order, and because it takes too long."""
+
+    def __init__(self, exporter: SpanExporter) -> None:
+        self._exporter = exporter
+        self._lock = threading.Lock()
+        self._has_ended = False
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """See `SpanExporter`."""
+        if self._has_ended:
+            return SpanExportResult.FAILURE
+        return self._exporter.export(spans)
+
+    def shutdown(self) -> None:
+        """End, the first time."""
+        with self._lock:
+            if self._has_ended:
+                return
+            self._has_ended = True
+        self._exporter.shutdown()

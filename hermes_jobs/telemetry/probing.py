@@ -1,0 +1,34 @@
+"""Whether the collector that the OTEL_* variables name takes spans: it is sent none, as spans are sent."""
+
+from __future__ import annotations
+
+import logging
+
+from opentelemetry.exporter.otlp.proto.http import trace_exporter
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+
+
+class _Kept(logging.Handler):
+    """The exporter tells its log alone why something was not taken."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told = ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.told = record.getMessage()
+
+
+def refusal(seconds: float) -> str:
+    """Why the collector takes nothing; empty where it does. Raises `ValueError` for a wrong variable."""
+    kept, told = _Kept(), logging.getLogger(trace_exporter.__name__)
+    before, told.propagate = told.propagate, False
+    told.addHandler(kept)
+    exporter: SpanExporter = trace_exporter.OTLPSpanExporter(timeout=seconds)
+    try:
+        taken = exporter.export(()) is SpanExportResult.SUCCESS
+    finally:
+        exporter.shutdown()
+        told.removeHandler(kept)
+        told.propagate = before
+    return "" if taken else kept.told or "it did not say why"

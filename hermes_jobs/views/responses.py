@@ -1,0 +1,63 @@
+"""Every response of a model as a row, whatever became of it: what was used, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from sqlite3 import Connection
+from typing import Final
+
+from msgspec.structs import astuple
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.usage import NO_USAGE
+from hermes_jobs.eventlog.log import Recorded
+
+
+class Responses:
+    """Table `responses`."""
+
+    name: Final = "responses"
+    tables: Final = """
+        CREATE TABLE responses (
+            position INTEGER PRIMARY KEY, lineage TEXT NOT NULL, turn TEXT NOT NULL, at TEXT NOT NULL,
+            step TEXT NOT NULL, model TEXT NOT NULL, purpose TEXT NOT NULL, input_tokens INTEGER NOT NULL,
+            output_tokens INTEGER NOT NULL, cache_read_tokens INTEGER NOT NULL,
+            cache_write_tokens INTEGER NOT NULL, reasoning_tokens INTEGER NOT NULL, cost_usd REAL
+        );
+        CREATE INDEX responses_by_turn ON responses (turn);
+        CREATE INDEX responses_by_lineage ON responses (lineage);
+    """
+    hears: Final = (e.ModelReplied, e.ModelCallFailed, e.OutcomeDiscarded, e.ResponseBooked, e.ScheduleWorded)
+
+    def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
+        """Take a batch of events into the table."""
+        rows = [row for recorded in events if (row := _row(recorded)) is not None]
+        connection.executemany(f"INSERT INTO responses VALUES ({', '.join('?' * 13)})", rows)
+
+
+def _row(recorded: Recorded) -> tuple[object, ...] | None:
+    event = recorded.event
+    match event:
+        case e.ModelReplied():
+            purpose, cost = event.purpose, event.cost_usd
+        case e.ModelCallFailed():
+            purpose, cost = event.purpose, 0.0 if event.usage == NO_USAGE else event.cost_usd
+        case e.OutcomeDiscarded() if event.model:
+            purpose, cost = "discarded", event.cost_usd
+        case e.ResponseBooked():
+            purpose, cost = event.purpose, event.cost_usd
+        case e.ScheduleWorded():
+            purpose, cost = "schedule", event.cost_usd
+        case _:
+            return None
+    return (
+        recorded.position,
+        recorded.stream.removeprefix("session-"),
+        getattr(event, "turn", None) or "",
+        recorded.recorded_at,
+        getattr(event, "step", ""),
+        event.model,
+        purpose,
+        *astuple(event.usage),
+        cost,
+    )

@@ -1,0 +1,89 @@
+"""Who listens to a session is told what it came to by one step at a time, until nothing is left to tell."""
+
+from __future__ import annotations
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.evolve import fold
+from hermes_jobs.domain.listening import FIRST_WAIT, MAX_ATTEMPTS, Listening, not_told
+from hermes_jobs.domain.session import Session, forked
+from hermes_jobs.domain.steps import Step, act_of, next_steps
+
+MEMORY, CONTEXT = "memory:notes", "context:sliding"
+
+
+def turn(number: int, *listeners: str) -> list[e.SessionEvent]:
+    name = f"t{number}"
+    return [
+        e.TurnSubmitted(turn=name, text="hello", source="cli", session="s1"),
+        e.ContextPrefetched(turn=name, model="m", max_iterations=5, listeners=listeners),
+        e.TurnCompleted(turn=name, answer="Hi."),
+    ]
+
+
+def after(*facts: e.SessionEvent, session: Session | None = None) -> Session:
+    return fold(session or Session(stream="session-s1"), facts)
+
+
+def telling(session: Session) -> list[Step]:
+    return [step for step in next_steps(session) if step.kind.startswith("listener.")]
+
+
+def test_a_turn_that_ends_makes_one_step_due_for_each_listener() -> None:
+    memory, context = telling(after(*turn(1, MEMORY, CONTEXT)))
+    assert (memory.id, memory.kind, memory.lane) == ("s1-memory-1", "listener.memory", "deliveries")
+    assert (context.id, context.kind) == ("s1-context-1", "listener.context")
+    assert act_of(after(*turn(1, MEMORY)), memory.id) is None, "it is a job, and no act of the session"
+
+
+def test_nothing_is_due_in_the_middle_of_a_turn_or_where_nobody_listens() -> None:
+    assert telling(after(*turn(1, MEMORY)[:-1])) == []
+    assert telling(after(*turn(1))) == []
+
+
+def test_what_happens_meanwhile_leaves_the_step_as_it_is_and_is_due_when_that_was_told() -> None:
+    session = after(*turn(1, MEMORY))
+    later = after(*turn(2, MEMORY), session=session)
+    assert telling(later) == telling(session)
+    told = after(e.ListenerTold(listener=MEMORY, upto=3), session=later)
+    assert [step.id for step in telling(told)] == ["s1-memory-3"]
+    assert telling(after(e.ListenerTold(listener=MEMORY, upto=7), session=told)) == []
+
+
+def test_one_that_comes_later_hears_what_comes_after_it() -> None:
+    session = after(*turn(1, MEMORY), e.ListenerTold(listener=MEMORY, upto=3), *turn(2, MEMORY, CONTEXT))
+    assert [step.id for step in telling(session)] == ["s1-memory-3", "s1-context-5"]
+
+
+def test_one_that_listens_no_more_is_owed_nothing() -> None:
+    assert telling(after(*turn(1, MEMORY), *turn(2))) == []
+
+
+def test_compressions_and_ends_are_told_though_no_turn_ends() -> None:
+    session = after(*turn(1, MEMORY), e.ListenerTold(listener=MEMORY, upto=3))
+    assert telling(after(e.SessionEnded(session="s1", reason="user"), session=session))
+    assert telling(after(e.ReviewCompleted(review="v1", saved="Likes tea."), session=session))
+
+
+def test_nobody_listens_to_a_fork_before_its_first_turn() -> None:
+    assert forked(after(*turn(1, MEMORY)), "session-s2").listeners == ()
+
+
+def test_what_fails_is_tried_again_later_and_left_out_at_last() -> None:
+    session = after(*turn(1, MEMORY))
+    waits = []
+    for attempt in range(1, MAX_ATTEMPTS + 1):
+        [step], [listening] = telling(session), session.listeners
+        assert (step.id, step.attempt) == ("s1-memory-1", attempt)
+        told = not_told(listening, 1, "It was away.", now=1_000.0, fraction=0.0)
+        session = after(told, session=session)
+        waits.append((told.retry_at or 1_000.0) - 1_000.0)
+        assert session.listeners[0].retry_at == (told.retry_at or 0.0)
+    assert waits == [FIRST_WAIT * 2**n for n in range(MAX_ATTEMPTS - 1)] + [0.0]
+    [step] = telling(session)
+    assert (step.id, step.attempt) == ("s1-memory-2", 1), "it goes on behind that fact"
+
+
+def test_who_came_further_than_before_begins_to_count_anew() -> None:
+    listening = Listening(name=MEMORY, heard=1, news=9, attempt=MAX_ATTEMPTS)
+    told = not_told(listening, 4, "It was away.", now=1_000.0, fraction=0.0)
+    assert (told.upto, told.attempt, told.retry_at) == (4, 1, 1_000.0 + FIRST_WAIT)

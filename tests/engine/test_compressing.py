@@ -1,0 +1,92 @@
+"""What `compression.compress` writes down of a compression that won nothing."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+from msgspec.structs import replace
+
+from hermes_jobs.cli.progress import Progress
+from hermes_jobs.domain import commands as c
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.compression import MAX_FUTILE
+from hermes_jobs.domain.evolve import fold
+from hermes_jobs.domain.messages import UserMessage
+from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.steps import next_steps
+from hermes_jobs.engine.perform import Compress
+from hermes_jobs.engine.ports import ContextEngine, History, Shortened
+from hermes_jobs.eventlog.log import Meta, Recorded
+from tests.engine.simulation import CountedIds, Gates, NoPrices, PlainPrompt, SimulatedModel
+from tests.tools.support import Switch
+
+STARTED = e.SessionStarted(session="s1", kind="conversation", source="cli", model="m", system_prompt="")
+
+
+class Leaving:
+    """Context engines that leave so many of twenty messages."""
+
+    def __init__(self, left: int) -> None:
+        self._left = left
+
+    def of(self, _session: Session) -> ContextEngine:
+        return cast(ContextEngine, self)
+
+    def estimate(self, messages: tuple[object, ...]) -> int:
+        return len(messages)
+
+    def compress(self, history: History, _ask: object) -> Shortened:
+        kept = history.messages[: self._left]
+        return Shortened(messages=kept, summary="", removed=len(history.messages) - len(kept))
+
+
+def compressed(session: Session, left: int) -> e.ContextCompressed:
+    performer = Compress(
+        contexts=Leaving(left),
+        summariser=lambda: (SimulatedModel(Gates(), []), "m", 1_000),
+        pricing=NoPrices(),
+        prompt=PlainPrompt(),
+        window_of=lambda model: 1_000,
+        ids=CountedIds(),
+    )
+    [step] = next_steps(session)
+    outcome = performer.perform(session, step, Switch())
+    assert isinstance(outcome, c.FinishCompression)
+    assert isinstance(outcome.outcome, e.ContextCompressed)
+    return outcome.outcome
+
+
+@pytest.fixture
+def session() -> Session:
+    asked = e.CompressionRequested(turn=None, reason="manual")
+    flushed = e.ContextFlushed(turn=None, step="s1-flush-1")
+    messages = tuple(UserMessage(str(number)) for number in range(20))
+    return replace(fold(Session(stream="session-s1"), [STARTED, asked, flushed]), messages=messages)
+
+
+def test_it_counts_those_in_a_row_that_won_nothing(session: Session) -> None:
+    assert compressed(session, 19).in_vain == 1
+    assert compressed(replace(session, futile=1), 19).in_vain == MAX_FUTILE
+    assert compressed(replace(session, futile=1), 5).in_vain == 0
+
+
+def test_people_are_told_when_it_is_the_last_one(session: Session) -> None:
+    told: list[str] = []
+    progress = Progress(told.append, lambda: 0.0)
+    for number, futile in enumerate((0, 1)):
+        fact = compressed(replace(session, futile=futile), 19)
+        progress.hear(
+            Recorded(
+                position=number,
+                stream="session-s1",
+                version=number,
+                event=fact,
+                type="ContextCompressed",
+                meta=Meta(worker="w"),
+                recorded_at="2026-11-22T09:00:00.000000Z",
+                schema=1,
+                hash="",
+            )
+        )
+        assert ("only when asked for" in told[-1]) == (number == 1)

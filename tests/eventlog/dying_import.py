@@ -1,0 +1,41 @@
+"""`hermes-jobs import` that kills itself, as `kill -9` does, before its n-th write is committed: `python -m
+tests.eventlog.dying_import N FILE`. To it, few lines are a batch."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+from hermes_jobs.cli import main
+from hermes_jobs.eventlog import moving
+from hermes_jobs.eventlog.sql import SqlEventLog
+
+BATCH_LINES = 20
+
+
+def die_at(number: int) -> None:
+    """Let this process be killed within that change of tables, counted from 1."""
+    change_tables, numbers = SqlEventLog.change_tables, count(1)
+
+    def changed(log: SqlEventLog, act: Callable[[Any], Any]) -> Any:
+        is_last = next(numbers) == number
+
+        def killing(connection: Any) -> Any:
+            result = act(connection)
+            if is_last:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return result
+
+        return change_tables(log, killing)
+
+    SqlEventLog.change_tables = changed  # type: ignore[method-assign,assignment]
+
+
+if __name__ == "__main__":
+    moving.BATCH_LINES = BATCH_LINES
+    die_at(int(sys.argv[1]))
+    main(["import", "--resume", sys.argv[2]])

@@ -1,0 +1,113 @@
+"""Who waits for the log is told by who writes to it, though neither needs the other."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from hermes_jobs.eventlog.doorbell import Doorbell
+from hermes_jobs.eventlog.opening import open_log, sqlite_url
+from tests.eventlog.changes import append, write
+from tests.tools.support import wait_until
+
+PATIENCE = 60.0
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "doorbells"
+
+
+@pytest.fixture
+def listening(folder: Path) -> Iterator[tuple[Doorbell, threading.Event]]:
+    doorbell, heard = Doorbell(folder), threading.Event()
+    doorbell.listen(heard.set)
+    yield doorbell, heard
+    doorbell.close()
+
+
+def test_a_ring_is_heard_by_everybody_else(folder: Path, listening: tuple[Doorbell, threading.Event]) -> None:
+    _, heard = listening
+    Doorbell(folder).ring()
+    assert heard.wait(PATIENCE)
+
+
+def test_rings_go_on_being_heard(folder: Path, listening: tuple[Doorbell, threading.Event]) -> None:
+    _, heard = listening
+    other = Doorbell(folder)
+    for _ in range(20):
+        heard.clear()
+        other.ring()
+        assert heard.wait(PATIENCE)
+
+
+def test_more_rings_than_a_pipe_holds_hold_nobody_up(folder: Path) -> None:
+    doorbell, reached, going_on = Doorbell(folder), threading.Event(), threading.Event()
+
+    def be_slow() -> None:
+        reached.set()
+        going_on.wait(PATIENCE)
+
+    doorbell.listen(be_slow)
+    other = Doorbell(folder)
+    other.ring()
+    assert reached.wait(PATIENCE)
+    [path] = folder.iterdir()
+    pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(pipe, b"!" * 4096)
+    other.ring()
+    os.close(pipe)
+    going_on.set()
+    doorbell.close()
+
+
+def test_a_pipe_that_nobody_reads_is_cleared_away(
+    folder: Path, listening: tuple[Doorbell, threading.Event]
+) -> None:
+    os.mkfifo(folder / "dead")
+    Doorbell(folder).ring()
+    assert not (folder / "dead").exists()
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_where_nobody_listens_ringing_does_nothing(folder: Path) -> None:
+    Doorbell(folder).ring()
+    assert not folder.exists()
+
+
+def test_where_there_can_be_no_pipe_nobody_listens(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    doorbell = Doorbell(tmp_path / "file")
+    doorbell.listen(lambda: None)
+    doorbell.ring()
+    doorbell.close()
+
+
+def test_nothing_is_left_of_one_who_has_closed(folder: Path) -> None:
+    doorbell = Doorbell(folder)
+    doorbell.listen(lambda: None)
+    doorbell.close()
+    assert list(folder.iterdir()) == []
+
+
+def test_a_log_that_hardly_ever_looks_by_itself_hears_what_another_writes(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = sqlite_url(tmp_path / "events.db")
+    waiting, writing = (open_log(url, doorbells=folder) for _ in range(2))
+    monkeypatch.setattr(waiting._database, "poll_seconds", 3 * PATIENCE)
+    with ThreadPoolExecutor(1) as pool:
+        news = pool.submit(waiting.wait, 0, 2 * PATIENCE)
+        wait_until(lambda: any(folder.glob("[!.]*")), "somebody listens")
+        writing.append(append(write("session-a", "one")))
+        assert news.result(PATIENCE)
+    waiting.close()
+    writing.close()

@@ -1,0 +1,43 @@
+"""Texts are read in the log, by the positions of their events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_jobs.domain.errors import Corrupt
+from hermes_jobs.domain.events import ModelReplied, ToolInterrupted, TurnSubmitted
+from hermes_jobs.domain.evolve import INTERRUPTED
+from hermes_jobs.eventlog.log import Append, Meta, StreamWrite
+from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.views.texts import texts_of
+from tests.views.histories import new_log
+
+EVENTS = (
+    TurnSubmitted(turn="t", text="Look.", source="cli", session="s"),
+    ModelReplied(turn="t", step="t-1", content="I look.", model="m", finish_reason="stop"),
+    ToolInterrupted(turn="t", call="t-1-0", reason="cancelled"),
+)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[SqlEventLog]:
+    log = new_log(tmp_path)
+    write = StreamWrite(stream="session-s", events=EVENTS, expected=0)
+    log.append(Append(meta=Meta(worker="w"), recorded_at="2026-11-22T12:00:00.000000Z", writes=(write,)))
+    yield log
+    log.close()
+
+
+def test_each_kind_of_message_has_its_text(log: SqlEventLog) -> None:
+    texts = texts_of(log)
+    assert texts(iter((3, 1))) == {1: "Look.", 3: INTERRUPTED["cancelled"]}
+    assert texts([2, 2]) == {2: "I look."}
+    assert texts(()) == {}
+
+
+def test_a_text_whose_event_is_gone_is_no_empty_one(log: SqlEventLog) -> None:
+    with pytest.raises(Corrupt, match="no event at position 7"):
+        texts_of(log)([1, 9, 7])
