@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hermes_jobs.domain import commands as c
+from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import stream_of
 from hermes_jobs.wiring import Installation
 from tests.learning.talker import CHECKPOINT, is_flush, is_review, is_summary
@@ -51,6 +52,7 @@ def play(installation: Installation) -> None:
         _compress(installation, mood)
     for number in range(CONCURRENCY):
         _talk(installation, f"slow{number}", 3)
+    wait_until(lambda: _called_in(installation, "session-vslow") == CONCURRENCY, "a review in each thread")
     _request(installation, "glad")
 
 
@@ -70,3 +72,10 @@ def _compress(installation: Installation, mood: str) -> None:
     _request(installation, mood)
     engine = installation.engine()
     wait_until(lambda: engine.sessions.load(stream_of(mood)).compression is None, "the compression's end")
+
+
+def _called_in(installation: Installation, prefix: str) -> int:
+    """How many of those streams have come to their model call."""
+    log = installation.log
+    facts = (recorded.event for head in log.streams(prefix) for recorded in log.read(head.stream))
+    return sum(isinstance(fact, e.ModelCallStarted) for fact in facts)
