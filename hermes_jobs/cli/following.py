@@ -56,7 +56,8 @@ def follow(
 
 
 class Interrupts:
-    """Counts Ctrl-C, each of which is still raised: one that falls into a cleanup is not forgotten."""
+    """Counts Ctrl-C. Two are raised as well, the second also out of a cleanup; what then remains to be done
+    is not broken off by a third."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -74,7 +75,8 @@ class Interrupts:
 
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
         self.count += 1
-        raise KeyboardInterrupt
+        if self.count <= 2:
+            raise KeyboardInterrupt
 
 
 class Vigil:
@@ -223,10 +225,10 @@ class Vigil:
 
     def interrupted(self, interrupts: Interrupts) -> int:
         """The first Ctrl-C has ended the waiting; one more, at once, cancels the turn."""
-        if self._is_over(self._installation.engine()):
-            return INTERRUPTED
-        self._say_how_to_go_on("Stopped waiting", again=" (or Ctrl-C again)")
         try:
+            if self._is_over(self._installation.engine()):
+                return INTERRUPTED
+            self._say_how_to_go_on("Stopped waiting", again=" (or Ctrl-C again)")
             if interrupts.count < 2:
                 threading.Event().wait(SECOND_THOUGHTS)
                 return INTERRUPTED
