@@ -15,7 +15,7 @@ from statistics import median
 
 import pytest
 
-from tests.benchmarks.turns import many, model_server
+from tests.benchmarks.turns import THREADS, many, model_server
 from tests.e2e.home import Home, endpoint
 from tests.faults.crew import Crew
 from tests.faults.redis_server import RedisServer
@@ -23,7 +23,6 @@ from tests.services import postgres_schema
 from tests.soak.vitals import MB
 from workers.broker import find_server
 
-THREADS = 256
 TURNS = 200
 ROUNDS = 5
 IDEAL = 2.0  # seconds
