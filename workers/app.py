@@ -9,26 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hermes_jobs.domain.steps import LANES
+
 if TYPE_CHECKING:
     from celery import Celery
 
-QUEUES: dict[str, str] = {
-    "turn.prefetch": "turns",
-    "turn.call_model": "turns",
-    "turn.record_usage": "turns",
-    "turn.run_tool": "tools",
-    "review.memory": "reviews",
-    "review.skills": "reviews",
-    "review.combined": "reviews",
-    "review.curate": "reviews",
-    "compression.flush": "compression",
-    "compression.compress": "compression",
-    "schedule.fire": "schedules",
-    "delivery.send": "deliveries",
-    "listener.memory": "deliveries",
-    "listener.context": "deliveries",
-    "recovery.sweep": "recovery",
-}
+QUEUES = dict[str, str](LANES.items()) | {"recovery.sweep": "recovery"}
+"""The queue of each task: the lane of its steps; one task is no step's."""
 ALL_QUEUES = tuple(dict.fromkeys(QUEUES.values()))
 ANSWER_SECONDS = 2.0  # after which a broker that does not answer counts as gone
 
@@ -70,6 +57,7 @@ def make_app(broker_url: str, *, prefix: str) -> Celery:
         },
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
+        broker_channel_error_retry=True,  # a primary that has become a replica, or may not write for now
         broker_connection_timeout=ANSWER_SECONDS,
         # workers
         worker_pool="threads",

@@ -68,6 +68,7 @@ class Attendant:
             self._observed_at = now
             self.observe()
         if not is_elected(self._engine.worker, self._alive):
+            self._relay.overhear(self._unsent(news))
             return
         self._relay.send_at_once(self._unsent(news))
         if now >= self._look_at:

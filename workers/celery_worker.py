@@ -27,8 +27,6 @@ from workers.live import channel_of
 from workers.tasks import Desk, register
 from workers.tenure import Tenure
 
-logger = logging.getLogger(__name__)
-
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
 LEFT_AT_ONCE = 130
 TOLD_ELSEWHERE = ("celery.worker.strategy", "celery.app.trace", "httpx2")

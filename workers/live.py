@@ -124,16 +124,14 @@ class _Loop:
     def _connected(self) -> Redis | None:
         """The broker's client; null where there is no broker, or one of another kind."""
         if self._client is None:
-            scheme, _, rest = (self._url() or "").partition("://")
-            if scheme not in SCHEMES:
+            url = _redis_url(self._url() or "")
+            if url is None:
                 return None
             from redis import Redis
 
+            over_tcp = {} if url.startswith("unix:") else {"socket_keepalive": True}
             self._client = Redis.from_url(
-                f"{SCHEMES[scheme]}://{rest}",
-                socket_connect_timeout=ANSWER_SECONDS,
-                socket_timeout=ANSWER_SECONDS,
-                socket_keepalive=True,
+                url, socket_connect_timeout=ANSWER_SECONDS, socket_timeout=ANSWER_SECONDS, **over_tcp
             )
         return self._client
 
@@ -144,6 +142,16 @@ class _Loop:
 
     def _channel(self, turn: str) -> str:
         return f"{self._prefix}live.{turn}"
+
+
+def _redis_url(url: str) -> str | None:
+    """A Celery broker's URL as redis-py reads it; null where the broker is of another kind."""
+    scheme, _, rest = url.partition("://")
+    if scheme not in SCHEMES:
+        return None
+    address, mark, options = rest.partition("?")
+    named = options.replace("virtual_host=", "db=") if SCHEMES[scheme] == "unix" else options
+    return f"{SCHEMES[scheme]}://{address}{mark}{named}"
 
 
 class _Teller(_Loop):

@@ -46,16 +46,23 @@ class Outbox:
     def put(self, messages: Iterable[Message]) -> None:
         """Have messages sent soon, by this thread or another. Never raises: the log knows what was lost."""
         self._waiting.extend(messages)
+        self._send_waiting()
+
+    def send(self, messages: Sequence[Message]) -> bool:
+        """Send messages, and what others put in meanwhile; whether the broker took the messages."""
+        with self._sending:
+            taken = self._send(messages)
+        if taken:
+            self._send_waiting()
+        return taken
+
+    def _send_waiting(self) -> None:
+        """Send what waits, unless another thread does."""
         while self._waiting and self._sending.acquire(blocking=False):
             try:
                 self._send(self._taken())
             finally:
                 self._sending.release()
-
-    def send(self, messages: Sequence[Message]) -> bool:
-        """Send messages; whether the broker took them."""
-        with self._sending:
-            return self._send(messages)
 
     def _taken(self) -> list[Message]:
         """The first that wait."""

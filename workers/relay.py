@@ -5,6 +5,7 @@ Every worker carries one and the elected one acts. Two that act at once only wak
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
@@ -17,7 +18,9 @@ from hermes_jobs.eventlog.log import EventLog, WorkerRow
 PATIENCE = 1.0  # seconds for a message to be claimed before it is sent again
 LONGEST = 30.0  # seconds between two messages for the same step
 FEW = 4  # streams; for more than that, one look at all due steps costs less than one at each
-MOST_AT_ONCE = 32  # steps sent again at one look, the oldest: a backlog is no sign of lost messages
+MOST_DUE = 1000  # steps that one look sees; a longer backlog hides those that became due last
+OVERHEARD = 15.0  # seconds for which another relay may have ended unnoticed, on another host
+MOST_OUT = 64  # messages of one lane that wait to be claimed and may be second ones
 
 
 class Sender(Protocol):
@@ -31,15 +34,22 @@ class Sender(Protocol):
 
 
 class _Seen(msgspec.Struct):
-    """A due step, in monotonic seconds: seen first, to be sent next, and the wait after that."""
+    """A due step, in monotonic seconds: seen first, to be sent next, and the wait after that.
+
+    `sent` is whether this relay has sent it: what it has merely seen may have no message at all. `again`:
+    as one whose first message may be lost.
+    """
 
     since: float
     at: float
     wait: float = PATIENCE
+    sent: bool = False
+    again: bool = False
 
 
 class _Progress(msgspec.Struct):
-    """How a lane's steps get claimed: when that was last seen, and since when the latest had been due."""
+    """How a lane's steps get claimed by their first messages: when that was last seen, and since when the
+    latest had been due."""
 
     at: float
     reached: float = float("-inf")
@@ -54,47 +64,78 @@ class Relay:
         self._sender = sender
         self._seen: dict[Step, _Seen] = {}
         self._lanes: dict[Lane, _Progress] = {}
+        self._overheard: dict[str, float] = {}
+
+    def overhear(self, streams: Collection[str]) -> None:
+        """Leave streams to the elected relay, but remember them: it may end before it sends what is due."""
+        now = self._clock.monotonic()
+        for stream in [stream for stream, at in self._overheard.items() if now - at >= OVERHEARD]:
+            del self._overheard[stream]
+        self._overheard.update(dict.fromkeys(streams, now))
 
     def send_at_once(self, streams: Collection[str]) -> int:
-        """Send what is due in streams that were written to by somebody who sends nothing; how many steps."""
+        """Send what is due in streams that were written to by somebody who sends nothing, and in those that
+        were overheard; how many steps."""
         now = self._clock.monotonic()
-        unsent = [step for step in self._due_in(streams) if step not in self._seen]
+        streams = self._overheard.keys() | streams
+        self._overheard = {}
+        unsent = [step for step in self._due_in(streams) if not self._has_sent(step)]
         if not unsent or not self._sender.send(unsent):
             return 0
         for step in unsent:
-            self._seen[step] = _Seen(since=now, at=now + PATIENCE, wait=2 * PATIENCE)
+            self._seen[step] = _Seen(since=now, at=now + PATIENCE, wait=2 * PATIENCE, sent=True)
         return len(unsent)
 
     def look(self) -> int:
         """Send everything else that has to be sent by now; how many steps.
 
         Timers that ran out at once. Others when they were not claimed for a second, then at twice the
-        interval up to half a minute; but not while the lane is merely busy: its steps are being claimed, and
-        none that became due later.
+        interval up to half a minute; but not while the lane is merely busy: its steps are being claimed by
+        their first messages, and none that became due later. What is sent may be a second message, so only
+        as many are out at a time as keep the workers busy.
         """
         now = self._clock.monotonic()
-        due = [row.step for row in self._log.due(self._clock.now())]
+        due = [row.step for row in self._log.due(self._clock.now(), limit=MOST_DUE)]
         self._remember(due, now)
-        late = [step for step in due if self._is_late(step, now)][:MOST_AT_ONCE]
+        late = self._late(due, now)
         if not late or not self._sender.send_again(late):
             return 0
         for step in late:
             seen = self._seen[step]
             seen.at, seen.wait = now + seen.wait, min(seen.wait * 2, LONGEST)
+            seen.sent = seen.again = True
         return len(late)
 
     def _due_in(self, streams: Collection[str]) -> list[Step]:
         now = self._clock.now()
         if len(streams) > FEW:
-            return [row.step for row in self._log.due(now) if row.step.stream in streams]
-        return [row.step for stream in streams for row in self._log.due(now, stream=stream)]
+            oldest = self._log.due(now, limit=MOST_DUE)
+            if len(oldest) < MOST_DUE:
+                return [row.step for row in oldest if row.step.stream in streams]
+        return [row.step for stream in sorted(streams) for row in self._log.due(now, stream=stream)]
+
+    def _has_sent(self, step: Step) -> bool:
+        seen = self._seen.get(step)
+        return seen is not None and seen.sent
 
     def _remember(self, due: Sequence[Step], now: float) -> None:
         for step in self._seen.keys() - set(due):
-            progress = self._lanes.setdefault(step.lane, _Progress(now))
-            progress.at = now
-            progress.reached = max(progress.reached, self._seen[step].since)
+            if not self._seen[step].again:
+                progress = self._lanes.setdefault(step.lane, _Progress(now))
+                progress.at = now
+                progress.reached = max(progress.reached, self._seen[step].since)
         self._seen = {step: self._seen.get(step) or _first(step, now) for step in due}
+
+    def _late(self, due: Sequence[Step], now: float) -> list[Step]:
+        """What has to be sent by now: what is out already, and the oldest that a lane has room for."""
+        out = Counter(step.lane for step in due if self._seen[step].again)
+        late = []
+        for step in due:
+            is_out = self._seen[step].again
+            if self._is_late(step, now) and (is_out or out[step.lane] < MOST_OUT):
+                out[step.lane] += not is_out
+                late.append(step)
+        return late
 
     def _is_late(self, step: Step, now: float) -> bool:
         seen = self._seen[step]

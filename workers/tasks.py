@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any, get_args
 
 from celery import Celery, Task
@@ -14,8 +13,6 @@ from workers.attendant import Attendant
 from workers.caps import Caps
 from workers.carrier import CeleryCarrier
 from workers.tenure import Tenure
-
-logger = logging.getLogger(__name__)
 
 STREAMS_KEPT = 10_000  # turns whose stream a process remembers
 

@@ -36,7 +36,7 @@ class Tenure:
     def mind(self) -> bool:
         """Give up what is under way where the lease has run out, and take a new one where it was lost.
 
-        Whether something new may be begun.
+        Whether something new may be begun. Raises `LogUnavailable`, to be called again.
         """
         if self._lease.is_fresh():
             return True
@@ -44,8 +44,9 @@ class Tenure:
         if stopped:
             logger.warning("the lease has run out: %d steps are given up", stopped)
         if self._lease.is_lost:
-            self._lease.close()
-            self._lease = self._new_lease()
+            # Where there is no new one to be had, the lost one stays, and the next look tries again.
+            lost, self._lease = self._lease, self._new_lease()
+            lost.close()
             self._lease.start()
             self._engine.worker = self._lease.worker
             logger.warning("this worker had been declared dead; it goes on as %s", self._lease.worker)

@@ -17,13 +17,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
-import signal
-import socket
 import sys
 from collections.abc import Callable, Mapping
-from types import FrameType
-from typing import Protocol, Self
+from typing import Protocol
 
 import msgspec
 
@@ -31,10 +27,11 @@ from hermes_jobs.domain.errors import LogUnavailable, Misconfigured
 from hermes_jobs.wiring import Installation
 from workers.broker import EmbeddedBroker, require_broker
 from workers.flower import DEFAULT_ADDRESS, DEFAULT_PORT
+from workers.ports import is_free, listens
 from workers.processes import Guarded
+from workers.signals import Signals
 from workers.up_state import UpLock, UpState
 
-STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PORTS_TRIED = 50
 FLOWER_GRACE = 5.0
 BEAT_GRACE = 5.0
@@ -96,7 +93,8 @@ class Supervisor:
     def run(self) -> None:
         """Start everything, keep it running, and stop it at the first SIGINT, SIGTERM or SIGHUP.
 
-        Raises `Rejected` where the home is up already, `BrokerUnavailable`, `Misconfigured`.
+        Raises `Rejected` where the home is up already, `LogUnavailable`, `BrokerUnavailable` and
+        `Misconfigured`.
         """
         lock = UpLock(self._settings.paths)
         try:
@@ -157,7 +155,7 @@ class Supervisor:
         metrics = self._settings.metrics
         if metrics.port is None:
             return
-        if not _is_free(metrics.address, metrics.port):
+        if not is_free(metrics.address, metrics.port):
             raise Misconfigured(
                 f"Metrics cannot have port {metrics.port}.", hint="Set metrics.port to another, or to null."
             )
@@ -172,18 +170,21 @@ class Supervisor:
 
     def _has_come_up(self, registered: set[str], flower_port: int | None) -> bool:
         """Whether a new worker, and a beat, have entered themselves in the log, and Flower listens."""
-        if flower_port is not None and not _listens(flower_port):
+        if flower_port is not None and not listens(DEFAULT_ADDRESS, flower_port):
             return False
-        come = self._registered() - registered
+        try:
+            come = self._registered() - registered
+        except LogUnavailable:
+            return False
         beats = {name for name in come if name.startswith(f"{BEAT}-")}
         return bool(come - beats) and (bool(beats) or not self._options.beat)
 
     def _registered(self) -> set[str]:
-        """The workers that consume queues, and the beats, that have not ended as far as this host knows."""
-        try:
-            workers = self._installation.log.workers()
-        except LogUnavailable:
-            return set()
+        """The workers that consume queues, and the beats, that have not ended as far as this host knows.
+
+        Raises `LogUnavailable`: without a log nothing is started.
+        """
+        workers = self._installation.log.workers()
         ended = self._installation.observer().dead(workers)
         return {worker.id for worker in workers if worker.lanes or worker.name == BEAT} - ended
 
@@ -247,66 +248,15 @@ class Supervisor:
             self._say("Stopped.")
 
 
-class Signals:
-    """Counts the signals that ask this process to stop, and wakes it at them and at the end of a child."""
-
-    def __enter__(self) -> Self:
-        self.asked = 0
-        self._reader, writer = os.pipe()
-        for end in (self._reader, writer):
-            os.set_blocking(end, False)
-        self._writer = writer
-        # What whoever started this process had it ignore (nohup, a shell's background) stays ignored.
-        heard = [number for number in STOPPING if signal.getsignal(number) is not signal.SIG_IGN]
-        self._before = {number: signal.signal(number, self._note) for number in (*heard, signal.SIGCHLD)}
-        self._fd_before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        signal.set_wakeup_fd(self._fd_before)
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-        os.close(self._reader)
-        os.close(self._writer)
-
-    def wait(self, seconds: float) -> None:
-        """Until a signal comes, at most so long."""
-        if select.select([self._reader], [], [], seconds)[0]:
-            os.read(self._reader, 4096)
-
-    def _note(self, number: int, _frame: FrameType | None) -> None:
-        if number in STOPPING:
-            self.asked += 1
-
-
 def _flower_port(wanted: int | None) -> int:
     """The port that was asked for, else the first that is free. Raises `Misconfigured`."""
     ports = range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TRIED) if wanted is None else (wanted,)
     for port in ports:
-        if _is_free(DEFAULT_ADDRESS, port):
+        if is_free(DEFAULT_ADDRESS, port):
             return port
     raise Misconfigured(
         f"Flower cannot have port {ports[0]}.", hint="Choose another with --flower-port, or --no-flower."
     )
-
-
-def _is_free(address: str, port: int) -> bool:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((address, port))
-        except OSError:
-            return False
-        return True
-
-
-def _listens(port: int) -> bool:
-    try:
-        socket.create_connection((DEFAULT_ADDRESS, port), timeout=0.5).close()
-    except OSError:
-        return False
-    return True
 
 
 def _shown_exit(code: int) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.eventlog.file_lock import is_locked
 from hermes_jobs.settings import Paths
 from workers.private_file import write_private
 
@@ -69,18 +70,7 @@ def already_up(state: UpState | None) -> Rejected:
 
 def is_held(paths: Paths) -> bool:
     """Whether a supervisor lives."""
-    try:
-        file = os.open(_lock_file(paths), os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        # Shared, so that two who look do not take each other for the holder.
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(file)
-    return False
+    return is_locked(_lock_file(paths))
 
 
 def _lock_file(paths: Paths) -> Path:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import click
 
 from hermes_jobs import __version__
+from hermes_jobs.cli import streams
 from hermes_jobs.cli.invocation import Invocation
 from hermes_jobs.cli.options import example
 
@@ -132,10 +133,8 @@ def run(arguments: Sequence[str]) -> int:
     # eighth of a short command's time.
     gc.set_threshold(GARBAGE)
     invocation = Invocation(os.environ)
+    streams.prepare()
     stdout = sys.stdout
-    for stream in (stdout, sys.stderr):
-        # Whatever a model writes can be printed, also where the terminal's encoding cannot hold it.
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a TextIOWrapper in a process
     try:
         code = hermes_jobs.main(
             list(arguments),

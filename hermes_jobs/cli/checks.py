@@ -53,6 +53,20 @@ def home(settings: Settings) -> Iterator[Finding]:
     yield Finding(check="config", status="ok", message=f"{paths.config} — {told}")
 
 
+def toolsets(installation: Installation) -> Iterator[Finding]:
+    """Names of toolsets that no tool has: what they were to switch on is off, or what was to be off is on."""
+    configured = installation.settings.toolsets
+    try:
+        known = installation.toolbox.toolsets
+    except Misconfigured:
+        return  # a memory provider or context engine that cannot be used has a check of its own
+    for key, names in (("enabled", configured.enabled), ("disabled", configured.disabled)):
+        if unknown := [name for name in names if name not in known]:
+            message = f"toolsets.{key} names what is no toolset: {', '.join(unknown)}"
+            hint = f"Known: {', '.join(known)}."
+            yield Finding(check="toolsets", status="warn", message=message, hint=hint)
+
+
 def model(settings: Settings) -> Finding:
     """Whether a real model is configured."""
     if settings.rehearsal:

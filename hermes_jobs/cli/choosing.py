@@ -1,10 +1,13 @@
-"""What an option names: toolsets, a session."""
+"""What a new turn is meant for: toolsets, a session, a working folder."""
 
 from __future__ import annotations
+
+import os
 
 import click
 
 from hermes_jobs.cli.invocation import Invocation
+from hermes_jobs.domain.errors import Rejected
 
 
 def chosen_toolsets(invocation: Invocation, given: str | None) -> tuple[str, ...] | None:
@@ -36,3 +39,12 @@ def meant_session(invocation: Invocation, given: str | None, newest: bool) -> st
             raise click.UsageError("There is no session to continue yet: leave out --continue.")
         return sessions[0].lineage
     return None
+
+
+def working_folder() -> str:
+    """The folder that this process is in, where the tools of a new session work. Raises `Rejected`."""
+    try:
+        return os.getcwd()  # noqa: PTH109
+    except FileNotFoundError as error:
+        message = "The folder that you are in has been deleted, and a new session works in it."
+        raise Rejected(message, kind="usage", hint="Change into another one.") from error

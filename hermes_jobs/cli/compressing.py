@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, json_option, session_argument, timeout_option
 from hermes_jobs.cli.output import note, print_json
 
-FAILED, TIMED_OUT = 1, 3
+if TYPE_CHECKING:
+    from hermes_jobs.domain.events import ContextCompressed
 
 
 @click.command("compress", epilog=example('hermes-jobs sessions compress s3k9 --focus "the trip to Rome"'))
@@ -26,10 +29,9 @@ def compress_session(
     Nothing is lost: every message stays in the log and is found by `sessions search`. The session goes on
     under a new id; the old one keeps leading to it.
     """
-    from hermes_jobs.cli.progress import IN_VAIN
+    from hermes_jobs.cli.failures import FAILED, TIMED_OUT
     from hermes_jobs.cli.working import work_until
     from hermes_jobs.domain.commands import RequestCompression
-    from hermes_jobs.domain.compression import MAX_FUTILE
     from hermes_jobs.domain.events import CompressionFailed, ContextCompressed
 
     installation = invocation.installation
@@ -47,29 +49,38 @@ def compress_session(
     news = [each.event for each in installation.log.tail(before, stream=session.stream)]
     ends = [each for each in news if isinstance(each, ContextCompressed | CompressionFailed)]
     outcome = ends[-1] if ends else None
-    if isinstance(outcome, ContextCompressed):
-        if as_json:
-            print_json(
-                {
-                    "session": session.lineage,
-                    "into": outcome.into,
-                    "removed": outcome.removed,
-                    "tokens_before": outcome.tokens_before,
-                    "tokens_after": outcome.tokens_after,
-                    "number": outcome.number,
-                    "summary": outcome.summary,
-                }
-            )
-        else:
-            note(
-                f"{outcome.removed} messages gave way to a summary: about {outcome.tokens_before:,} tokens "
-                f"became {outcome.tokens_after:,}. The session goes on as {outcome.into}."
-            )
-            if outcome.number > 1:
-                note(f"This was compression {outcome.number} of this session: details may be lost.")
-            if outcome.in_vain >= MAX_FUTILE:
-                note(f"{IN_VAIN.format(times=outcome.in_vain).capitalize()}.")
-        return 0
-    why = outcome.message if outcome is not None else "it was cancelled"
-    note(f"Session {session.id} was not compressed: {why}.")
-    return FAILED
+    if not isinstance(outcome, ContextCompressed):
+        why = outcome.message if outcome is not None else "it was cancelled"
+        note(f"Session {session.id} was not compressed: {why}.")
+        return FAILED
+    if as_json:
+        print_json(_told(session.lineage, outcome))
+    else:
+        _print_told(outcome)
+    return 0
+
+
+def _told(lineage: str, outcome: ContextCompressed) -> dict[str, str | int]:
+    return {
+        "session": lineage,
+        "into": outcome.into,
+        "removed": outcome.removed,
+        "tokens_before": outcome.tokens_before,
+        "tokens_after": outcome.tokens_after,
+        "number": outcome.number,
+        "summary": outcome.summary,
+    }
+
+
+def _print_told(outcome: ContextCompressed) -> None:
+    from hermes_jobs.cli.progress import IN_VAIN
+    from hermes_jobs.domain.compression import MAX_FUTILE
+
+    note(
+        f"{outcome.removed} messages gave way to a summary: about {outcome.tokens_before:,} tokens "
+        f"became {outcome.tokens_after:,}. The session goes on as {outcome.into}."
+    )
+    if outcome.number > 1:
+        note(f"This was compression {outcome.number} of this session: details may be lost.")
+    if outcome.in_vain >= MAX_FUTILE:
+        note(f"{IN_VAIN.format(times=outcome.in_vain).capitalize()}.")

@@ -7,8 +7,8 @@ import click
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, json_option, timeout_option
 from hermes_jobs.cli.output import note, print_json
+from hermes_jobs.cli.values import Name
 
-FAILED, TIMED_OUT = 1, 3
 LOOKED_AT = 50  # newest reviews among which one under way is looked for
 
 
@@ -23,6 +23,7 @@ def curate(invocation: Invocation, wait: bool, timeout: float | None, as_json: b
     A job that only proposes: nothing changes before `reviews apply`. It is told which skills are alike, and
     how often and when each was used.
     """
+    from hermes_jobs.cli.failures import TIMED_OUT
     from hermes_jobs.cli.working import work_until
     from hermes_jobs.domain.session import stream_of
     from hermes_jobs.learning.curation import requesting
@@ -39,7 +40,7 @@ def curate(invocation: Invocation, wait: bool, timeout: float | None, as_json: b
             note(f"Review {review} is queued: hermes-jobs reviews show {review}")
         return 0
     note(f"Review {review} looks through the skills …")
-    if not work_until(invocation, stream_of(review), lambda session: not session.reviews, timeout):
+    if not work_until(invocation, stream_of(review), lambda session: not session.is_under_review, timeout):
         note(f"Waited long enough; it goes on: hermes-jobs reviews show {review}")
         return TIMED_OUT
     return _print_end(invocation, review, as_json=as_json)
@@ -59,6 +60,7 @@ def _refuse_second(invocation: Invocation) -> None:
 
 def _print_end(invocation: Invocation, review: str, *, as_json: bool) -> int:
     from hermes_jobs.cli import proposals
+    from hermes_jobs.cli.failures import FAILED
 
     installation = invocation.installation
     ended = installation.views.review(review)
@@ -87,7 +89,7 @@ def review_json(invocation: Invocation, review: str) -> object:
 @click.command(
     "apply", epilog=example("hermes-jobs reviews apply v3k9", "hermes-jobs reviews apply v3k9 --only 2")
 )
-@click.argument("review_id", metavar="ID")
+@click.argument("review_id", metavar="ID", type=Name())
 @click.option(
     "--only",
     "numbers",

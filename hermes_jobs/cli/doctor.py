@@ -73,6 +73,7 @@ def examine(invocation: Invocation, *, live: bool = False) -> Iterator[Finding]:
     yield checks.context(installation)
     yield checks.broker(settings)
     if log.status != "fail":
+        yield from checks.toolsets(installation)
         yield checks.workers(installation)
         yield checks.beat(installation)
         yield from telegram(installation)

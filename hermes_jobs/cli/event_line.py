@@ -9,7 +9,7 @@ from hermes_jobs.eventlog.log import Recorded
 
 
 def print_event(recorded: Recorded) -> None:
-    """One JSON object on one line of standard output."""
+    """One JSON object on one line of standard output, in UTF-8."""
     line = {
         "position": recorded.position,
         "stream": recorded.stream,
@@ -19,7 +19,7 @@ def print_event(recorded: Recorded) -> None:
         "meta": {**msgspec.to_builtins(recorded.meta), "schema": recorded.schema},
         "recorded_at": recorded.recorded_at,
     }
-    click.echo(msgspec.json.encode(line).decode())
+    click.echo(msgspec.json.encode(line))
 
 
 def _whole(value: object) -> object:

@@ -17,6 +17,7 @@ from hermes_jobs.cli.completing import complete_session
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example
 from hermes_jobs.cli.output import note
+from hermes_jobs.cli.values import Moment
 from hermes_jobs.cli.whole_file import whole_file
 from hermes_jobs.domain.errors import Rejected
 
@@ -54,9 +55,7 @@ force_option = click.option("--force", is_flag=True, help="Put it in the place o
     shell_complete=complete_session,
     help="Only that session, and those it goes on from. Several may be given.",
 )
-@click.option(
-    "--since", type=click.DateTime(), metavar="DATE", help="sharegpt: only turns asked for since then."
-)
+@click.option("--since", type=Moment(), metavar="DATE", help="sharegpt: only turns asked for since then.")
 @click.option(
     "--system/--no-system", default=True, help="sharegpt: with the system prompt, which holds memory."
 )
@@ -96,11 +95,11 @@ def export(
 
 
 @click.command(epilog=example("hermes-jobs backup ~/backups/agent.zip"))
-@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("file", metavar="FILE")
 @force_option
 @pass_invocation
-def backup(invocation: Invocation, file: Path, force: bool) -> None:
-    """Write a home to one ZIP file, while everything runs.
+def backup(invocation: Invocation, file: str, force: bool) -> None:
+    """Write a home to one ZIP file (- for standard output), while everything runs.
 
     It holds all events as they were at one moment, and config.yaml, SOUL.md, memories/, skills/ and plugins/.
     It does not hold .env: keep your keys elsewhere. `hermes-jobs import FILE` makes a home of it again.
@@ -111,9 +110,11 @@ def backup(invocation: Invocation, file: Path, force: bool) -> None:
     paths, secrets = installation.settings.paths, installation.settings.secrets
     installation.memory.settle()  # what people did to the files becomes events first
     installation.skills.settle()
-    with whole_file(file, force=force) as target:
+    with _target(file, force=force) as target:
         names = pack(target, exported_lines(installation, ()), paths, secrets)
-    note(f"{file}: {_shown_size(file.stat().st_size)}, all events and {len(names)} files.")
+    if file != STDOUT:
+        size = _shown_size(Path(file).stat().st_size)
+        note(f"{file}: {size}, all events and {len(names)} files.")
     if paths.env_file.exists():
         note(".env is not in it: it may hold keys. Keep those elsewhere.")
 
@@ -144,9 +145,9 @@ def sql_log(installation: Installation) -> SqlEventLog:
 def write_lines(file: str, lines: Iterable[bytes], *, force: bool) -> int:
     """Write the lines to the file, or to standard output; how many there were."""
     count = 0
-    with _target(file, force=force) as target:
+    with _target(file, force=force) as target, _compressed(target, file) as sink:
         for line in lines:
-            target.write(line)
+            sink.write(line)
             count += 1
     return count
 
@@ -158,11 +159,17 @@ def _target(file: str, *, force: bool) -> Iterator[IO[bytes]]:
         sys.stdout.buffer.flush()
         return
     with whole_file(Path(file), force=force) as target:
-        if not file.endswith(".gz"):
-            yield target
-            return
-        with gzip.GzipFile(filename="", fileobj=target, mode="wb", compresslevel=6) as compressed:
-            yield compressed  # type: ignore[misc]  # it writes bytes, which is all that is asked of it
+        yield target
+
+
+@contextmanager
+def _compressed(target: IO[bytes], file: str) -> Iterator[IO[bytes]]:
+    """What the name's ending says: the target, or what compresses into it."""
+    if not file.endswith(".gz"):
+        yield target
+        return
+    with gzip.GzipFile(filename="", fileobj=target, mode="wb", compresslevel=6) as compressed:
+        yield compressed  # type: ignore[misc]  # it writes bytes, which is all that is asked of it
 
 
 def _shown_size(size: int) -> str:

@@ -14,7 +14,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import sys
 import traceback
 from typing import Final
@@ -22,6 +21,7 @@ from typing import Final
 import click
 
 from hermes_jobs.cli.invocation import DEBUG, Invocation
+from hermes_jobs.cli.streams import lead_nowhere
 from hermes_jobs.domain.errors import Corrupt, HermesJobsError, LogUnavailable, Misconfigured, Rejected
 
 FAILED: Final = 1
@@ -72,6 +72,10 @@ def report(error: Exception, invocation: Invocation) -> int:
             where = f" ({error.filename})" if error.filename else ""
             explain(f"The disk is full{where}.", "Free some space, then try again.", invocation)
             return LOG
+        case PermissionError(filename=str(path), strerror=reason):
+            hint = "Mend its permissions; after a `sudo` it may belong to root."
+            explain(f"{path} cannot be used: {reason}.", hint, invocation)
+            return FAILED
         case _:
             what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             explain(f"Unexpected: {what}", f"{DEBUG}=1 shows where it came from.", invocation)
@@ -100,4 +104,4 @@ def code_of(error: HermesJobsError) -> int:
 
 def _write_no_more() -> None:
     """Nobody takes our output (`… | head`, a full disk): nothing more is written, not even at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    lead_nowhere(sys.stdout.fileno())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from hermes_jobs.cli.output import note
+from hermes_jobs.cli.whole_file import whole_file
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,18 +28,8 @@ def html_option(function: F) -> F:
 def write_page(file: Path, page: str) -> None:
     """Put the page in the file's place, readable for its owner alone.
 
-    Raises a usage error where that cannot be.
+    Raises `Rejected` where that cannot be.
     """
-    unfinished = ""
-    try:
-        descriptor, unfinished = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-        with os.fdopen(descriptor, "wb") as opened:
-            opened.write(page.encode("utf-8", "replace"))
-        Path(unfinished).replace(file)
-    except OSError as error:
-        if unfinished:
-            Path(unfinished).unlink(missing_ok=True)
-        raise click.BadParameter(
-            f"{file} cannot be written: {error.strerror}.", param_hint="--html"
-        ) from error
+    with whole_file(file, force=True) as opened:
+        opened.write(page.encode("utf-8", "replace"))
     note(f"Wrote {file}.")

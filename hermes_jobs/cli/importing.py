@@ -66,14 +66,16 @@ def import_file(
     """
     wanted = _is_session if sessions_only else _is_any
     with file.open("rb") as opened:
-        start = opened.read(4)
-    if start == ZIP:
-        if sessions_only:
-            raise click.UsageError("--sessions is for exports: a backup makes a whole home.")
-        came, rested = _restore(invocation.installation, file, resume=resume)
-    else:
-        with _lines_of(file, start) as lines:
-            came, rested = bring_in(invocation.installation, lines, wanted, resume=resume)
+        start = opened.peek(len(ZIP))
+        if start.startswith(ZIP):
+            if sessions_only:
+                raise click.UsageError("--sessions is for exports: a backup makes a whole home.")
+            if not opened.seekable():
+                raise click.UsageError("A backup is read from a file, not from a pipe.")
+            came, rested = _restore(invocation.installation, file, resume=resume)
+        else:
+            with _readable(file), gzip.open(opened) if start.startswith(GZIP) else opened as lines:
+                came, rested = bring_in(invocation.installation, lines, wanted, resume=resume)
     if came.streams:
         invocation.installation.memory.settle()
         invocation.installation.skills.settle()
@@ -146,12 +148,6 @@ def _restore(installation: Installation, file: Path, *, resume: bool) -> tuple[I
     if kept:
         note(f"These were in the home already and stay as they are: {', '.join(kept)}.")
     return outcome
-
-
-@contextmanager
-def _lines_of(file: Path, start: bytes) -> Iterator[Iterable[bytes]]:
-    with _readable(file), gzip.open(file) if start.startswith(GZIP) else file.open("rb") as lines:
-        yield lines
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import click
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, json_option, limit_option
 from hermes_jobs.cli.output import note, print_json, print_table, print_text, short_time, shown_time
+from hermes_jobs.cli.values import Name
 from hermes_jobs.views.deliveries import DeliveryView
 
 
@@ -39,7 +40,7 @@ def list_inbox(invocation: Invocation, everything: bool, limit: int, as_json: bo
 
 
 @inbox.command("read", epilog=example("hermes-jobs inbox read", "hermes-jobs inbox read dt3k9"))
-@click.argument("deliveries", metavar="[ID]...", nargs=-1)
+@click.argument("deliveries", type=Name(), metavar="[ID]...", nargs=-1)
 @limit_option("deliveries, the oldest", default=None)
 @json_option
 @pass_invocation

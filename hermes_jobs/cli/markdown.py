@@ -37,7 +37,7 @@ class IndentedCode(CodeBlock):
 
 
 class Terminal(Markdown):
-    """Markdown as this program shows it."""
+    """Markdown as this program shows it: nothing that was said is left out."""
 
     elements: ClassVar = {
         **Markdown.elements,
@@ -46,13 +46,19 @@ class Terminal(Markdown):
         "code_block": IndentedCode,
     }
 
+    def __init__(self, text: str) -> None:
+        super().__init__(text, hyperlinks=False)
+        self.parsed = _parser().parse(text)
+
 
 _UNDECIDED = re.compile(r"[\s\d.)\-+*>#`~=_|<:]*")  # what may still become the next item of the list before
 
 
 @cache
 def _parser() -> MarkdownIt:
-    return MarkdownIt().enable("strikethrough").enable("table")  # as rich reads it
+    """As rich's own, without what it would not show, or in the wrong place: that is text like any other."""
+    parser = MarkdownIt(options_update={"html": False}).enable(["strikethrough", "table"])
+    return parser.disable(["reference", "image"])
 
 
 def blocks(text: str) -> list[str]:
@@ -86,7 +92,7 @@ def rendered(block: str, columns: int) -> list[str]:
         highlight=False,
         legacy_windows=False,
     )
-    console.print(Terminal(block.strip("\n"), hyperlinks=False), end="")
+    console.print(Terminal(block.strip("\n")), end="")
     lines = [line.rstrip() for line in written.getvalue().split("\n")]
     while lines and not lines[-1]:
         lines.pop()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
-from hermes_jobs.cli.options import example, json_option, limit_option
+from hermes_jobs.cli.options import example, json_option, limit_option, newest
 from hermes_jobs.cli.output import note, print_json, print_table, print_text
+from hermes_jobs.cli.streams import read_stdin
 from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.memory import TARGETS, Memory, chars, fill
 
@@ -33,11 +33,12 @@ def memory() -> None:
 
 @memory.command("show", epilog=example("hermes-jobs memory show user --json"))
 @click.argument("target", type=click.Choice(TARGETS), required=False)
+@limit_option("entries of each, the newest", default=None)
 @json_option
 @pass_invocation
-def show(invocation: Invocation, target: MemoryTarget | None, as_json: bool) -> None:
+def show(invocation: Invocation, target: MemoryTarget | None, limit: int | None, as_json: bool) -> None:
     """Show the entries, and how full each target is."""
-    _print(invocation, invocation.installation.memory.settle(), target, as_json=as_json)
+    _print(invocation, invocation.installation.memory.settle(), target, limit, as_json=as_json)
 
 
 @memory.command(
@@ -54,7 +55,7 @@ def show(invocation: Invocation, target: MemoryTarget | None, as_json: bool) -> 
 def add(invocation: Invocation, words: tuple[str, ...], target: MemoryTarget | None, as_json: bool) -> None:
     """Add an entry; `-` reads it from standard input."""
     named, (text,) = _arguments(words, target, ("TEXT",))
-    content = sys.stdin.read() if text == "-" else text
+    content = read_stdin() if text == "-" else text
     _write(invocation, "add", named or "memory", content=content, as_json=as_json)
 
 
@@ -250,21 +251,29 @@ def _print_changed(invocation: Invocation, *, as_json: bool) -> None:
         _print(invocation, invocation.installation.memory.settle(), None, as_json=True)
 
 
-def _print(invocation: Invocation, now: Memory, target: MemoryTarget | None, *, as_json: bool) -> None:
+def _print(
+    invocation: Invocation,
+    now: Memory,
+    target: MemoryTarget | None,
+    limit: int | None = None,
+    *,
+    as_json: bool,
+) -> None:
     limits = invocation.installation.memory_limits
     targets = TARGETS if target is None else (target,)
     if as_json:
         shown: dict[str, Any] = {}
         for each in targets:
             entries = now.entries(each)
-            shown[each] = {"entries": entries, "chars": chars(entries), "limit": limits.of(each)}
+            filled = {"chars": chars(entries), "limit": limits.of(each)}
+            shown[each] = {"entries": newest(entries, limit), **filled}
         print_json(shown)
         return
     for number, each in enumerate(reversed(targets)):
         entries = now.entries(each)
         blank = "\n" if number else ""
         click.echo(click.style(f"{blank}{TITLES[each]} [{fill(entries, limits.of(each))}]", bold=True))
-        print_text("\n".join(f"- {_indented(entry)}" for entry in entries) or "(nothing)")
+        print_text("\n".join(f"- {_indented(entry)}" for entry in newest(entries, limit)) or "(nothing)")
 
 
 def _indented(entry: str) -> str:

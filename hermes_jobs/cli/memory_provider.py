@@ -43,7 +43,7 @@ def provider(installation: Installation) -> Iterator[Finding]:
 
 def make(installation: Installation) -> MemoryProvider:
     """The configured provider, for no session. Raises `Misconfigured`, `Rejected`, or what its code does."""
-    from hermes_jobs.remembering import factory_and_setup
+    from hermes_jobs.wiring.memories import factory_and_setup
 
     name = installation.settings.memory.provider
     if name is None:

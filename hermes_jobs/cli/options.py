@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import click
 
 from hermes_jobs.cli.completing import complete_schedule, complete_session, complete_turn
+from hermes_jobs.cli.values import Amount, Name
 
 if TYPE_CHECKING:
     from hermes_jobs.cli.style import Style
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 def json_option(function: F) -> F:
@@ -35,35 +38,56 @@ def limit_option(what: str, default: int | None = 20) -> Callable[[F], F]:
     )
 
 
+def newest(rows: Sequence[T], limit: int | None) -> Sequence[T]:
+    """The last N of rows that stand oldest first; all of them without a limit."""
+    return rows if limit is None else rows[-limit:]
+
+
 def turn_argument(function: F) -> F:
     """`ID`: a turn's id, or the unique beginning of one."""
-    return click.argument("turn_id", metavar="ID", shell_complete=complete_turn)(function)
+    return click.argument("turn_id", metavar="ID", type=Name(), shell_complete=complete_turn)(function)
 
 
 def session_argument(function: F) -> F:
     """`ID`: a session's id, the unique beginning of one, or its title."""
-    return click.argument("session_id", metavar="ID", shell_complete=complete_session)(function)
+    return click.argument("session_id", metavar="ID", type=Name(), shell_complete=complete_session)(function)
 
 
 def schedule_argument(function: F) -> F:
     """`ID`: a schedule's id or name, or the unique beginning of either."""
-    return click.argument("schedule_id", metavar="ID", shell_complete=complete_schedule)(function)
+    return click.argument("schedule_id", metavar="ID", type=Name(), shell_complete=complete_schedule)(
+        function
+    )
 
 
 def session_option(text: str) -> Callable[[F], F]:
     """`-s ID|TITLE`."""
-    return click.option("-s", "--session", metavar="ID|TITLE", help=text, shell_complete=complete_session)
+    return click.option(
+        "-s", "--session", metavar="ID|TITLE", type=Name(), help=text, shell_complete=complete_session
+    )
 
 
 def timeout_option(function: F) -> F:
     """`--timeout SECONDS`: stop waiting then."""
-    return click.option(
-        "--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop waiting after that."
-    )(function)
+    return click.option("--timeout", type=Amount(), metavar="SECONDS", help="Stop waiting after that.")(
+        function
+    )
+
+
+class Waiting(NamedTuple):
+    """How a command waits for a turn: whether to (null leaves that to the command), for how many seconds
+    (null: as long as it takes), and how the turn is shown."""
+
+    wait: bool | None
+    timeout: float | None
+    style: Style
 
 
 def waiting_options(default: bool | None, text: str) -> Callable[[F], F]:
-    """What a command that submits or continues a turn takes: whether and how long to wait, and the form."""
+    """What a command that submits or continues a turn takes: whether and how long to wait, and the form.
+
+    The command gets all of it as `waiting`. Raises a usage error for forms that exclude each other.
+    """
     options = (
         click.option("--wait/--no-wait", default=default, help=text),
         timeout_option,
@@ -74,9 +98,23 @@ def waiting_options(default: bool | None, text: str) -> Callable[[F], F]:
     )
 
     def decorate(function: F) -> F:
+        @wraps(function)
+        def command(
+            *arguments: Any,
+            wait: bool | None,
+            timeout: float | None,
+            as_json: bool,
+            as_jsonl: bool,
+            stream: bool | None,
+            quiet: bool,
+            **others: Any,
+        ) -> Any:
+            style = style_of(as_json=as_json, as_jsonl=as_jsonl, stream=stream, quiet=quiet)
+            return function(*arguments, waiting=Waiting(wait, timeout, style), **others)
+
         for option in reversed(options):
-            function = option(function)
-        return function
+            command = option(command)
+        return cast(F, command)
 
     return decorate
 

@@ -29,13 +29,13 @@ COLOURS = {
 
 
 def print_json(value: object) -> None:
-    """One JSON value on standard output: a line, or indented on a terminal."""
+    """One JSON value on standard output, in UTF-8: a line, or indented on a terminal."""
     import msgspec
 
     encoded = msgspec.json.encode(value)
     if sys.stdout.isatty():
         encoded = msgspec.json.format(encoded, indent=2)
-    click.echo(encoded.decode())
+    click.echo(encoded)
 
 
 def note(text: str) -> None:

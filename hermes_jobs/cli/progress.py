@@ -14,6 +14,7 @@ import msgspec
 from hermes_jobs.cli.output import one_line, shown_duration
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.compression import MAX_FUTILE
+from hermes_jobs.domain.titles import printable
 from hermes_jobs.eventlog.log import Recorded
 
 LONG = 3.0  # seconds after which a call that has not ended is spoken of
@@ -124,6 +125,11 @@ def called(name: str, arguments: str, most: int = ARGUMENTS) -> str:
     """A call in a few words: the tool, and at most so many characters of its arguments."""
     told = one_line(_told_arguments(arguments))
     return f"{name} {told if len(told) <= most else told[: most - 1] + '…'}".rstrip()
+
+
+def called_whole(name: str, arguments: str) -> str:
+    """A call with all of its arguments and their lines: what a person allows has to be seen."""
+    return "\n    ".join(f"{name} {printable(_told_arguments(arguments))}".splitlines())
 
 
 def _told_arguments(arguments: str) -> str:

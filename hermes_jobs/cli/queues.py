@@ -6,18 +6,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
-from hermes_jobs.cli.options import example, json_option
+from hermes_jobs.cli.options import example, json_option, limit_option
 from hermes_jobs.cli.output import note, print_json, print_table
 from hermes_jobs.cli.queue_load import Load, Watcher, age, lanes, read_load
 
 
 @click.command(epilog=example("hermes-jobs queues", "hermes-jobs queues --watch"))
 @click.option("--watch", is_flag=True, help="Look again every second, until Ctrl-C; piped, a line a change.")
+@limit_option("workers", default=None)
 @json_option
 @pass_invocation
-def queues(invocation: Invocation, watch: bool, as_json: bool) -> None:
+def queues(invocation: Invocation, watch: bool, limit: int | None, as_json: bool) -> None:
     """Show each queue's depth, the age of its oldest waiting job, what runs, and which workers are alive.
 
     LATER counts what waits for its time: a schedule, a retry, an approval's end. A worker of another host is
@@ -31,16 +33,19 @@ def queues(invocation: Invocation, watch: bool, as_json: bool) -> None:
     installation = invocation.installation
     watcher = Watcher(installation)
     watcher.wait_for_heartbeats()
+
+    def look() -> Load:
+        load = read_load(installation, app.ALL_QUEUES, watcher)
+        return replace(load, workers=load.workers[:limit])
+
     if watch:
         from hermes_jobs.cli.queue_watch import watch as keep_watching
 
-        keep_watching(lambda: read_load(installation, app.ALL_QUEUES, watcher), as_json=as_json)
-        return
-    load = read_load(installation, app.ALL_QUEUES, watcher)
-    if as_json:
-        print_json(load)
+        keep_watching(look, as_json=as_json)
+    elif as_json:
+        print_json(look())
     else:
-        _print(load)
+        _print(look())
 
 
 def _print(load: Load) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from hermes_jobs.cli.html_file import html_option, write_page
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, json_option
 from hermes_jobs.cli.output import note, print_json, print_table, shown_cost
+from hermes_jobs.cli.values import Moment
 from hermes_jobs.pages.wording import duration
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 @click.command(epilog=example("hermes-jobs report --since 2026-11-01 --html report.html"))
 @click.option(
     "--since",
-    type=click.DateTime(),
+    type=Moment(),
     metavar="DATE",
     help=f"From that day on, local time; {DAYS} days back if not given.",
 )
@@ -57,10 +58,9 @@ def report(invocation: Invocation, since: datetime | None, html: Path | None, as
 def _report(invocation: Invocation, since: datetime | None) -> Report:
     zone = invocation.settings.zone
     until = datetime.fromtimestamp(invocation.installation.clock.now(), zone).astimezone(zone)
-    if since is None:
-        began = (until - timedelta(days=DAYS - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
-    else:
-        began = since.replace(tzinfo=zone) if zone else since.astimezone()
+    # A day's own midnight: clocks may have been put forward or back between it and now.
+    wanted = since or datetime.combine(until.date() - timedelta(days=DAYS - 1), time())
+    began = wanted.replace(tzinfo=zone) if zone else wanted.astimezone()
     if began > until:
         raise click.BadParameter(f"{began:%Y-%m-%d %H:%M} has not come yet.", param_hint="--since")
     days = (until - began).days

@@ -8,7 +8,7 @@ import click
 
 from hermes_jobs.cli.curating import apply, curate
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
-from hermes_jobs.cli.options import example, json_option, limit_option
+from hermes_jobs.cli.options import example, json_option, limit_option, newest
 from hermes_jobs.cli.output import (
     note,
     print_fields,
@@ -19,11 +19,12 @@ from hermes_jobs.cli.output import (
     shown_cost,
     shown_time,
 )
+from hermes_jobs.cli.values import Name
 
 if TYPE_CHECKING:
     from hermes_jobs.views.reviews import ReviewView
 
-review_argument = click.argument("review_id", metavar="ID")
+review_argument = click.argument("review_id", metavar="ID", type=Name())
 
 
 @click.group(epilog=example("hermes-jobs reviews list", "hermes-jobs reviews show v3k9"))
@@ -53,22 +54,24 @@ def list_reviews(invocation: Invocation, limit: int, as_json: bool) -> None:
 
 @reviews.command("show", epilog=example("hermes-jobs reviews show v3k9"))
 @review_argument
+@limit_option("steps, the newest", default=None)
 @json_option
 @pass_invocation
-def show_review(invocation: Invocation, review_id: str, as_json: bool) -> None:
+def show_review(invocation: Invocation, review_id: str, limit: int | None, as_json: bool) -> None:
     """Show a review: why it was due, what it did, what it saved."""
     from hermes_jobs.cli import proposals
 
     views = invocation.installation.views
     review = views.review(review_id)
     turn = views.turn(review.work) if review.work else None
+    steps = newest(turn.steps, limit) if turn else ()
     if as_json:
         from msgspec import to_builtins
 
         told = to_builtins(review)
         if review.kind == "curate":
             told["proposals"] = proposals.shown(invocation.installation, review.id)
-        print_json({**told, "steps": turn.steps if turn else []})
+        print_json({**told, "steps": steps})
         return
     came_to = "Proposed" if review.kind == "curate" else "Saved"
     print_fields(
@@ -91,7 +94,7 @@ def show_review(invocation: Invocation, review_id: str, as_json: bool) -> None:
         proposals.print_proposals(invocation.installation, review.id)
     if turn is None:
         return
-    for step in turn.steps:
+    for step in steps:
         if step.kind == "tool_call" and review.kind != "curate":
             click.echo()
             click.secho(f"{step.name} {step.arguments}"[:400], bold=True)

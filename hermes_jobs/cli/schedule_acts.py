@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
-from hermes_jobs.cli.options import example, json_option, schedule_argument, style_of, waiting_options
+from hermes_jobs.cli.options import Waiting, example, json_option, schedule_argument, waiting_options
 from hermes_jobs.cli.output import note, print_json
 from hermes_jobs.cli.schedule_shown import listed
 from hermes_jobs.planning.acts import Act, Pause, Remove, Resume, RunNow
@@ -51,16 +51,7 @@ def remove_schedule(invocation: Invocation, schedule_id: str, as_json: bool) -> 
 @schedule_argument
 @waiting_options(True, "Wait for the answer (as by default), or print only the turn's id.")
 @pass_invocation
-def run_schedule(  # noqa: PLR0913, PLR0917 - one argument a flag
-    invocation: Invocation,
-    schedule_id: str,
-    wait: bool,
-    timeout: float | None,
-    as_json: bool,
-    as_jsonl: bool,
-    stream: bool | None,
-    quiet: bool,
-) -> int:
+def run_schedule(invocation: Invocation, schedule_id: str, waiting: Waiting) -> int:
     """Run a schedule at once, and wait for its answer.
 
     It is a real run: its answer is delivered, its cost counts, `history` shows it. A paused schedule can be
@@ -69,7 +60,6 @@ def run_schedule(  # noqa: PLR0913, PLR0917 - one argument a flag
     from hermes_jobs.domain.session import stream_of
     from hermes_jobs.engine.engine import Submitted
 
-    style = style_of(as_json=as_json, as_jsonl=as_jsonl, stream=stream, quiet=quiet)
     installation = invocation.installation
     installation.check()
     name = installation.ids.name
@@ -78,13 +68,13 @@ def run_schedule(  # noqa: PLR0913, PLR0917 - one argument a flag
     _change(invocation, RunNow(schedule=schedule, now=installation.clock.now(), run=run), "schedule run")
     session = installation.views.schedule(schedule).plan.session or run.session
     submitted = Submitted(turn=run.turn, stream=stream_of(session))
-    if not wait:
+    if not waiting.wait:
         from hermes_jobs.cli.leaving import leave
 
-        return leave(invocation, submitted, style)
+        return leave(invocation, submitted, waiting.style)
     from hermes_jobs.cli.following import follow
 
-    return follow(invocation, submitted, style, timeout)
+    return follow(invocation, submitted, waiting.style, waiting.timeout)
 
 
 def _act(

@@ -24,9 +24,8 @@ from hermes_jobs.cli.schedule_wording import worded
 from hermes_jobs.domain.changes import Changed
 from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.events import Plan, ScheduleAdded, ScheduleEdited
-from hermes_jobs.domain.titles import title_key
 from hermes_jobs.planning.acts import Add, Edit
-from hermes_jobs.planning.naming import name_from
+from hermes_jobs.planning.naming import name_from, unused
 from hermes_jobs.planning.rule import rule_of, zone_of
 from schedules.phrases import Refused, Understood
 
@@ -110,6 +109,8 @@ def edit_schedule(
     zone_of(zone)
     found = _understood(invocation, wanted, schedule, zone, now)
     plan = changed_plan(invocation, wanted, found, before)
+    if wanted.name is not None:
+        _check_unused(invocation, wanted.name, schedule)
     changes = {
         name: value for name, value in msgspec.structs.asdict(plan).items() if value != getattr(before, name)
     }
@@ -148,14 +149,18 @@ def _named(invocation: Invocation, wanted: Wanted, plan: Plan) -> Plan:
             kind="usage",
             hint="Add the task to the sentence, or give it with --task.",
         )
-    taken = {title_key(each.plan.name) for each in invocation.installation.views.schedules()}
     if wanted.name is not None:
-        if title_key(wanted.name) in taken:
-            raise click.BadParameter(f"there is a schedule {wanted.name!r} already.", param_hint="--name")
+        _check_unused(invocation, wanted.name)
         return plan
-    first = name_from(plan.text)
-    names = (first if number == 1 else f"{first} {number}" for number in range(1, len(taken) + 2))
-    return msgspec.structs.replace(plan, name=next(name for name in names if title_key(name) not in taken))
+    others = [each.plan.name for each in invocation.installation.views.schedules()]
+    return msgspec.structs.replace(plan, name=unused(name_from(plan.text), others))
+
+
+def _check_unused(invocation: Invocation, name: str, schedule: str | None = None) -> None:
+    """Raise a usage error for a name that another schedule has than that one."""
+    others = [each.plan.name for each in invocation.installation.views.schedules() if each.id != schedule]
+    if unused(name, others) != name:
+        raise click.BadParameter(f"there is a schedule {name!r} already.", param_hint="--name")
 
 
 def _show(changed: Changed) -> None:

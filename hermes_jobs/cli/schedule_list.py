@@ -8,6 +8,7 @@ from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, json_option, limit_option, schedule_argument
 from hermes_jobs.cli.output import note, print_json, print_table, shown_cost
 from hermes_jobs.cli.schedule_shown import (
+    NEXT,
     WHY,
     counted,
     listed,
@@ -39,16 +40,17 @@ def list_schedules(invocation: Invocation, everything: bool, limit: int, as_json
 
 @click.command("show", epilog=example("hermes-jobs schedule show p3k9"))
 @schedule_argument
+@limit_option("runs ahead", NEXT)
 @json_option
 @pass_invocation
-def show_schedule(invocation: Invocation, schedule_id: str, as_json: bool) -> None:
+def show_schedule(invocation: Invocation, schedule_id: str, limit: int, as_json: bool) -> None:
     """Show what a schedule does and when, its last result, and what it has cost."""
     views = invocation.installation.views
     schedule = views.schedule(views.find_schedule(schedule_id, removed=True))
     if as_json:
-        print_json(listed(schedule))
+        print_json(listed(schedule, limit))
     else:
-        print_schedule(invocation, schedule)
+        print_schedule(invocation, schedule, limit)
 
 
 @click.command("history", epilog=example("hermes-jobs schedule history p3k9 -n 5"))

@@ -41,8 +41,8 @@ def print_understood(plan: Plan, dues: Sequence[float]) -> None:
         note(f"  {name:<6}{one_line(value)}")
 
 
-def listed(schedule: ScheduleView) -> dict[str, object]:
-    """The schedule as scripts see it."""
+def listed(schedule: ScheduleView, ahead: int = NEXT) -> dict[str, object]:
+    """The schedule as scripts see it, with so many runs ahead."""
     plan, books = schedule.plan, schedule.books
     rule = rule_of(plan)
     return {
@@ -53,7 +53,7 @@ def listed(schedule: ScheduleView) -> dict[str, object]:
         "canonical": plan.timing,
         "timezone": plan.timezone,
         "task": plan.text,
-        "next": [moment(rule, due) for due in upcoming(schedule)],
+        "next": [moment(rule, due) for due in upcoming(schedule, ahead)],
         "session": plan.session,
         "deliver": plan.deliver,
         "missed": plan.missed,
@@ -99,11 +99,11 @@ def listed_run(rule: Rule, run: RunView) -> dict[str, object]:
     }
 
 
-def upcoming(schedule: ScheduleView) -> tuple[float, ...]:
-    """The next due times; none while it is paused."""
+def upcoming(schedule: ScheduleView, count: int) -> tuple[float, ...]:
+    """The next due times, at most so many; none while it is paused."""
     if schedule.status != "active":
         return ()
-    return rule_of(schedule.plan).upcoming(schedule.next_due, NEXT)
+    return rule_of(schedule.plan).upcoming(schedule.next_due, count)
 
 
 def moment(rule: Rule, seconds: float) -> str:
@@ -112,15 +112,17 @@ def moment(rule: Rule, seconds: float) -> str:
 
 
 def short_moment(rule: Rule, seconds: float) -> str:
-    """A moment for a column, in the schedule's zone."""
-    return f"{datetime.fromtimestamp(seconds, rule.zone):%a %d %b %H:%M}"
+    """A moment for a column, in the schedule's zone, with its year where that is not this one."""
+    at = datetime.fromtimestamp(seconds, rule.zone)
+    year = "" if at.year == datetime.now(rule.zone).year else f" {at.year}"
+    return f"{at:%a %d %b}{year} {at:%H:%M}"
 
 
-def print_schedule(invocation: Invocation, schedule: ScheduleView) -> None:
-    """Everything that one wants to know at a glance."""
+def print_schedule(invocation: Invocation, schedule: ScheduleView, count: int) -> None:
+    """Everything that one wants to know at a glance, with so many runs ahead."""
     plan = schedule.plan
     rule = rule_of(plan)
-    ahead = [rule.shown(due) for due in upcoming(schedule)]
+    ahead = [rule.shown(due) for due in upcoming(schedule, count)]
     last = schedule.last
     fields = [
         ("Schedule", schedule.id),

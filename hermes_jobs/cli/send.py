@@ -6,15 +6,20 @@ import os
 import stat
 import sys
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
 
-from hermes_jobs.cli.choosing import chosen_toolsets, meant_session
+from hermes_jobs.cli.choosing import chosen_toolsets, meant_session, working_folder
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
-from hermes_jobs.cli.options import example, session_option, style_of, waiting_options
+from hermes_jobs.cli.options import Waiting, example, session_option, waiting_options
+from hermes_jobs.cli.streams import decoded, read_stdin
+from hermes_jobs.cli.values import Name, Text
 from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.events import BusyPolicy, Opening
+
+if TYPE_CHECKING:
+    from hermes_jobs.engine.engine import Submitted
 
 SOURCE = "cli"
 SCHEDULE = "schedule:"  # what the turns of a schedule's runs name as their source
@@ -27,17 +32,28 @@ CONTINUE = "--continue"  # what a key is bound to where the session was not name
         'git diff | hermes-jobs send -c "Review this."',
     )
 )
-@click.argument("text", required=False)
+@click.argument("text", type=Text(), required=False)
 @click.option("-f", "--file", "file", type=click.Path(dir_okay=False), help="Read the text from a file.")
 @session_option("Into that session; else a new one.")
 @click.option("-c", "--continue", "newest", is_flag=True, help="Into the newest session.")
-@click.option("-m", "--model", metavar="NAME", help="The model: of a new session, else of this turn alone.")
+@click.option(
+    "-m",
+    "--model",
+    metavar="NAME",
+    type=Name(),
+    help="The model: of a new session, else of this turn alone.",
+)
 @click.option("--system", metavar="TEXT", help="What a new session's prompt says besides.")
 @click.option("--toolsets", metavar="A,B", help="The toolsets: of a new session, else of this turn alone.")
 @click.option(
-    "--source", metavar="NAME", default=SOURCE, show_default=True, help="Where the text comes from."
+    "--source",
+    metavar="NAME",
+    type=Name(),
+    default=SOURCE,
+    show_default=True,
+    help="Where the text comes from.",
 )
-@click.option("--key", metavar="KEY", help="The same key again gives the same turn.")
+@click.option("--key", metavar="KEY", type=Name(), help="The same key again gives the same turn.")
 @click.option("--if-busy", type=click.Choice(get_args(BusyPolicy)), help="What to do where a turn runs.")
 @waiting_options(True, "Wait for the answer (as by default), or print only the turn's id.")
 @pass_invocation
@@ -53,18 +69,12 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     source: str,
     key: str | None,
     if_busy: BusyPolicy | None,
-    wait: bool,
-    timeout: float | None,
-    as_json: bool,
-    as_jsonl: bool,
-    stream: bool | None,
-    quiet: bool,
+    waiting: Waiting,
 ) -> int:
     """Submit a turn and wait for its answer.
 
     TEXT may be `-` for standard input. With TEXT and piped input, the text comes first.
     """
-    style = style_of(as_json=as_json, as_jsonl=as_jsonl, stream=stream, quiet=quiet)
     if source.startswith(SCHEDULE):
         raise click.BadParameter(f"{SCHEDULE}… is for the runs of schedules.", param_hint="--source")
     if session and newest:
@@ -89,21 +99,26 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
         toolsets=chosen if lineage else None,
         opening=None
         if lineage
-        else Opening(model=model, system=system, workdir=os.getcwd(), toolsets=chosen),  # noqa: PTH109
+        else Opening(model=model, system=system, workdir=working_folder(), toolsets=chosen),
     )
     if lineage is None or model:
         installation.check(model)
     submitted = installation.engine().submit(command, asked_for=CONTINUE if newest else lineage or "")
-    if not wait:
-        from hermes_jobs.cli.leaving import leave
+    if waiting.wait:
+        return _answered(invocation, submitted, waiting)
+    from hermes_jobs.cli.leaving import leave
 
-        return leave(invocation, submitted, style)
+    return leave(invocation, submitted, waiting.style)
+
+
+def _answered(invocation: Invocation, submitted: Submitted, waiting: Waiting) -> int:
+    """Follow the turn to its end, then tell what else there is to know."""
     from hermes_jobs.cli.following import follow
     from hermes_jobs.cli.inbox import note_unread
     from hermes_jobs.cli.learned import note_learned
 
-    code = follow(invocation, submitted, style, timeout)
-    if style.progress:
+    code = follow(invocation, submitted, waiting.style, waiting.timeout)
+    if waiting.style.progress:
         note_learned(invocation, submitted.turn)
         note_unread(invocation)
     return code
@@ -116,24 +131,17 @@ def _text(text: str | None, file: str | None) -> str:
     parts = []
     if file is not None:
         try:
-            parts.append(_decoded(Path(file).read_bytes(), file))
+            parts.append(decoded(Path(file).read_bytes(), file))
         except OSError as error:
             raise click.BadParameter(f"{file}: {error.strerror}.", param_hint="--file") from error
     elif text not in {None, "-"}:
         parts.append(str(text))
     if text == "-" or _is_piped():
-        parts.append(_decoded(sys.stdin.buffer.read(), "standard input"))
+        parts.append(read_stdin())
     said = "\n\n".join(part for part in parts if part.strip())
     if not said:
         raise click.UsageError('There is nothing to send: give TEXT, --file, or standard input ("-").')
     return said
-
-
-def _decoded(content: bytes, origin: str) -> str:
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise click.UsageError(f"{origin} is not UTF-8 text (byte {error.start}).") from error
 
 
 def _is_piped() -> bool:

@@ -11,6 +11,7 @@ import click
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, json_option, limit_option
 from hermes_jobs.cli.output import note, one_line, print_json, short_time
+from hermes_jobs.cli.values import Moment
 from hermes_jobs.domain.search.excerpt import CLOSE, OPEN
 from hermes_jobs.domain.titles import printable
 from hermes_jobs.engine.archive import Hit, Role, Scope
@@ -47,8 +48,8 @@ def _roles(_context: click.Context, _parameter: click.Parameter, written: str) -
     callback=_roles,
     help="Only what these said: user, assistant, tool, comma-separated.",
 )
-@click.option("--after", type=click.DateTime(), metavar="DATE", help="Only from then on, local time.")
-@click.option("--before", type=click.DateTime(), metavar="DATE", help="Only from before then, local time.")
+@click.option("--after", type=Moment(), metavar="DATE", help="Only from then on, local time.")
+@click.option("--before", type=Moment(), metavar="DATE", help="Only from before then, local time.")
 @click.option("--source", metavar="NAME", help="Only texts from there and their answers: cli, telegram, …")
 @click.option("--all", "everything", is_flag=True, help="Reviews and sub-agents' sessions too.")
 @json_option

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from hermes_jobs.cli.event_line import print_event
 from hermes_jobs.cli.output import one_line, print_json
 from hermes_jobs.cli.page import Page, PlainPage, TerminalPage
-from hermes_jobs.cli.progress import Progress, called
+from hermes_jobs.cli.progress import Progress, called_whole
 from hermes_jobs.cli.style import Style
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.titles import printable
@@ -81,7 +81,7 @@ class Shown:
                 if self.style.stream:
                     self._page.said(event.step, event.attempt, event.content)
                 for asked, planned in zip(calls, plan, strict=False):
-                    self._calls[planned.call] = called(asked.name, asked.arguments)
+                    self._calls[planned.call] = called_whole(asked.name, asked.arguments)
             case e.ModelCallFailed():
                 self._page.failed(event.step, event.attempt)
             case e.ApprovalRequested():

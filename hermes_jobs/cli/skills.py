@@ -10,8 +10,9 @@ from hermes_jobs.cli.completing import complete_skill
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, json_option, limit_option
 from hermes_jobs.cli.output import note, print_fields, print_json, print_table, print_text
+from hermes_jobs.cli.values import Name
 
-name_argument = click.argument("name", metavar="NAME", shell_complete=complete_skill)
+name_argument = click.argument("name", metavar="NAME", type=Name(), shell_complete=complete_skill)
 version_option = click.option(
     "--version",
     "number",
@@ -54,13 +55,17 @@ def list_skills(invocation: Invocation, limit: int | None, as_json: bool) -> Non
 
 @skills.command("show", epilog=example("hermes-jobs skills show code-review"))
 @name_argument
+@limit_option("files, and proposals", default=None)
 @json_option
 @pass_invocation
-def show_skill(invocation: Invocation, name: str, as_json: bool) -> None:
+def show_skill(invocation: Invocation, name: str, limit: int | None, as_json: bool) -> None:
     """Show a skill, its files, its use, and what is proposed for it."""
+    from msgspec.structs import replace
+
     from hermes_jobs.cli import skill_rows as rows
 
     shown = rows.shown(invocation.installation, name)
+    shown = replace(shown, files=shown.files[:limit], proposals=shown.proposals[:limit])
     if as_json:
         print_json(shown)
         return

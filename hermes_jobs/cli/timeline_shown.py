@@ -69,9 +69,7 @@ def _blank(text: str) -> str:
 def _colour(span: Span) -> str:
     if span.outcome not in {"ok", "approved"}:
         return COLOURS.get(span.outcome, "red")
-    return {"model_call": "blue", "tool_call": "green", "compression": "yellow"}.get(
-        span.kind, "bright_black"
-    )
+    return COLOUR.get(span.kind, "bright_black")
 
 
 def _label(track: Track) -> str:

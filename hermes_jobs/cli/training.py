@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.evolve import INTERRUPTED
+from hermes_jobs.domain.interjections import INTERRUPTED
 from hermes_jobs.domain.session import stream_of
 from hermes_jobs.domain.streams import SESSIONS
 from hermes_jobs.llm.sharegpt import Said, Told, told_turns

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import (
+    Waiting,
     example,
     json_option,
     quiet_option,
@@ -18,9 +19,9 @@ from hermes_jobs.cli.options import (
     waiting_options,
 )
 from hermes_jobs.cli.output import note, print_json
+from hermes_jobs.cli.values import Amount
 
 if TYPE_CHECKING:
-    from hermes_jobs.cli.style import Style
     from hermes_jobs.domain.commands import SessionCommand
     from hermes_jobs.engine.engine import Submitted
 
@@ -110,23 +111,13 @@ def cancel_turn(invocation: Invocation, turn_id: str, as_json: bool) -> None:
 @turn_argument
 @click.option(
     "--budget",
-    type=click.FloatRange(min=0),
+    type=Amount(),
     metavar="USD",
     help="What the turn may cost, all in all, in the place of its own budget.",
 )
 @waiting_options(True, "Wait for the answer (as by default), or print only the turn's id.")
 @pass_invocation
-def retry_turn(  # noqa: PLR0913, PLR0917 - one argument a flag
-    invocation: Invocation,
-    turn_id: str,
-    budget: float | None,
-    wait: bool,
-    timeout: float | None,
-    as_json: bool,
-    as_jsonl: bool,
-    stream: bool | None,
-    quiet: bool,
-) -> int:
+def retry_turn(invocation: Invocation, turn_id: str, budget: float | None, waiting: Waiting) -> int:
     """Go on with a failed or cancelled turn, and wait for its answer.
 
     It goes on after its last outcome, under the same id.
@@ -135,13 +126,12 @@ def retry_turn(  # noqa: PLR0913, PLR0917 - one argument a flag
     from hermes_jobs.cli.leaving import leave
     from hermes_jobs.domain import commands as c
 
-    style = style_of(as_json=as_json, as_jsonl=as_jsonl, stream=stream, quiet=quiet)
     found = _find(invocation, turn_id)
     resume = c.ResumeTurn(turn=found.turn, by=BY, budget_usd=budget)
     invocation.installation.engine().execute(found.stream, resume)
-    if not wait:
-        return leave(invocation, found, style)
-    return follow(invocation, found, style, timeout, alone=ALONE)
+    if not waiting.wait:
+        return leave(invocation, found, waiting.style)
+    return follow(invocation, found, waiting.style, waiting.timeout, alone=ALONE)
 
 
 _CALL = click.option("--call", metavar="CALL", help="Which call, where several wait.")
@@ -153,28 +143,17 @@ _WHERE = "Wait for the turn's answer.  [default: where no worker is alive, until
 @_CALL
 @waiting_options(None, _WHERE)
 @pass_invocation
-def approve_call(  # noqa: PLR0913, PLR0917 - one argument a flag
-    invocation: Invocation,
-    turn_id: str,
-    call: str | None,
-    wait: bool | None,
-    timeout: float | None,
-    as_json: bool,
-    as_jsonl: bool,
-    stream: bool | None,
-    quiet: bool,
-) -> int:
+def approve_call(invocation: Invocation, turn_id: str, call: str | None, waiting: Waiting) -> int:
     """Allow a tool call that waits for approval.
 
     `turns show` shows it with its arguments. Where no worker is alive this process goes on with the turn.
     """
     from hermes_jobs.domain import commands as c
 
-    style = style_of(as_json=as_json, as_jsonl=as_jsonl, stream=stream, quiet=quiet)
     found = _find(invocation, turn_id)
     now = invocation.installation.clock.now()
     answer = c.ApproveCall(turn=found.turn, call=call, by=BY, now=now)
-    return _answer(invocation, found, answer, style, Patience(wait, timeout))
+    return _answer(invocation, found, answer, waiting)
 
 
 @click.command("deny", epilog=example("hermes-jobs turns deny t3k9"))
@@ -182,39 +161,19 @@ def approve_call(  # noqa: PLR0913, PLR0917 - one argument a flag
 @_CALL
 @waiting_options(None, _WHERE)
 @pass_invocation
-def deny_call(  # noqa: PLR0913, PLR0917 - one argument a flag
-    invocation: Invocation,
-    turn_id: str,
-    call: str | None,
-    wait: bool | None,
-    timeout: float | None,
-    as_json: bool,
-    as_jsonl: bool,
-    stream: bool | None,
-    quiet: bool,
-) -> int:
+def deny_call(invocation: Invocation, turn_id: str, call: str | None, waiting: Waiting) -> int:
     """Refuse a tool call that waits for approval.
 
     The turn goes on without it: where no worker is alive, in this process.
     """
     from hermes_jobs.domain import commands as c
 
-    style = style_of(as_json=as_json, as_jsonl=as_jsonl, stream=stream, quiet=quiet)
     found = _find(invocation, turn_id)
     answer = c.DenyCall(turn=found.turn, call=call, by=BY)
-    return _answer(invocation, found, answer, style, Patience(wait, timeout))
+    return _answer(invocation, found, answer, waiting)
 
 
-class Patience(NamedTuple):
-    """Whether to wait (null: where nobody else would go on), and for how many seconds."""
-
-    wait: bool | None
-    timeout: float | None
-
-
-def _answer(
-    invocation: Invocation, found: Submitted, answer: SessionCommand, style: Style, patience: Patience
-) -> int:
+def _answer(invocation: Invocation, found: Submitted, answer: SessionCommand, waiting: Waiting) -> int:
     """Record a person's answer to a call, and go on with the turn where that is left to this process."""
     from hermes_jobs.cli.following import ALONE, follow
     from hermes_jobs.cli.leaving import print_as_it_stands
@@ -222,10 +181,9 @@ def _answer(
 
     installation = invocation.installation
     installation.engine().execute(found.stream, answer)
-    wait = not workers_are_alive(installation) if patience.wait is None else patience.wait
-    if wait:
-        until_asked = patience.wait is None
-        return follow(invocation, found, style, patience.timeout, alone=ALONE, until_asked=until_asked)
+    wait, timeout, style = waiting
+    if not workers_are_alive(installation) if wait is None else wait:
+        return follow(invocation, found, style, timeout, alone=ALONE, until_asked=wait is None)
     if style.form == "text":
         note(f"Turn {found.turn} is {installation.views.turn(found.turn).status}.")
     else:

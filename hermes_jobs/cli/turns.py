@@ -10,7 +10,7 @@ import click
 
 from hermes_jobs.cli.html_file import html_option, write_page
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
-from hermes_jobs.cli.options import example, json_option, limit_option, session_option, turn_argument
+from hermes_jobs.cli.options import example, json_option, limit_option, newest, session_option, turn_argument
 from hermes_jobs.cli.output import (
     note,
     one_line,
@@ -23,7 +23,7 @@ from hermes_jobs.cli.output import (
     shown_duration,
     shown_time,
 )
-from hermes_jobs.cli.progress import called
+from hermes_jobs.cli.progress import called, called_whole
 from hermes_jobs.cli.turn_acts import ACTS
 from hermes_jobs.views.result import detailed_result, milliseconds, turn_result
 from hermes_jobs.views.rows import StepView, TurnStatus, TurnView
@@ -86,8 +86,7 @@ def show_turn(
     if html is not None:
         _write_page(invocation, turn, html)
         return
-    if limit is not None:
-        turn = replace(turn, steps=turn.steps[-limit:])
+    turn = replace(turn, steps=newest(turn.steps, limit))
     if as_json:
         print_json(detailed_result(turn))
     else:
@@ -149,6 +148,9 @@ def _print_turn(invocation: Invocation, turn: TurnView, limit: int | None) -> No
         click.echo()
         print_text(turn.answer)
     if turn.status == "waiting":
+        for step in turn.steps:
+            if step.outcome == "waiting":
+                note(f"{step.id}: {called_whole(step.name, step.arguments)}")
         note(f"It waits for you: `hermes-jobs turns approve {turn.id}`, or `deny`.")
 
 

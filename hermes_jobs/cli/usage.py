@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
-from hermes_jobs.cli.options import example, json_option
+from hermes_jobs.cli.options import example, json_option, limit_option, newest
 from hermes_jobs.cli.output import note, print_json, print_table, short_time, shown_cost
+from hermes_jobs.cli.values import Moment
 from hermes_jobs.views.result import usage_shown
 from hermes_jobs.views.spending import Spending, SpendingKey
 
@@ -28,14 +29,19 @@ if TYPE_CHECKING:
     show_default=True,
     help="What to add up by.",
 )
-@click.option(
-    "--since", type=click.DateTime(), metavar="DATE", help="Only what was used since then, local time."
-)
+@click.option("--since", type=Moment(), metavar="DATE", help="Only what was used since then, local time.")
 @click.option("--estimated", is_flag=True, help="List the calls whose usage was never reported.")
+@limit_option("rows: the newest days or calls, else the dearest", default=None)
 @json_option
 @pass_invocation
 def usage(
-    invocation: Invocation, by: SpendingKey, since: datetime | None, estimated: bool, as_json: bool
+    invocation: Invocation,
+    *,
+    by: SpendingKey,
+    since: datetime | None,
+    estimated: bool,
+    limit: int | None,
+    as_json: bool,
 ) -> None:
     """Show what was used and what it cost; every response counts, also failed and discarded ones.
 
@@ -46,9 +52,10 @@ def usage(
     moment = began.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if began else None
     views = invocation.installation.views
     if estimated:
-        _print_estimates(views.estimates(since=moment), as_json=as_json)
+        _print_estimates(newest(views.estimates(since=moment), limit), as_json=as_json)
         return
-    rows = views.spending(by=by, since=moment, zone=zone)
+    found = views.spending(by=by, since=moment, zone=zone)
+    rows = newest(found, limit) if by == "day" else found[:limit]
     if as_json:
         print_json([_as_object(row, by) for row in rows])
     elif rows:

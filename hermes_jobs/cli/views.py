@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, json_option
 from hermes_jobs.cli.output import note, print_json, print_table
+
+if TYPE_CHECKING:
+    from hermes_jobs.views.rows import ViewsStatus
 
 
 @click.group(epilog=example("hermes-jobs views status"))
@@ -42,8 +46,7 @@ def show_status(invocation: Invocation, as_json: bool) -> None:
     print_table(("FILE", "CURRENT", "POSITION", "BEHIND", "SIZE", "ROWS"), rows)
     if not rows:
         note("There are none yet; the next command that reads builds them.")
-    if status.stopped:
-        note(f"They stop before the log's end: {status.stopped}")
+    _note_end(status)
 
 
 @views.command("rebuild", epilog=example("hermes-jobs views rebuild"))
@@ -68,4 +71,10 @@ def rebuild(invocation: Invocation, as_json: bool) -> None:
     if as_json:
         print_json(status)
     else:
-        note(f"Rebuilt from {status.last_position} events.")
+        note(f"Rebuilt from {sum(each.position for each in status.generations if each.current)} events.")
+        _note_end(status)
+
+
+def _note_end(status: ViewsStatus) -> None:
+    if status.stopped:
+        note(f"They stop before the log's end: {status.stopped}")

@@ -16,12 +16,15 @@ from hermes_jobs.domain.errors import Rejected
 def whole_file(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
     """What is written to is beside `path` and takes its place at the end; where that raises, nothing is left.
 
-    Raises `Rejected` where there is such a file, unless `force`, and where none can be written.
+    A link stays a link. Raises `Rejected` where there is such a file, unless `force`, where there is anything
+    else of that name, and where none can be written.
     """
-    if path.is_dir() or (path.exists() and not force):
-        hint = "Name a file." if path.is_dir() else "Give another name, or --force to put the new one there."
+    if path.exists() and not (force and path.is_file()):
+        again = "Give another name, or --force to put the new one there."
+        hint = again if path.is_file() else "Name a file."
         raise Rejected(f"{path} is there already.", kind="usage", hint=hint)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    target = Path(os.path.realpath(path))
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         try:
             descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -29,7 +32,7 @@ def whole_file(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            draft.replace(path)
+            draft.replace(target)
         except OSError as error:
             raise Rejected(f"{path} cannot be written: {error.strerror or error}.", kind="usage") from error
     finally:

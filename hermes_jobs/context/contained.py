@@ -13,11 +13,11 @@ from typing import TypeVar, get_args
 
 import msgspec
 
-from hermes_jobs.circuit import Circuit, Resting
 from hermes_jobs.context.units import Unit, newest_request, units_of
 from hermes_jobs.domain.events import CompressionReason
 from hermes_jobs.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.engine.ports import Ask, ContextEngine, ContextSize, History, ModelError, Shortened
+from hermes_jobs.plugins.circuit import Circuit, Resting
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from hermes_jobs.circuit import Circuit, within
 from hermes_jobs.context.contained import Contained, TimeLimits
 from hermes_jobs.context.hooks import REMEMBERING, TOLD, Response
 from hermes_jobs.domain import events as e
@@ -18,6 +17,7 @@ from hermes_jobs.domain.session import Session, stream_of
 from hermes_jobs.engine.ports import ContextEngine, NotHeard, ToolContext, ToolSpec
 from hermes_jobs.engine.refs import ref_of
 from hermes_jobs.engine.replaying import Facts, Replayed
+from hermes_jobs.plugins.circuit import Circuit, within
 
 SEATS = 64  # instances that are kept; the one that was used longest ago goes first
 EVERYTHING = sys.maxsize

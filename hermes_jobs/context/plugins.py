@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_jobs.plugins import PluginKind
+from hermes_jobs.plugins.kind import PluginKind
 
 BUILT_IN = "compressor"
 ENGINES = PluginKind(

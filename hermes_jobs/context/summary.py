@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from hermes_jobs.context.units import flat, units_of
+from hermes_jobs.domain.interjections import ENDED_UNANSWERED, NOTED
 from hermes_jobs.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 
 SECTIONS = (
@@ -70,9 +71,11 @@ was really there."""
 UNVERIFIED = "\n\n(Not found in the conversation, so perhaps wrong: {invented}.)"
 
 _WORDS_A_TOKEN = 0.7
-_HEADING = re.compile(r"^#{1,4}\s*Active Task\b", re.MULTILINE | re.IGNORECASE)
+_HEADING = re.compile(r"^[\W\d]{0,8}Active Task\b", re.MULTILINE | re.IGNORECASE)
 _SUMMARY = re.compile(rf"{OPEN}\n\[.*?\]\n\n(?P<summary>.*?)\n{CLOSE}\n*", re.DOTALL)
-_TODOS = re.compile(rf"\n*{TODOS_OPEN}\n.*?\n{TODOS_CLOSE}", re.DOTALL)
+_TODOS = re.compile(rf"{TODOS_OPEN}\n\[(?:(?!{TODOS_OPEN}).)*\n{TODOS_CLOSE}\Z", re.DOTALL)
+_ANSWERS = (AssistantMessage(NOTED), AssistantMessage(ENDED_UNANSWERED))
+_TAGS = re.compile("|".join((OPEN, CLOSE, TODOS_OPEN, TODOS_CLOSE)))
 
 
 def instructions(budget: int, focus: str) -> str:
@@ -92,25 +95,33 @@ def is_checkpoint(text: str) -> bool:
 
 def enclosed(summary: str) -> str:
     """The summary as it stands in a message."""
-    return f"{OPEN}\n{NOTICE}\n\n{summary.strip()}\n{CLOSE}"
+    return f"{OPEN}\n{NOTICE}\n\n{_TAGS.sub('', summary).strip()}\n{CLOSE}"
 
 
 def todos_note(todos: Iterable[str]) -> str:
     """The open todos as they stand in a message."""
-    lines = "\n".join(f"- {todo}" for todo in todos)
+    lines = "\n".join(f"- {_TAGS.sub('', todo)}" for todo in todos)
     return f"{TODOS_OPEN}\n{TODOS_NOTICE}\n{lines}\n{TODOS_CLOSE}"
 
 
 def without_notes(messages: Iterable[Message]) -> tuple[str, tuple[Message, ...]]:
-    """The summary that the history holds ("" for none), and the history without it and without old todos."""
-    summary, kept = "", []
+    """The summary that the history holds ("" for none), and the history without it and without old todos.
+
+    Notes are found where `assembled` puts them: a summary before all that was said since, at the beginning
+    of its message; todos at the end of a user's. What quotes such a note elsewhere is no note. With a message
+    that was nothing but a note goes the answer to it.
+    """
+    summary = ""
+    kept: list[Message] = []
     for message in messages:
         content = message.content
-        found = _SUMMARY.search(content)
-        if found is not None:
+        if message in _ANSWERS and kept and isinstance(kept[-1], AssistantMessage):
+            continue
+        if not summary and not isinstance(message, ToolMessage) and (found := _SUMMARY.match(content)):
             summary = found["summary"].strip()
-        if not isinstance(message, ToolMessage):
-            content = _TODOS.sub("", _SUMMARY.sub("", content)).strip("\n")
+            content = content[found.end() :]
+        if isinstance(message, UserMessage) and (found := _TODOS.search(content)):
+            content = content[: found.start()].rstrip("\n")
         if content == message.content:
             kept.append(message)
         elif content or (isinstance(message, AssistantMessage) and message.tool_calls):

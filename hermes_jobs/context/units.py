@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from hermes_jobs.domain.evolve import NUDGES
+from hermes_jobs.domain.interjections import NUDGES
 from hermes_jobs.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 
 Unit = tuple[Message, ...]

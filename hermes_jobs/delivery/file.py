@@ -19,8 +19,7 @@ from hermes_jobs.delivery.sending import Arrived, NotDelivered
 from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.domain.events import DeliveryRequested
 from hermes_jobs.domain.titles import printable
-from hermes_jobs.engine.engine import Stopped
-from hermes_jobs.engine.ports import Cancel, Clock
+from hermes_jobs.engine.ports import Cancel, Clock, Stopped
 from hermes_jobs.engine.system import iso
 
 LOCK_TRIES = 100  # of LOCK_PAUSE seconds each: as long as others may write

@@ -13,8 +13,7 @@ from hermes_jobs.domain.changes import Change, Changed, StreamFacts
 from hermes_jobs.domain.delivery import Delivery, TargetKind, failed, parse_target
 from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.steps import Step
-from hermes_jobs.engine.engine import Stopped
-from hermes_jobs.engine.ports import Cancel, Clock, Ids
+from hermes_jobs.engine.ports import Cancel, Clock, Ids, Stopped
 
 logger = logging.getLogger(__name__)
 

@@ -7,8 +7,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from hermes_jobs.engine.engine import Stopped
-from hermes_jobs.engine.ports import Cancel
+from hermes_jobs.engine.ports import Cancel, Stopped
 
 T = TypeVar("T")
 

@@ -50,6 +50,10 @@ class Charge(msgspec.Struct, frozen=True, kw_only=True):
     spent: Amount = NOTHING
     reserved: Amount = NOTHING
 
+    def __add__(self, other: Charge) -> Charge:
+        """Both changes of the one account."""
+        return replace(self, spent=self.spent + other.spent, reserved=self.reserved + other.reserved)
+
 
 class Limit(msgspec.Struct, frozen=True, kw_only=True):
     """What may be spent and reserved on an account together; null for any amount.
@@ -137,12 +141,7 @@ def charges(session: Session, facts: Iterable[e.Event], today: str) -> tuple[Cha
     sums: dict[str, Charge] = {}
     for fact in facts:
         for charge in _charges(session, fact, today):
-            known = sums.get(charge.account, Charge(account=charge.account))
-            sums[charge.account] = Charge(
-                account=charge.account,
-                spent=known.spent + charge.spent,
-                reserved=known.reserved + charge.reserved,
-            )
+            sums[charge.account] = sums.get(charge.account, Charge(account=charge.account)) + charge
     return tuple(sums.values())
 
 
@@ -165,7 +164,9 @@ def _charges(session: Session, fact: e.Event, today: str) -> Iterator[Charge]:
             day = fact.reserved.day if fact.reserved else today
             yield from _on_all(session, fact.turn, day, spent=spent)
         case e.ResponseBooked():
-            yield from _on_all(session, fact.turn, today, spent=amount(fact.usage, fact.cost_usd))
+            reported = amount(fact.usage, fact.cost_usd)
+            spent = reported + amount(fact.estimated, fact.estimated_cost_usd)
+            yield from _on_all(session, fact.turn, today, spent=spent)
         case _:
             pass
 

@@ -52,7 +52,7 @@ def evolve(session: Session, event: CompressionEvent) -> Session:
         return replace(session, compression=compressions.flushed(job))
     if isinstance(event, e.CompressionFailed):
         return _failed(session, job, event)
-    return _compressed(session, event)
+    return _compressed(session, job, event)
 
 
 def _requested(session: Session, event: e.CompressionRequested) -> Session:
@@ -80,7 +80,7 @@ def _failed(session: Session, job: compressions.Compression, event: e.Compressio
     return replace(session, current=turns.failed(turn, "context_overflow", message, hint))
 
 
-def _compressed(session: Session, event: e.ContextCompressed) -> Session:
+def _compressed(session: Session, job: compressions.Compression, event: e.ContextCompressed) -> Session:
     turn = session.current
     return replace(
         session,
@@ -91,8 +91,13 @@ def _compressed(session: Session, event: e.ContextCompressed) -> Session:
         prompt_tokens=0,
         measured=0,
         pressed=False,
-        current=None if turn is None else replace(turn, compressions=turn.compressions + 1),
+        current=None if turn is None else _fitted(turn, job),
     )
+
+
+def _fitted(turn: turns.Turn, job: compressions.Compression) -> turns.Turn:
+    refits = turn.refits + (job.reason == "overflow")
+    return replace(turn, compressions=turn.compressions + 1, refits=refits)
 
 
 def measured(session: Session, event: e.ModelReplied) -> Session:
@@ -129,7 +134,7 @@ def turn_ended(session: Session) -> Session:
 
 def request(command: c.RequestCompression, session: Session) -> Iterator[e.SessionEvent]:
     """Ask for a compression. Raises `Rejected` where there is nothing to compress."""
-    if session.compression is not None:
+    if session.compression is not None or command.number not in {None, session.num_requested + 1}:
         return
     if session.ended_because is not None or session.started is None or not session.messages:
         raise Rejected(
@@ -181,6 +186,25 @@ def finish(command: c.FinishCompression, session: Session) -> Iterator[e.Session
     if command.title is not None:
         yield e.SessionTitled(session=command.outcome.into, title=command.title)
     assert job.phase == "compress"
+
+
+def give_up(session: Session) -> Iterator[e.SessionEvent]:
+    """The end of a compression that nobody has begun, as its session ends. Raises `Rejected` for one under
+    way, which would go on with the session."""
+    job = session.compression
+    if job is None:
+        return
+    if job.running:
+        raise Rejected(
+            f"Session {session.id} is being compressed.", kind="busy", hint="End it when that is done."
+        )
+    yield e.CompressionFailed(
+        turn=job.turn,
+        step=job.step_id,
+        attempt=job.attempt,
+        kind="cancelled",
+        message="Its session was ended.",
+    )
 
 
 def due(session: Session, step: str) -> compressions.Compression:

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.usage import Reservation
 
-MAX_IN_A_TURN = 3
+MAX_REFITS = 3
+"""Compressions of a turn after prompts that were refused as too long."""
 MAX_DEATHS = 3
 MAX_FUTILE = 2
 """Compressions in a row without real effect after which none is tried by itself."""

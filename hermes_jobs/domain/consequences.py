@@ -21,9 +21,14 @@ PAUSED = (
 
 
 def consequences(session: Session, facts: Iterable[e.SessionEvent], load: Load) -> Changed:
-    """What else has to be written with those facts; `session` is as it was before them."""
+    """What else has to be written with those facts; `session` is as it was before them.
+
+    Raises `Rejected` where a review would go on beside another one.
+    """
     writes: list[StreamFacts] = []
     for fact in facts:
+        if isinstance(fact, e.TurnResumed):
+            writes.extend(_review_taken_up(session, fact, load))
         if not isinstance(fact, e.TurnCompleted | e.TurnFailed | e.TurnCancelled):
             continue
         turn = session.find(fact.turn)
@@ -55,6 +60,14 @@ def _run_ended(
     if isinstance(paused, e.SchedulePaused):
         text = PAUSED.format(name=schedule.plan.name, reason=paused.reason, schedule=schedule.id)
         yield from _requested(session, turn, text, ok=False, suffix="p")
+
+
+def _review_taken_up(session: Session, resumed: e.TurnResumed, load: Load) -> Iterator[StreamFacts]:
+    if session.started is None or session.started.kind != "review" or session.forked_from is None:
+        return
+    stream = sessions.stream_of(session.forked_from)
+    fact = reviewing.taken_up(session.stream.removeprefix("session-"), resumed.turn, load(stream))
+    yield StreamFacts(stream, (fact,))
 
 
 def _review_ended(

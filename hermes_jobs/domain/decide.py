@@ -12,19 +12,16 @@ from typing import assert_never
 
 from msgspec.structs import asdict
 
+from hermes_jobs.domain import approving, compressing, reviewing, reviews
 from hermes_jobs.domain import commands as c
-from hermes_jobs.domain import compressing, reviewing, reviews
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.budgets import charged, set_aside
-from hermes_jobs.domain.errors import Rejected, StepLost
+from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.evolve import fold
-from hermes_jobs.domain.session import Session
-from hermes_jobs.domain.steps import Step, act_of, find_step
-from hermes_jobs.domain.turn import MAX_DEATHS, Call, Turn
+from hermes_jobs.domain.session import Session, open_turn
+from hermes_jobs.domain.steps import act_of, due
+from hermes_jobs.domain.turn import MAX_DEATHS, Turn
 from hermes_jobs.domain.usage import Reservation
-
-DENIED = "Error: this call was refused by {by}. Do not try it again; find another way or ask."
-EXPIRED = "Error: nobody approved this call in time. Do not try it again; find another way or ask."
 
 
 def decide(command: c.SessionCommand, session: Session) -> tuple[e.SessionEvent, ...]:
@@ -34,7 +31,7 @@ def decide(command: c.SessionCommand, session: Session) -> tuple[e.SessionEvent,
     """
     facts = tuple(_decide(command, session))
     facts += tuple(settle(fold(session, facts)))
-    return facts + tuple(reviewing.own_ends(session, facts))
+    return facts + tuple(reviewing.of_curator(session, facts))
 
 
 def settle(session: Session) -> Iterator[e.SessionEvent]:
@@ -42,7 +39,8 @@ def settle(session: Session) -> Iterator[e.SessionEvent]:
     turn = session.current
     if turn is None or not turn.is_idle or (turn.cancelled_by is None and turn.failure is None):
         return
-    if session.compression is not None and session.compression.running:
+    job = session.compression
+    if job is not None and job.running and job.turn == turn.id:
         return
     for call in turn.calls:
         if call.result is None:
@@ -79,17 +77,9 @@ def _decide(command: c.SessionCommand, session: Session) -> Iterator[e.SessionEv
         case c.ResumeTurn():
             yield from _resume(command, session)
         case c.ApproveCall():
-            call = _awaiting(session, command.turn, command.call)
-            if call.expires_at <= command.now:
-                raise Rejected(
-                    f"The call {call.id} was not approved in time: it will not be run.",
-                    kind="expired",
-                    hint=f"Let the turn go on without it: hermes-jobs turns follow {command.turn}",
-                )
-            yield e.ApprovalGiven(turn=command.turn, call=call.id, by=command.by)
+            yield from approving.approve(command, session)
         case c.DenyCall():
-            call = _awaiting(session, command.turn, command.call)
-            yield from _denied(command.turn, call, command.by, DENIED.format(by=command.by))
+            yield from approving.deny(command, session)
         case c.RenameSession():
             if command.title != session.title:
                 yield e.SessionTitled(session=session.id, title=command.title)
@@ -113,24 +103,17 @@ def _decide(command: c.SessionCommand, session: Session) -> Iterator[e.SessionEv
         case c.FinishCompression():
             yield from compressing.finish(command, session)
         case c.FinishModelCall():
-            _, turn = _due(session, command.step)
-            yield command.outcome
-            if turn.cancelled_by is None:
-                yield from command.approvals
-                if command.pressure is not None:
-                    yield command.pressure
-                if command.compress is not None:
-                    yield from compressing.request(command.compress, fold(session, (command.outcome,)))
+            yield from _called(command, session)
         case c.FinishToolCall():
-            _due(session, command.step)
+            due(session, command.step)
             yield from command.facts
             yield command.outcome
         case c.ExpireApproval():
-            yield from _expire(command.step, session)
+            yield from approving.expire(command, session)
         case c.FinishTurn():
             yield from _finish(command.step, session)
         case c.FailTurn():
-            _, turn = _due(session, command.step)
+            _, turn = due(session, command.step)
             yield usage_recorded(session, turn)
             yield e.TurnFailed(turn=turn.id, kind=command.kind, message=command.message, hint=command.hint)
         case c.AbandonStep():
@@ -176,7 +159,7 @@ def _submit(command: c.SubmitTurn, session: Session) -> Iterator[e.SessionEvent]
 
 
 def _cancel(command: c.CancelTurn, session: Session) -> Iterator[e.SessionEvent]:
-    turn = _open(session, command.turn)
+    turn = open_turn(session, command.turn)
     if turn.cancelled_by is not None:
         return
     if turn is session.current:
@@ -186,20 +169,14 @@ def _cancel(command: c.CancelTurn, session: Session) -> Iterator[e.SessionEvent]
         yield e.TurnCancelled(turn=turn.id, by=command.by)
 
 
-def _past(status: str) -> str:
-    return {"failed": "failed", "merged": "been merged into another", "cancelled": "been cancelled"}.get(
-        status, status
-    )
-
-
 def _resume(command: c.ResumeTurn, session: Session) -> Iterator[e.SessionEvent]:
     ended = session.ended.get(command.turn)
     if ended is None:
-        turn = _open(session, command.turn)
+        turn = open_turn(session, command.turn)
         raise Rejected(f"Turn {turn.id} has not ended.", kind="not_ended", hint="Wait for it, or cancel it.")
     if ended.turn is None:
         raise Rejected(
-            f"Turn {command.turn} has {_past(ended.status)}: only failed and cancelled turns can be retried.",
+            f"Turn {command.turn} has {ended.past}: only failed and cancelled turns can be retried.",
             kind="not_retryable",
         )
     yield e.TurnResumed(turn=command.turn, by=command.by, budget_usd=command.budget_usd)
@@ -214,29 +191,8 @@ def _end(command: c.EndSession, session: Session) -> Iterator[e.SessionEvent]:
             kind="busy",
             hint=f"Cancel it first: hermes-jobs turns cancel {session.current.id}",
         )
+    yield from compressing.give_up(session)
     yield e.SessionEnded(session=session.id, reason=command.reason)
-
-
-def _awaiting(session: Session, turn_id: str, call_id: str | None) -> Call:
-    turn = _open(session, turn_id)
-    waiting = [call for call in turn.calls if call.approval == "waiting" and call.result is None]
-    if call_id is not None:
-        waiting = [call for call in waiting if call.id == call_id]
-    if not waiting:
-        raise Rejected(f"Turn {turn_id} has no such call waiting for approval.", kind="not_waiting")
-    if len(waiting) > 1:
-        names = ", ".join(call.id for call in waiting)
-        raise Rejected(
-            f"Turn {turn_id} has {len(waiting)} calls waiting for approval: {names}.",
-            kind="ambiguous",
-            hint="Name one with --call.",
-        )
-    return waiting[0]
-
-
-def _denied(turn: str, call: Call, by: str, answer: str) -> Iterator[e.SessionEvent]:
-    yield e.ApprovalDenied(turn=turn, call=call.id, by=by)
-    yield e.ToolFinished(turn=turn, call=call.id, ok=False, content=answer, attempt=call.attempt)
 
 
 # --- asked by the engine -----------------------------------------------------------------------
@@ -246,7 +202,7 @@ def _begin(step_id: str, session: Session, reserved: Reservation | None) -> Iter
     if session.compression is not None and session.compression.step_id == step_id:
         yield from compressing.begin(session, step_id, reserved)
         return
-    step, turn = _due(session, step_id)
+    step, turn = due(session, step_id)
     if act_of(session, step_id) == "turn.call_model":
         for steer in session.waiting:
             if steer.if_busy == "steer":
@@ -267,7 +223,7 @@ def _begin(step_id: str, session: Session, reserved: Reservation | None) -> Iter
 
 
 def _prefetched(command: c.FinishPrefetch, session: Session) -> Iterator[e.SessionEvent]:
-    _, turn = _due(session, command.step)
+    _, turn = due(session, command.step)
     if command.started is not None and session.started is None:
         yield command.started
     if turn.if_busy == "collect":
@@ -276,15 +232,20 @@ def _prefetched(command: c.FinishPrefetch, session: Session) -> Iterator[e.Sessi
     yield command.prefetched
 
 
-def _expire(step_id: str, session: Session) -> Iterator[e.SessionEvent]:
-    _, turn = _due(session, step_id)
-    call = turn.call(step_id)
-    if call is not None and call.approval == "waiting":
-        yield from _denied(turn.id, call, "timeout", EXPIRED)
+def _called(command: c.FinishModelCall, session: Session) -> Iterator[e.SessionEvent]:
+    _, turn = due(session, command.step)
+    yield command.outcome
+    if turn.cancelled_by is not None:
+        return
+    yield from command.approvals
+    if command.pressure is not None:
+        yield command.pressure
+    if command.compress is not None:
+        yield from compressing.request(command.compress, fold(session, (command.outcome,)))
 
 
 def _finish(step_id: str, session: Session) -> Iterator[e.SessionEvent]:
-    _, turn = _due(session, step_id)
+    _, turn = due(session, step_id)
     yield usage_recorded(session, turn)
     yield e.TurnCompleted(turn=turn.id, answer=turn.answer or "", stopped_by=turn.stopped_by)
     kind = reviews.due_kind(session.nudges)
@@ -307,7 +268,7 @@ def _abandon(command: c.AbandonStep, session: Session) -> Iterator[e.SessionEven
         )
         yield charged(abandoned, set_aside(session, command.step))
         return
-    step, turn = _due(session, command.step)
+    step, turn = due(session, command.step)
     abandoned = e.StepAbandoned(
         turn=turn.id,
         step=step.id,
@@ -323,20 +284,3 @@ def _abandon(command: c.AbandonStep, session: Session) -> Iterator[e.SessionEven
         yield e.ToolInterrupted(turn=turn.id, call=call.id, reason="unknown_outcome", attempt=call.attempt)
     elif command.reason == "died" and call.deaths + 1 >= MAX_DEATHS:
         yield e.ToolInterrupted(turn=turn.id, call=call.id, reason="worker_lost", attempt=call.attempt)
-
-
-def _due(session: Session, step_id: str) -> tuple[Step, Turn]:
-    step = find_step(session, step_id)
-    if step is None or session.current is None:
-        raise StepLost(f"step {step_id} is not due in {session.stream}")
-    return step, session.current
-
-
-def _open(session: Session, turn_id: str) -> Turn:
-    ended = session.ended.get(turn_id)
-    if ended is not None:
-        raise Rejected(f"Turn {turn_id} has already {_past(ended.status)}.", kind="already_ended")
-    turn = session.find(turn_id)
-    if turn is None:
-        raise Rejected(f"There is no turn {turn_id} in session {session.id}.", kind="unknown_turn")
-    return turn

@@ -26,15 +26,11 @@ def evolve(session: Session, event: ReviewEvent) -> Session:
             reviews=(*session.reviews, review),
             nudges=reviews.fired(session.nudges, event.kind),
         )
+    waiting = tuple(each for each in session.reviews if each.id != event.review)
     if isinstance(event, e.ReviewStarted):
-        return replace(
-            session,
-            reviews=tuple(
-                replace(each, status="running") if each.id == event.review else each
-                for each in session.reviews
-            ),
-        )
-    return replace(session, reviews=tuple(each for each in session.reviews if each.id != event.review))
+        return replace(session, reviews=waiting, reviewed_by=event.review)
+    running = None if session.reviewed_by == event.review else session.reviewed_by
+    return replace(session, reviews=waiting, reviewed_by=running)
 
 
 def end_of(review: str, turn: Turn, end: TurnEnd) -> e.ReviewCompleted | e.ReviewFailed:
@@ -47,28 +43,39 @@ def end_of(review: str, turn: Turn, end: TurnEnd) -> e.ReviewCompleted | e.Revie
     return e.ReviewFailed(review=review, kind="cancelled", message=f"Cancelled by {end.by}.")
 
 
-def own_ends(session: Session, facts: Iterable[e.SessionEvent]) -> Iterator[e.SessionEvent]:
-    """The end of a curator's review, which its own stream holds, after the facts that end its turn."""
+def taken_up(review: str, turn: str, conversation: Session) -> e.ReviewStarted:
+    """The fact that a review goes on after its end. Raises `Rejected` beside another of its conversation."""
+    if conversation.reviewed_by is not None:
+        raise Rejected(
+            f"Review {conversation.reviewed_by} of the same conversation is under way.",
+            kind="busy",
+            hint="Wait for its end, or cancel it: one at a time.",
+        )
+    return e.ReviewStarted(review=review, session=review, turn=turn)
+
+
+def of_curator(session: Session, facts: Iterable[e.SessionEvent]) -> Iterator[e.SessionEvent]:
+    """What the facts mean for a curator's review, which its own stream holds: that it goes on, or its end."""
     if session.started is None or session.started.source != reviews.CURATED:
         return
+    review = session.stream.removeprefix("session-")
     for fact in facts:
-        if isinstance(fact, e.TurnCompleted | e.TurnFailed | e.TurnCancelled):
+        if isinstance(fact, e.TurnResumed):
+            yield taken_up(review, fact.turn, session)
+        elif isinstance(fact, e.TurnCompleted | e.TurnFailed | e.TurnCancelled):
             turn = session.find(fact.turn)
             if turn is not None:
-                yield end_of(session.stream.removeprefix("session-"), turn, fact)
+                yield end_of(review, turn, fact)
 
 
 def cancel(command: c.CancelReview, session: Session) -> Iterator[e.SessionEvent]:
     """Keep a review from beginning. Raises `Rejected` where it does not wait for that."""
-    review = next((each for each in session.reviews if each.id == command.review), None)
-    if review is None or review.status != "waiting":
-        state = "has ended" if review is None else "has begun"
+    if all(each.id != command.review for each in session.reviews):
+        state = "has begun" if session.reviewed_by == command.review else "has ended"
         raise Rejected(f"Review {command.review} {state}.", kind="not_waiting")
-    yield e.ReviewFailed(review=review.id, kind="cancelled", message=f"Cancelled by {command.by}.")
+    yield e.ReviewFailed(review=command.review, kind="cancelled", message=f"Cancelled by {command.by}.")
 
 
 def to_begin(session: Session) -> reviews.Review | None:
     """The review whose turn it is to begin: the oldest, while no other is under way."""
-    if any(each.status == "running" for each in session.reviews):
-        return None
-    return next(iter(session.reviews), None)
+    return next(iter(session.reviews), None) if session.reviewed_by is None else None

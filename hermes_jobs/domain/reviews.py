@@ -7,8 +7,6 @@ conversation: its own stream holds all that.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 from msgspec.structs import replace
 
@@ -23,12 +21,11 @@ SAVING = frozenset({MEMORY_TOOL, SKILL_TOOL, "propose_merge", "propose_archive"}
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True):
-    """A review that has not ended. `at`: the version of the conversation that it looks at."""
+    """A review that has not begun. `at`: the version of the conversation that it looks at."""
 
     id: str
     kind: e.ReviewKind
     at: int
-    status: Literal["waiting", "running"] = "waiting"
 
 
 class Nudges(msgspec.Struct, frozen=True, kw_only=True):

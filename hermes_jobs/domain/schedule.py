@@ -119,8 +119,9 @@ def _apply(schedule: Schedule, event: e.ScheduleEvent) -> Schedule:  # noqa: PLR
 
 
 def _failures(schedule: Schedule, ended: e.ScheduleRunEnded) -> int:
-    """Failed runs in a row: one that somebody cancelled says nothing about the next."""
-    if ended.status == "cancelled":
+    """Failed runs in a row: one that somebody cancelled says nothing about the next, and one that fails anew
+    after it was taken up again has been counted."""
+    if ended.status == "cancelled" or (ended.status == "failed" and ended.turn not in schedule.running):
         return schedule.failures
     return schedule.failures + 1 if ended.status == "failed" else 0
 

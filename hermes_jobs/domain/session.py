@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from hermes_jobs.domain.compression import Compression
+from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.events import Opening, SessionStarted, Todo
 from hermes_jobs.domain.listening import Listening
 from hermes_jobs.domain.messages import Message
@@ -15,6 +17,7 @@ from hermes_jobs.domain.reviews import Nudges, Review
 from hermes_jobs.domain.turn import Turn
 
 EndStatus = Literal["completed", "failed", "cancelled", "merged"]
+_PAST: dict[EndStatus, str] = {"cancelled": "been cancelled", "merged": "been merged into another"}
 
 
 class EndedTurn(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +26,11 @@ class EndedTurn(msgspec.Struct, frozen=True, kw_only=True):
     status: EndStatus
     turn: Turn | None = None
     into: str | None = None
+
+    @property
+    def past(self) -> str:
+        """What the turn has done, as people say it."""
+        return _PAST.get(self.status, self.status)
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +42,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     `forked_from` is the lineage that this one goes on from, if any. `prompt_tokens` is what the provider
     counted for the first `measured` messages, 0 where nothing is known. `futile` compressions in a row had no
     real effect; while `resting` none is tried by itself. `pressed`: the user was told that the context fills
-    up.
+    up. `reviews` wait for each other and for the one under way, `reviewed_by`.
     """
 
     stream: str
@@ -61,12 +69,18 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     pressed: bool = False
     nudges: Nudges = Nudges()
     reviews: tuple[Review, ...] = ()
+    reviewed_by: str | None = None
     listeners: tuple[Listening, ...] = ()
 
     @property
     def id(self) -> str:
         """The id of the session at the lineage's tip."""
         return self.started.session if self.started else self.stream.removeprefix("session-")
+
+    @property
+    def is_under_review(self) -> bool:
+        """Whether a review of it waits or runs."""
+        return bool(self.reviews) or self.reviewed_by is not None
 
     def find(self, turn: str) -> Turn | None:
         """The running or waiting turn with that id."""
@@ -85,3 +99,32 @@ def forked(parent: Session, stream: str) -> Session:
 def stream_of(session: str) -> str:
     """The stream of the lineage that the session with that id began."""
     return f"session-{session}"
+
+
+def running_turn(session: Session) -> Turn:
+    """The turn that runs, which there is wherever one of its steps is due."""
+    assert session.current is not None, f"{session.stream} has no running turn at version {session.version}"
+    return session.current
+
+
+def open_turn(session: Session, turn_id: str) -> Turn:
+    """The turn, which runs or waits. Raises `Rejected`, kind `already_ended` or `unknown_turn`."""
+    ended = session.ended.get(turn_id)
+    if ended is not None:
+        raise Rejected(f"Turn {turn_id} has already {ended.past}.", kind="already_ended")
+    turn = session.find(turn_id)
+    if turn is None:
+        raise Rejected(f"There is no turn {turn_id} in session {session.id}.", kind="unknown_turn")
+    return turn
+
+
+def with_turn(session: Session, turn: Turn) -> Session:
+    """The session with that turn, which runs or waits, in the place of the one with its id."""
+    if session.current is not None and session.current.id == turn.id:
+        return replace(session, current=turn)
+    return replace(session, waiting=tuple(turn if each.id == turn.id else each for each in session.waiting))
+
+
+def say(session: Session, turn: Turn, *said: Message) -> Session:
+    """The session in which this was said last, and the running turn as it is after it."""
+    return replace(session, current=turn, messages=(*session.messages, *said))

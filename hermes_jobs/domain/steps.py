@@ -26,6 +26,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.domain import reviews
 from hermes_jobs.domain.compressing import is_at_rest
+from hermes_jobs.domain.errors import StepLost
 from hermes_jobs.domain.reviewing import to_begin
 from hermes_jobs.domain.session import Session
 from hermes_jobs.domain.turn import Call, Turn
@@ -96,6 +97,14 @@ def find_step(session: Session, step_id: str) -> Step | None:
     return next((step for step in next_steps(session) if step.id == step_id), None)
 
 
+def due(session: Session, step_id: str) -> tuple[Step, Turn]:
+    """The due step with that id, and the running turn. Raises `StepLost`."""
+    step = find_step(session, step_id)
+    if step is None or session.current is None:
+        raise StepLost(f"step {step_id} is not due in {session.stream}")
+    return step, session.current
+
+
 def act_of(session: Session, step_id: str) -> StepKind | None:
     """What performing a due step means, whatever task carries it; null where it begins a review or tells
     a listener."""
@@ -113,7 +122,7 @@ def _own_steps(session: Session) -> tuple[Step, ...]:
     if not turn.begun:
         return (_spine(session.stream, turn, f"{turn.id}-prefetch", "turn.prefetch"),)
     if turn.calls:
-        return tuple(_tool(session.stream, call) for call in turn.calls if _is_due(turn, call))
+        return tuple(_tool(session.stream, call) for call in _due_calls(turn))
     if turn.answer is not None:
         return (_spine(session.stream, turn, f"{turn.id}-record", "turn.record_usage"),)
     return (_spine(session.stream, turn, turn.step_id, "turn.call_model"),)
@@ -175,8 +184,7 @@ def _tool(stream: str, call: Call) -> Step:
     )
 
 
-def _is_due(turn: Turn, call: Call) -> bool:
-    if call.result is not None:
-        return False
-    ended = {each.id for each in turn.calls if each.result is not None}
-    return ended.issuperset(call.after)
+def _due_calls(turn: Turn) -> tuple[Call, ...]:
+    """The calls without a result whose predecessors have theirs."""
+    ended = {call.id for call in turn.calls if call.result is not None}
+    return tuple(call for call in turn.calls if call.result is None and ended.issuperset(call.after))

@@ -66,7 +66,8 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     The *spine* (prefetch, model calls, record) has one step at a time: `attempt`, `retry_at`, `deaths`,
     `running`, `reserved` (what was set aside for its model call) and `max_tokens` (the longest answer that
     the call may still ask for) speak of that one. `step` numbers the model calls. `recalled` stands beside
-    the message `asked` in its requests.
+    the message `asked` in its requests. `compressions` are those since the model last answered, `refits`
+    those of the whole turn whose reason was a prompt that was refused as too long.
     """
 
     id: str
@@ -80,6 +81,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     budget_usd: float | None = None
     resumes: int = 0
     compressions: int = 0
+    refits: int = 0
     num_saves: int = 0
     begun: bool = False
     asked: str = ""
@@ -249,6 +251,9 @@ def resumed(turn: Turn, *, at_the_tail: bool) -> Turn:
     fresh = replace(
         next_call(turn) if turn.begun else turn,
         resumes=turn.resumes + 1,
+        compressions=0,
+        refits=0,
+        deaths=0,
         failure=None,
         cancelled_by=None,
         answer=None,

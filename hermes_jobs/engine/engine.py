@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 import msgspec
 
@@ -30,7 +30,18 @@ from hermes_jobs.domain.usage import Reservation
 from hermes_jobs.engine.claiming import Claims, Performed
 from hermes_jobs.engine.committer import Committer, nobody_sees, nothing_follows
 from hermes_jobs.engine.outcomes import discarded, is_failure, unexpected
-from hermes_jobs.engine.ports import Cancel, Carrier, Clock, Follow, Ids, Witness
+from hermes_jobs.engine.ports import (
+    Cancel,
+    Carrier,
+    Clock,
+    Follow,
+    Ids,
+    Job,
+    Performer,
+    Preflight,
+    Stopped,
+    Witness,
+)
 from hermes_jobs.engine.purse import Purse
 from hermes_jobs.engine.running import Running
 from hermes_jobs.engine.sessions import Sessions
@@ -40,31 +51,6 @@ logger = logging.getLogger(__name__)
 
 
 NO_JOBS: Mapping[StepKind, Job] = {}
-
-
-class Stopped(Exception):
-    """A performer was told to stop before it had an outcome; its step goes to somebody else."""
-
-
-class Performer(Protocol):
-    """Does one kind of step. Called with the session as it was when the step was claimed."""
-
-    def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
-        """Act, and say what came of it. Raises `Stopped` when told to stop for the process's sake."""
-
-
-class Job(Protocol):
-    """Does one kind of step that is no turn's: a schedule's, a delivery's, the beginning of a review."""
-
-    def perform(self, state: Any, step: Step, cancel: Cancel) -> Change:
-        """Act, and say what is to be written. Raises `Stopped` when told to stop for the process's sake."""
-
-
-class Preflight(Protocol):
-    """Looks at a session whose model is about to be called."""
-
-    def __call__(self, session: Session) -> c.SessionCommand | None:
-        """What has to be done instead, and makes the call due again afterwards; mostly nothing."""
 
 
 def nothing_first(session: Session) -> c.SessionCommand | None:  # noqa: ARG001 - the port's
@@ -186,15 +172,13 @@ class Engine:
         """Claim the step, act, and append what came of it. Losing it to somebody else is no error."""
         if not stream.startswith(SESSIONS):
             return self._perform_job(stream, step_id)
-        session, step = self._look_up(stream, step_id)
+        session, step, first = self._look_up(stream, step_id)
         if step is None:
             return "nothing"
         if step.not_before > self.clock.now():
             return "not_yet"
-        act_kind = act_of(session, step_id)
-        if act_kind is None:
+        if act_of(session, step_id) is None:
             return self._perform_job(stream, step_id)
-        first = self._preflight(session) if act_kind == "turn.call_model" else None
         if first is not None:
             self.execute(stream, first)
             return "done"
@@ -242,15 +226,20 @@ class Engine:
             raise
         return "done"
 
-    def _look_up(self, stream: str, step_id: str) -> tuple[Session, Step | None]:
-        """The step as last seen; where it was not due then, as the log has it at this moment."""
+    def _look_up(self, stream: str, step_id: str) -> tuple[Session, Step | None, c.SessionCommand | None]:
+        """The step, and what has to be done first: as last seen, where it was due then, and nothing else
+        first; otherwise as the log has it at this moment, since others may have done that by now."""
         known = self.sessions.known(stream)
         if known is not None:
             step = find_step(known, step_id)
-            if step is not None and step.not_before <= self.clock.now():
-                return known, step
+            if step is not None and step.not_before <= self.clock.now() and not self._first(known, step_id):
+                return known, step, None
         session = self.sessions.load(stream)
-        return session, find_step(session, step_id)
+        return session, find_step(session, step_id), self._first(session, step_id)
+
+    def _first(self, session: Session, step_id: str) -> c.SessionCommand | None:
+        """What has to be done before a due step."""
+        return self._preflight(session) if act_of(session, step_id) == "turn.call_model" else None
 
     def retry_unsaved(self) -> int:
         """Append the outcomes that found the log unreachable; how many are still left."""

@@ -91,12 +91,13 @@ def discarded(
         reserved = reserved if outcome.usage != NO_USAGE else None
         fact = replace(fact, usage=outcome.usage, cost_usd=outcome.cost_usd, model=outcome.model)
         return (replace(fact, reserved=reserved),)
-    if isinstance(command, c.FinishFlush | c.FinishCompression) and command.responses:
-        first, *others = [
+    if isinstance(command, c.FinishFlush | c.FinishCompression):
+        reported = [
             replace(fact, usage=each.usage, cost_usd=each.cost_usd, model=each.model)
             for each in command.responses
+            if each.usage != NO_USAGE
         ]
-        return (replace(first, reserved=reserved), *others)
+        return (replace(reported[0], reserved=reserved), *reported[1:]) if reported else (fact,)
     if isinstance(command, c.FinishToolCall):
         paid_for = [each for each in command.facts if isinstance(each, ResponseBooked)]
         booked = [

@@ -83,9 +83,8 @@ def _end_work(engine: Engine, stream: str, by: str, rested: Rested) -> None:
         rested.turns.append(turn.id)
     _drop_compression(engine, engine.sessions.load(stream), by, rested)
     for review in engine.sessions.load(stream).reviews:
-        if review.status == "waiting":
-            engine.execute(stream, c.CancelReview(review=review.id, by=by))
-            rested.reviews.append(review.id)
+        engine.execute(stream, c.CancelReview(review=review.id, by=by))
+        rested.reviews.append(review.id)
     _tell_nobody(engine, engine.sessions.load(stream), by)
 
 

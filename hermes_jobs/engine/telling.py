@@ -14,8 +14,7 @@ from hermes_jobs.domain.events import ListenerTold, MemoryEvent, WritesTold
 from hermes_jobs.domain.listening import MAX_ATTEMPTS, Listening, not_told
 from hermes_jobs.domain.session import Session
 from hermes_jobs.domain.steps import Step
-from hermes_jobs.engine.engine import Stopped
-from hermes_jobs.engine.ports import Cancel, Clock, Ids, Listener, NotHeard, WriteListener
+from hermes_jobs.engine.ports import Cancel, Clock, Ids, Listener, NotHeard, Stopped, WriteListener
 from hermes_jobs.engine.sessions import Sessions
 from hermes_jobs.engine.states import States
 from hermes_jobs.eventlog.log import EventLog

@@ -23,12 +23,7 @@ class ExpectedAccounts:
         """One more event; `before` is its stream's state without it."""
         if isinstance(before, Session):
             for charge in charges(before, (event,), _UNKNOWN_DAY):
-                known = self._of(charge.account)
-                self._sums[charge.account] = Charge(
-                    account=charge.account,
-                    spent=known.spent + charge.spent,
-                    reserved=known.reserved + charge.reserved,
-                )
+                self._sums[charge.account] = self._of(charge.account) + charge
 
     def contradictions(self, stored: Iterable[Charge]) -> Iterator[str]:
         """What is stored and does not follow, as sentences."""

@@ -38,7 +38,7 @@ def exported(
     """The lines of everything, or of those streams alone, each with its line break.
 
     `version` is that of this hermes-jobs, `made_at` ISO 8601 in UTC. Keeps one line and the ends of streams
-    in memory. Raises `Corrupt` where an event is not what was written, and `LogUnavailable`.
+    in memory. Raises `Corrupt` where an event is lost or not what was written, and `LogUnavailable`.
     """
     digest, num_events = sha256(), 0
     with log.snapshot() as connection:
@@ -62,8 +62,21 @@ def _lines(connection: Connection, header: Header, streams: Collection[str] | No
     for stream in coming:
         if streams is None or stream in streams:
             raise arriving(stream)
+    _check_ends(connection, streams)
     yield header
     yield from lines_of_tables(connection, streams)
+
+
+def _check_ends(connection: Connection, streams: Collection[str] | None) -> None:
+    """Raises `Corrupt` where a stream ends before its head says: no event behind it would show that."""
+    heads, events = t.streams.c, t.events.c
+    last = (events.stream == heads.stream) & (events.version == heads.version)
+    lost = select(heads.stream, heads.version).where(~select(t.events).where(last).exists())
+    for row in _rows(connection, _of(lost, heads.stream, streams).limit(1)):
+        raise Corrupt(
+            f"{row.stream} has lost its last events, up to version {row.version}. "
+            "Run `hermes-jobs events verify`."
+        )
 
 
 def lines_of_tables(connection: Connection, streams: Collection[str] | None = None) -> Iterator[AnyLine]:

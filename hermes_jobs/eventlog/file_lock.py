@@ -28,3 +28,19 @@ class FileLock:
     def close(self) -> None:
         """Let go of the file. The lock is not used after."""
         os.close(self._file)
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a process holds the file's lock; a missing file has none."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        # Shared, so that two who look do not take each other for the holder.
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)
+    return False

@@ -1,6 +1,6 @@
 """Portable lines into an empty log, inside one transaction: everything that they say, checked, or nothing.
 
-What follows from events (heads, the times of steps, accounts) is made from them anew. Positions are given
+What follows from events (heads, due steps, accounts) is made from them anew. Positions are given
 anew too, so that they have no gaps; a stream that is already where all this shall go is left out.
 """
 
@@ -12,16 +12,14 @@ from typing import Any, assert_never
 
 import msgspec
 
-from hermes_jobs.domain.budgets import Charge, charges
 from hermes_jobs.domain.changes import Key
-from hermes_jobs.domain.errors import Corrupt, HermesJobsError, NewerSchema, Rejected
-from hermes_jobs.domain.events import SINCE, Event
-from hermes_jobs.domain.session import Session
-from hermes_jobs.domain.streams import StreamState, blank, due_steps, fold
+from hermes_jobs.domain.errors import HermesJobsError, NewerSchema, Rejected
+from hermes_jobs.domain.events import SINCE
+from hermes_jobs.domain.streams import blank
 from hermes_jobs.eventlog import statements as sql
-from hermes_jobs.eventlog.appending import key_values, result_values, step_values
-from hermes_jobs.eventlog.charging import charge
+from hermes_jobs.eventlog.appending import key_values, result_values
 from hermes_jobs.eventlog.codec import escaped
+from hermes_jobs.eventlog.derived import DayOf, write_derived
 from hermes_jobs.eventlog.log import Head
 from hermes_jobs.eventlog.portable import (
     FORMAT,
@@ -38,9 +36,6 @@ from hermes_jobs.eventlog.portable import (
 from hermes_jobs.eventlog.rows import row_hash
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.transaction import TransactionLog
-
-DayOf = Callable[[str], str]
-"""The day, YYYY-MM-DD, of a moment of the log: that on whose account a response stands."""
 
 _ROWS_AT_ONCE = 1000
 
@@ -79,7 +74,7 @@ def imported(
     for number, line in _checked(raws):
         reading.take(number, line)
     reading.finish()
-    _Following(log, reading.added, reading.steps, day_of).write()
+    write_derived(log, reading.added, reading.steps, day_of)
     return Imported(
         num_events=reading.num_events,
         streams=tuple(reading.added),
@@ -266,57 +261,3 @@ def _other_content(stream: str) -> Rejected:
         kind="other_content",
         hint="Nothing was imported. Import it into another, empty home: set HERMES_JOBS_HOME.",
     )
-
-
-class _Following:
-    """What follows from the events of streams that came in: due steps and accounts."""
-
-    def __init__(
-        self, log: TransactionLog, streams: Iterable[str], steps: dict[str, StepLine], day_of: DayOf
-    ) -> None:
-        self._log = log
-        self._streams = streams
-        self._held = steps
-        self._day_of = day_of
-
-    def write(self) -> None:
-        rows: dict[str, dict[str, Any]] = {}
-        for stream in self._streams:
-            state = self._folded(stream)
-            rows.update({step.id: step_values(step) for step in due_steps(state)})
-        if rows.keys() != self._held.keys():
-            differing = ", ".join(sorted(rows.keys() ^ self._held.keys())[:3])
-            raise Rejected(
-                f"The export's due steps do not follow from its events: {differing}.",
-                kind="unreadable_export",
-                hint="Nothing was imported. Run `hermes-jobs events verify` where it was made.",
-            )
-        for line in self._held.values():  # in the order in which they came
-            held = {"owner": None if line.owner is None else escaped(line.owner), "fence": line.fence}
-            self._log.connection.execute(sql.INSERT_STEP, {**rows[line.step], **held})
-
-    def _folded(self, stream: str) -> StreamState:
-        state, sums = blank(stream), dict[str, Charge]()
-        for event, recorded_at in self._events(stream):
-            if isinstance(state, Session):
-                for each in charges(state, (event,), self._day_of(recorded_at)):
-                    known = sums.get(each.account, Charge(account=each.account))
-                    sums[each.account] = Charge(
-                        account=each.account,
-                        spent=known.spent + each.spent,
-                        reserved=known.reserved + each.reserved,
-                    )
-            try:
-                state = fold(state, (event,))
-            except Exception as error:
-                raise Corrupt(
-                    f"{stream}: {type(event).__name__} cannot follow on what was before."
-                ) from error
-        charge(self._log.connection, tuple(sums.values()), ())
-        return state
-
-    def _events(self, stream: str) -> Iterator[tuple[Event, str]]:
-        version = 0
-        while news := self._log.read(stream, after=version, upto=version + _ROWS_AT_ONCE):
-            yield from ((recorded.event, recorded.recorded_at) for recorded in news)
-            version = news[-1].version

@@ -98,13 +98,15 @@ class Lease:
             self._lost = True
 
     def close(self) -> None:
-        """Leave the list of workers. Raises `LogUnavailable`, with the lock let go all the same."""
+        """Leave the list of workers, where it stands there. Raises `LogUnavailable`, with the lock let go all
+        the same."""
         self._closing.set()
         if self._thread.is_alive():
             self._thread.join()
-        self._lost = True
+        was_lost, self._lost = self._lost, True
         try:
-            self._log.unregister(self.worker)
+            if not was_lost:
+                self._log.unregister(self.worker)
         finally:
             self._lock.release()
 

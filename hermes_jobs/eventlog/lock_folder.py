@@ -8,6 +8,8 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
+from hermes_jobs.eventlog.file_lock import is_locked
+
 _NAME = "folder-id"
 _SUFFIX = ".lock"
 
@@ -39,12 +41,12 @@ class LockFolder:
 
     def is_free(self, worker: str) -> bool:
         """Whether nobody holds the worker's file, or it is missing: the process has ended."""
-        return _is_free(self._file_of(worker))
+        return not is_locked(self._file_of(worker))
 
     def sweep(self) -> None:
         """Remove the files of processes that have ended."""
         for path in self._path.glob(f"*{_SUFFIX}"):
-            if _is_free(path):
+            if not is_locked(path):
                 path.unlink(missing_ok=True)
 
     def _file_of(self, worker: str) -> Path:
@@ -62,21 +64,6 @@ class HeldLock:
         """Remove the file and let go of it."""
         self._path.unlink(missing_ok=True)
         os.close(self._file)
-
-
-def _is_free(path: Path) -> bool:
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return True
-    try:
-        # Shared, so that two observers do not take each other for the owner.
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(file)
-    return True
 
 
 def _read_or_make_id(path: Path) -> str:

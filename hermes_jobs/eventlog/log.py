@@ -166,7 +166,8 @@ class EventLog(Protocol):
     def read(self, stream: str, after: int = 0, upto: int | None = None) -> Sequence[Recorded]:
         """The stream's events with `after < version <= upto`, in order.
 
-        Raises `NewerSchema` where the stream's head asks for a newer build, whatever the range holds.
+        Raises `NewerSchema` where the stream's head asks for a newer build, whatever the range holds, and
+        `Corrupt` where the events end before the head says.
         """
 
     def tail(self, after: int = 0, limit: int = 1000, *, stream: str | None = None) -> Sequence[Recorded]:

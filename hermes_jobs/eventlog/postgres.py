@@ -30,9 +30,11 @@ LOCK_SECONDS = 10
 CONNECTIONS = 8  # of one process, at most
 
 _QUIET_SECONDS = 15  # after which a silent connection is tested by the network itself
+_UNHEARD_SECONDS = 30  # after which one is given up whose server acknowledges nothing that was sent to it
 
 _TAKE_TURN = (
-    f"SELECT set_config('lock_timeout', '{LOCK_SECONDS}s', true),"
+    "BEGIN ISOLATION LEVEL READ COMMITTED;"
+    f" SELECT set_config('lock_timeout', '{LOCK_SECONDS}s', true),"
     " pg_advisory_xact_lock(hashtextextended('hermes-jobs log in ' || coalesce(current_schema(), ''), 0))"
 )
 
@@ -54,14 +56,16 @@ class PostgresDatabase:
             "keepalives_idle": _QUIET_SECONDS,
             "keepalives_interval": _QUIET_SECONDS,
             "keepalives_count": 2,
+            "tcp_user_timeout": _UNHEARD_SECONDS * 1000,
         }
         self._engine = create_engine(
             parsed,
             connect_args={name: value for name, value in defaults.items() if name not in parsed.query},
-            pool_size=2,
-            max_overflow=CONNECTIONS - 2,
+            pool_size=CONNECTIONS,
+            max_overflow=0,
+            pool_use_lifo=True,
             pool_pre_ping=True,
-            isolation_level="READ COMMITTED",
+            isolation_level="AUTOCOMMIT",  # a statement that reads is a transaction of its own
             hide_parameters=True,
         )
 
@@ -103,8 +107,13 @@ class PostgresDatabase:
     def _lent(self) -> Iterator[_NamedConnection]:
         """A connection of the pool's, without a transaction before and after."""
         with closing(self._engine.raw_connection()) as lent:
-            assert isinstance(lent.driver_connection, DriverConnection)
-            yield _NamedConnection(lent.driver_connection)
+            driver = lent.driver_connection
+            assert isinstance(driver, DriverConnection)
+            try:
+                yield _NamedConnection(driver)
+            finally:
+                if driver.closed:
+                    lent.invalidate()  # else the pool would try to use it, and complain on standard error
 
     def translated(self, error: Exception) -> HermesJobsError | None:
         if isinstance(error, PoolExhausted):

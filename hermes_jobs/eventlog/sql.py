@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from hermes_jobs.domain.budgets import Charge
-from hermes_jobs.domain.errors import NewerSchema
+from hermes_jobs.domain.errors import Corrupt, NewerSchema
 from hermes_jobs.domain.steps import Lane
 from hermes_jobs.eventlog import statements as sql
 from hermes_jobs.eventlog.appending import PreparedAppend, needs_newer
@@ -81,7 +81,13 @@ class SqlEventLog:
                 raise NewerSchema(needs_newer(head))
             values = {"name": name, "after": after, "upto": head.version if upto is None else upto}
             rows = connection.execute(sql.SELECT_STREAM, values).fetchall()
-        return [to_recorded(row, self._codec) for row in rows]
+        events = [to_recorded(row, self._codec) for row in rows]
+        if upto is None and after < head.version and (not events or events[-1].version < head.version):
+            raise Corrupt(
+                f"{stream} has lost its last events: its head says version {head.version}. "
+                "Run `hermes-jobs events verify`."
+            )
+        return events
 
     def tail(self, after: int = 0, limit: int = 1000, *, stream: str | None = None) -> Sequence[Recorded]:
         events: list[Recorded] = []

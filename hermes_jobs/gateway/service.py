@@ -87,6 +87,7 @@ class Service:
             name = await self._platform.introduce()
             self._tell(f"Listening as {name}.")
         elif not holds:
+            self._last = 0  # what is heard meanwhile is given up by who hears it, and numbers may begin anew
             self._tell("Another process listens for this account: standing by.")
         self._holds = holds
         return holds

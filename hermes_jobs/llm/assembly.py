@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hermes_jobs.domain.usage import NO_USAGE, Usage
-from hermes_jobs.engine.ports import Reply
 from hermes_jobs.llm.draft import ReplyDraft
 from hermes_jobs.llm.errors import Refusal, refusal_in
-from hermes_jobs.llm.usage import canonical_usage
 
 FINISH_REASONS = {
     "end_turn": "stop",
@@ -33,27 +30,8 @@ class ReplyAssembler:
 
     HOLDS = "choices"  # a whole answer without it is none
 
-    def __init__(self, draft: ReplyDraft | None = None) -> None:
-        self._draft = draft or ReplyDraft()
-        self._finish_reason = ""
-        self._model = ""
-        self._reported: object = None
-        self._begun = False
-
-    @property
-    def usage(self) -> Usage:
-        """What was reported so far."""
-        return canonical_usage(self._reported) if self._reported else NO_USAGE
-
-    @property
-    def begun(self) -> bool:
-        """Whether anything has arrived."""
-        return self._begun
-
-    @property
-    def complete(self) -> bool:
-        """Whether the endpoint said that the answer is at its end."""
-        return bool(self._finish_reason)
+    def __init__(self, draft: ReplyDraft) -> None:
+        self.draft = draft
 
     def refusal(self, chunk: object) -> Refusal | None:
         """The refusal that a chunk holds."""
@@ -61,35 +39,30 @@ class ReplyAssembler:
 
     def feed(self, chunk: Mapping[str, object]) -> str:
         """The next chunk, or a whole completion; returns the text in it that may be shown."""
-        self._begun = True
-        self._model = self._model or _text(chunk.get("model"))
-        groq = chunk.get("x_groq")
-        self._reported = chunk.get("usage") or (_mapping(groq).get("usage")) or self._reported
+        self.draft.begun = True
+        self.draft.model = self.draft.model or _text(chunk.get("model"))
+        self.draft.report(chunk.get("usage") or _mapping(chunk.get("x_groq")).get("usage"))
         choices = chunk.get("choices")
         if not isinstance(choices, Sequence) or not choices:
             return ""
         choice = _mapping(choices[0])
-        self._finish_reason = _text(choice.get("finish_reason")) or self._finish_reason
+        reason = _text(choice.get("finish_reason")).lower()
+        self.draft.finish_reason = FINISH_REASONS.get(reason, reason) or self.draft.finish_reason
         said = _mapping(choice.get("delta")) or _mapping(choice.get("message"))
         self._feed_calls(said)
         return self._feed_text(said)
 
-    def finish(self) -> tuple[Reply, str]:
-        """The reply, and the last of its text that may be shown."""
-        reason = FINISH_REASONS.get(self._finish_reason.lower(), self._finish_reason.lower() or "stop")
-        return self._draft.finish(reason, self.usage, self._model)
-
     def _feed_calls(self, said: Mapping[str, object]) -> None:
-        self._draft.calls.feed(said.get("tool_calls"))
+        self.draft.calls.feed(said.get("tool_calls"))
         if isinstance(said.get("function_call"), Mapping):
-            self._draft.calls.feed([{"index": 0, "function": said["function_call"]}])
+            self.draft.calls.feed([{"index": 0, "function": said["function_call"]}])
 
     def _feed_text(self, said: Mapping[str, object]) -> str:
         thought = next((text for field in _REASONING_FIELDS if (text := _text(said.get(field)))), "")
         spoken, thought_parts = _parts(said.get("content"))
-        self._draft.think(thought or thought_parts)
+        self.draft.think(thought or thought_parts)
         spoken += _text(said.get("refusal"))
-        return self._draft.say(spoken)
+        return self.draft.say(spoken)
 
 
 def _mapping(value: object) -> Mapping[str, object]:

@@ -15,7 +15,6 @@ import msgspec
 import openai
 from aiohttp.http_exceptions import HttpProcessingError
 
-from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.ports import ModelError, ModelRequest, Reply
 from hermes_jobs.llm.assembly import ReplyAssembler
 from hermes_jobs.llm.dialect import BY_NAME, Dialect, Manner, adapted, first_dialect
@@ -38,25 +37,14 @@ class Answer(Protocol):
     HOLDS: str
 
     @property
-    def usage(self) -> Usage:
-        """What was reported so far."""
-
-    @property
-    def begun(self) -> bool:
-        """Whether anything has arrived."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether the endpoint said that the answer is at its end."""
+    def draft(self) -> ReplyDraft:
+        """The reply, as far as it has come."""
 
     def refusal(self, chunk: object) -> Refusal | None:
         """The refusal that a chunk holds."""
 
     def feed(self, chunk: dict[str, object]) -> str:
         """The next chunk, or a whole answer; returns the text in it that may be shown."""
-
-    def finish(self) -> tuple[Reply, str]:
-        """The reply, and the last of its text that may be shown."""
 
 
 class Api(msgspec.Struct, frozen=True):
@@ -164,7 +152,7 @@ class Chat:
                 self._read_whole(await stream.response.aread(), answer, on_text)
             else:
                 await self._read_stream(stream, answer, on_text)
-        reply, shown = answer.finish()
+        reply, shown = answer.draft.finish()
         if shown:
             on_text(shown)
         return reply
@@ -176,7 +164,7 @@ class Chat:
             self._take(chunk, answer, on_text)
         if not chunks:
             raise self._garbage("is an empty stream", answer)
-        if not answer.complete:
+        if not answer.draft.finish_reason:
             raise self._garbage("ended before it was complete", answer)
 
     def _read_whole(self, body: bytes, answer: Answer, on_text: OnText) -> None:
@@ -191,14 +179,14 @@ class Chat:
 
     def _take(self, chunk: object, answer: Answer, on_text: OnText) -> None:
         if (refusal := answer.refusal(chunk)) is not None:
-            raise classify(refusal, secrets=self._secrets, usage=answer.usage)
+            raise classify(refusal, secrets=self._secrets, usage=answer.draft.usage)
         if not isinstance(chunk, dict):
             raise self._garbage("is no object", answer, json.dumps(chunk))
         if shown := answer.feed(chunk):
             on_text(shown)
 
     def _garbage(self, what: str, answer: Answer, excerpt: str = "") -> ModelError:
-        return garbage(what, excerpt, secrets=self._secrets, usage=answer.usage)
+        return garbage(what, excerpt, secrets=self._secrets, usage=answer.draft.usage)
 
     def _failure(self, error: Exception, answer: Answer) -> ModelError:
         match error:
@@ -206,7 +194,7 @@ class Chat:
                 return classify(_refusal(error), secrets=self._secrets)
             case openai.APITimeoutError() | TimeoutError() | httpx2.TimeoutException() if not _is_cut(error):
                 return self._error("timeout", f"No complete answer within {self._timeout:g} s.", answer)
-            case openai.APIConnectionError() | httpx2.TransportError() if answer.begun:
+            case openai.APIConnectionError() | httpx2.TransportError() if answer.draft.begun:
                 return self._error(
                     "garbage", f"The answer broke off in the middle: {_root(error)}", answer, BROKEN
                 )
@@ -214,7 +202,7 @@ class Chat:
                 return self._error("connection", _unreachable(error, self._base_url), answer)
             case openai.APIError():  # inside a stream: `body` is what stood under `error`
                 refusal = refusal_in({"error": error.body}) or Refusal(message=error.message)
-                return classify(refusal, secrets=self._secrets, usage=answer.usage)
+                return classify(refusal, secrets=self._secrets, usage=answer.draft.usage)
             case json.JSONDecodeError():
                 return self._garbage("holds a chunk that is no JSON", answer, error.doc)
             case UnicodeError():
@@ -223,7 +211,7 @@ class Chat:
                 return self._error("unknown", f"{type(error).__name__}: {error}", answer)
 
     def _error(self, kind: str, message: str, answer: Answer, hint: str = "") -> ModelError:
-        return model_error(kind, message, hint=hint, secrets=self._secrets, usage=answer.usage)
+        return model_error(kind, message, hint=hint, secrets=self._secrets, usage=answer.draft.usage)
 
 
 def _refusal(error: openai.APIStatusError) -> Refusal:

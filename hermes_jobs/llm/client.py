@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_jobs.engine.ports import Cancel, ModelError, ModelRequest, Reply
 from hermes_jobs.llm.dialect import BY_NAME, OPENAI_URL, Manner
+from hermes_jobs.llm.errors import model_error
 from hermes_jobs.llm.loop import LoopThread
 from hermes_jobs.llm.windows import Windows, known_window
 
 if TYPE_CHECKING:
     from hermes_jobs.llm.chat import Chat
+
+UNUSABLE_KEY = "The key holds characters that no key has: only a part of it was copied, or more than it."
 
 
 class OpenAIModel:
@@ -67,6 +70,8 @@ class OpenAIModel:
 
     def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
         """See `Model.reply`. `on_text` is called in the calling thread."""
+        if not (self._api_key.isascii() and self._api_key.isprintable()):
+            raise model_error("auth", UNUSABLE_KEY)
         pieces: SimpleQueue[str | None] = SimpleQueue()
         future = self._loop.submit(self._chat().reply(request, pieces.put))
         future.add_done_callback(lambda _: pieces.put(None))

@@ -5,23 +5,30 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from hermes_jobs.domain.messages import AssistantMessage, ToolCall
-from hermes_jobs.domain.usage import Usage
+from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports import ModelRequest, Reply
 from hermes_jobs.llm.dialect import Dialect
 from hermes_jobs.llm.text import WholeCharacters, well_formed
 from hermes_jobs.llm.text_calls import TextCallFilter
 from hermes_jobs.llm.think import Split, ThinkFilter
 from hermes_jobs.llm.tool_calls import ToolCallJoiner
+from hermes_jobs.llm.usage import canonical_usage
 
 
 class ReplyDraft:
     """Takes what is said in order. For one reply, one thread.
 
     `calls_in_text`: calls are read from the text too; `taken` are ids that the history already holds.
+    `begun`: something has arrived. `finish_reason`, in our own words, is empty until the endpoint has said
+    that the answer is at its end.
     """
 
     def __init__(self, *, calls_in_text: bool = False, taken: Collection[str] = ()) -> None:
         self.calls = ToolCallJoiner()
+        self.begun = False
+        self.finish_reason = ""
+        self.model = ""
+        self._reported: object = None
         self._taken = taken
         self._text = WholeCharacters()
         self._thinking = ThinkFilter()
@@ -38,21 +45,31 @@ class ReplyDraft:
         """The next piece of reasoning."""
         self._reasoning.append(text)
 
-    def finish(self, finish_reason: str, usage: Usage, model: str) -> tuple[Reply, str]:
-        """The reply, and the last of its text that may be shown. `finish_reason` in our own words."""
+    def report(self, usage: object) -> None:
+        """What the answer used, as the endpoint says it, so far or in all; nothing where it does not."""
+        self._reported = usage or self._reported
+
+    @property
+    def usage(self) -> Usage:
+        """What was reported so far."""
+        return canonical_usage(self._reported) if self._reported else NO_USAGE
+
+    def finish(self) -> tuple[Reply, str]:
+        """The reply, and the last of its text that may be shown."""
         shown = self._keep(self._thinking.feed(self._text.finish())) + self._keep(self._thinking.finish())
         if self._written is not None:
             rest = self._written.finish()
             self._content.append(rest)
             shown += rest
         calls = (*self.calls.calls(), *self._written_calls())
+        reason = self.finish_reason or "stop"
         reply = Reply(
             content="".join(self._content),
             tool_calls=calls,
             reasoning=well_formed(f"{''.join(self._reasoning)}\n{''.join(self._thoughts)}").strip(),
-            finish_reason="tool_calls" if calls and finish_reason == "stop" else finish_reason,
-            usage=usage,
-            model=model,
+            finish_reason="tool_calls" if calls and reason == "stop" else reason,
+            usage=self.usage,
+            model=self.model,
         )
         return reply, shown
 

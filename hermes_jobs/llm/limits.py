@@ -10,13 +10,17 @@ import re
 
 import msgspec
 
+from hermes_jobs.engine.purse import SHORTEST_ANSWER
+
 _NUMBER = r"(\d[\d,]*(?:\.\d+)?\s?k?)\b"
 _WINDOW_FIRST = re.compile(
     rf"(?:maximum )?context (?:length|window|size)\D{{0,40}}{_NUMBER} tokens?.{{0,80}}?"
-    rf"requested (?:about )?{_NUMBER} tokens \({_NUMBER} (?:in|of)",
+    rf"requested (?:about )?{_NUMBER} tokens \({_NUMBER} (?:in|of)"
+    rf"(?:[^()]*?\b{_NUMBER} (?:in the completion|in the output))?",
     re.DOTALL,
 )
-"""OpenAI, vLLM, OpenRouter: «… length is 4097 tokens. … you requested 5000 tokens (1000 in the …»."""
+"""OpenAI, vLLM, OpenRouter: «… length is 4097 tokens. … you requested 5000 tokens (900 in the messages, 100
+in the functions, and 4000 in the completion)». What is no answer is prompt, tools as well."""
 
 _OUTPUT_FIRST = re.compile(
     rf"context length is {_NUMBER} tokens.{{0,60}}requested {_NUMBER} output tokens"
@@ -42,6 +46,7 @@ _WINDOWS = tuple(
     for pattern in (
         rf"n_ctx\W{{1,4}}{_NUMBER}",
         rf"tokens > {_NUMBER} maximum",
+        rf"tokens exceed the configured limit of {_NUMBER}",
         rf"maximum number of tokens allowed \(?{_NUMBER}",
         rf"maximum model length (?:of|is) {_NUMBER}",
         rf"{_NUMBER} (?:tokens? )?(?:maximum context length|context (?:window|length|size|limit))",
@@ -71,13 +76,16 @@ class Shares(msgspec.Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """Which kind of error it is: the prompt does not fit, or only the answer beside it does not."""
-        return "output_limit" if self.prompt < self.window else "context_overflow"
+        """Which kind of error it is: the prompt leaves no room for an answer, or only for a shorter one."""
+        return "output_limit" if self.prompt + SHORTEST_ANSWER <= self.window else "context_overflow"
 
 
 def shares(said: str) -> Shares | None:
     """Window and prompt, where a refusal names both."""
-    if found := _WINDOW_FIRST.search(said) or _OUTPUT_FIRST.search(said):
+    if found := _WINDOW_FIRST.search(said):
+        asked, answer = _value(found[2]), found[4]
+        return Shares(_value(found[1]), asked - _value(answer) if answer else _value(found[3]))
+    if found := _OUTPUT_FIRST.search(said):
         return Shares(_value(found[1]), _value(found[3]))
     if found := _SUM.search(said):
         return Shares(_value(found[3]), _value(found[1]))

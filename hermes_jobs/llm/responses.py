@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hermes_jobs.domain.usage import NO_USAGE, Usage
-from hermes_jobs.engine.ports import ModelRequest, Reply
+from hermes_jobs.engine.ports import ModelRequest
 from hermes_jobs.llm.dialect import Dialect
 from hermes_jobs.llm.draft import ReplyDraft
 from hermes_jobs.llm.errors import Refusal, refusal_in
 from hermes_jobs.llm.render import rendered
-from hermes_jobs.llm.usage import canonical_usage
 
 Json = dict[str, Any]
 
@@ -72,27 +70,8 @@ class ResponsesAssembler:
     HOLDS = "output"  # a whole answer without it is none
 
     def __init__(self, draft: ReplyDraft) -> None:
-        self._draft = draft
-        self._finish_reason = ""
-        self._model = ""
-        self._reported: object = None
-        self._begun = False
+        self.draft = draft
         self._streamed: set[object] = set()  # the items of which pieces have come
-
-    @property
-    def usage(self) -> Usage:
-        """What was reported so far."""
-        return canonical_usage(self._reported) if self._reported else NO_USAGE
-
-    @property
-    def begun(self) -> bool:
-        """Whether anything has arrived."""
-        return self._begun
-
-    @property
-    def complete(self) -> bool:
-        """Whether the endpoint said that the answer is at its end."""
-        return bool(self._finish_reason)
 
     def refusal(self, event: object) -> Refusal | None:
         """The refusal that an event holds, also where the whole response failed."""
@@ -104,7 +83,7 @@ class ResponsesAssembler:
 
     def feed(self, event: Mapping[str, object]) -> str:
         """The next event, or a whole response; returns the text in it that may be shown."""
-        self._begun = True
+        self.draft.begun = True
         kind, index = event.get("type"), _item_of(event)
         if kind in _SPOKEN or kind in _THOUGHT or kind == "response.function_call_arguments.delta":
             self._streamed.add(index)
@@ -112,7 +91,7 @@ class ResponsesAssembler:
         if kind == "response.output_item.added":
             self._call(index, _mapping(event.get("item")), arguments="")
         elif kind == "response.reasoning_summary_part.added":
-            self._draft.think("\n")
+            self.draft.think("\n")
         elif kind == "response.output_item.done":
             return "" if index in self._streamed else self._item(index, _mapping(event.get("item")))
         elif kind in _ENDS:
@@ -121,18 +100,14 @@ class ResponsesAssembler:
             return self._whole(event)
         return ""
 
-    def finish(self) -> tuple[Reply, str]:
-        """The reply, and the last of its text that may be shown."""
-        return self._draft.finish(self._finish_reason or "stop", self.usage, self._model)
-
     def _piece(self, kind: str, index: object, delta: object) -> str:
         text = delta if isinstance(delta, str) else ""
         if kind in _SPOKEN:
-            return self._draft.say(text)
+            return self.draft.say(text)
         if kind in _THOUGHT:
-            self._draft.think(text)
+            self.draft.think(text)
         else:
-            self._draft.calls.feed([{"index": index, "function": {"arguments": text}}])
+            self.draft.calls.feed([{"index": index, "function": {"arguments": text}}])
         return ""
 
     def _whole(self, response: Mapping[str, object]) -> str:
@@ -147,22 +122,22 @@ class ResponsesAssembler:
         if item.get("type") == "function_call":
             self._call(index, item, arguments=item.get("arguments"))
         elif item.get("type") == "reasoning":
-            self._draft.think(_texts(item.get("summary")) + _texts(item.get("content")))
+            self.draft.think(_texts(item.get("summary")) + _texts(item.get("content")))
         elif item.get("type") == "message":
-            return self._draft.say(_texts(item.get("content")))
+            return self.draft.say(_texts(item.get("content")))
         return ""
 
     def _call(self, index: object, item: Mapping[str, object], *, arguments: object) -> None:
         if item.get("type") == "function_call":
             function = {"name": item.get("name"), "arguments": arguments}
-            self._draft.calls.feed([{"index": index, "id": item.get("call_id"), "function": function}])
+            self.draft.calls.feed([{"index": index, "id": item.get("call_id"), "function": function}])
 
     def _end(self, response: Mapping[str, object]) -> None:
-        self._reported = response.get("usage") or self._reported
+        self.draft.report(response.get("usage"))
         model = response.get("model")
-        self._model = model if isinstance(model, str) else ""
+        self.draft.model = model if isinstance(model, str) else ""
         why = _mapping(response.get("incomplete_details")).get("reason")
-        self._finish_reason = _INCOMPLETE.get(str(why), str(why)) if why else "stop"
+        self.draft.finish_reason = _INCOMPLETE.get(str(why), str(why)) if why else "stop"
 
 
 def _item_of(event: Mapping[str, object]) -> object:

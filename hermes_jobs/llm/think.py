@@ -11,16 +11,9 @@ import re
 
 import msgspec
 
-TAGS = ("think", "thinking")
+from hermes_jobs.domain.tags import Tags
 
-_TAG = re.compile(rf"(?P<tick>`?)<(?P<close>/?)(?:{'|'.join(TAGS)})>", re.IGNORECASE)
-_LONGEST = max(len(f"`</{tag}>") for tag in TAGS)
-_BEGINNINGS = {
-    whole[:length]
-    for tag in TAGS
-    for whole in (f"<{tag}>", f"</{tag}>", f"`<{tag}>", f"`</{tag}>")
-    for length in range(1, len(whole))
-}
+_TAGS = Tags("think", "thinking")
 
 
 class Split(msgspec.Struct, frozen=True):
@@ -54,12 +47,12 @@ class ThinkFilter:
         visible: list[str] = []
         reasoning: list[str] = []
         at = 0
-        for tag in _TAG.finditer(text):
+        for tag in _TAGS.found(text):
             self._take(text[at : tag.start()], visible, reasoning)
             self._turn(tag, visible, reasoning)
             at = tag.end()
         rest = text[at:]
-        cut = len(rest) if final else len(rest) - _possible_tag(rest)
+        cut = len(rest) if final else len(rest) - _TAGS.begun(rest)
         self._take(rest[:cut], visible, reasoning)
         self._held = rest[cut:]
         return Split("".join(visible), "".join(reasoning))
@@ -86,9 +79,3 @@ class ThinkFilter:
         else:
             visible.append(text.lstrip() if self._had_block else self._spaces + text)
             self._spaces = None
-
-
-def _possible_tag(text: str) -> int:
-    """How many of the last characters may be the beginning of a tag."""
-    low = text[-_LONGEST:].lower()
-    return next((len(low) - at for at in range(len(low)) if low[at:] in _BEGINNINGS), 0)

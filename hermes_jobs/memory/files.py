@@ -65,8 +65,8 @@ class MemoryFiles:
             ready.unlink(missing_ok=True)
 
     def path(self, target: MemoryTarget) -> Path:
-        """Where the file is; a link leads to its end."""
-        return (self._folder / NAMES[target]).resolve()
+        """Where the file is; a link leads to its end, or to itself where it has none."""
+        return Path(os.path.realpath(self._folder / NAMES[target]))
 
 
 def _read(path: Path) -> str | None:

@@ -108,6 +108,8 @@ class HomeMemory:
                 self._files.write(target, text_of(entries))
         except Unusable as reason:
             self._problem(f"{NAMES[target]} is left as it is: {reason}.")
+        except OSError as error:  # the other file may be well
+            self._problem(f"{NAMES[target]} cannot be used: {error.strerror}.")
 
     def _take_in(self, target: MemoryTarget, there: str | None) -> tuple[str, ...]:
         """The target's entries, after what a person did to its file."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import cast
 
 from hermes_jobs.memory.provider import Factory
-from hermes_jobs.plugins import PluginKind
+from hermes_jobs.plugins.kind import PluginKind
 
 PROVIDERS = PluginKind(
     what="memory provider",

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from hermes_jobs.circuit import Circuit, TookTooLong, within
 from hermes_jobs.memory.provider import Factory, MemoryProvider, ProviderSession, Setup
+from hermes_jobs.plugins.circuit import Circuit, TookTooLong, within
 
 T = TypeVar("T")
 SESSIONS = 64  # instances that are kept; the one that was used longest ago is shut down first

@@ -128,9 +128,9 @@ class Resume(Act, frozen=True, kw_only=True):
 
     def __call__(self, load: Load) -> Changed:
         schedule, plan = self.existing(load)
-        if not schedule.paused:
+        if schedule.status == "active":
             return Changed()
-        next_due = _next_due(schedule, plan, self.now)
+        next_due = _next_due(schedule, plan, self.now) if schedule.paused else None
         if next_due is None and not schedule.queued:
             raise Rejected(
                 f"The time of the schedule {self.schedule} has passed ({plan.timing}).",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.events import Plan
-from hermes_jobs.domain.titles import clean_title
+from hermes_jobs.domain.titles import clean_title, title_key
 from hermes_jobs.planning.rule import zone_of
 
 MAX_LENGTH = 60  # characters; a session's title adds the moment
@@ -31,6 +32,13 @@ def name_from(text: str) -> str:
     if len(" ".join(text.split())) <= FROM_TEXT:
         return line.rstrip(".")
     return f"{line.rsplit(' ', 1)[0]}…"
+
+
+def unused(name: str, others: Iterable[str]) -> str:
+    """The name, with a number behind it where others read the same."""
+    taken = {title_key(each) for each in others}
+    names = (name if number == 1 else f"{name} {number}" for number in range(1, len(taken) + 2))
+    return next(each for each in names if title_key(each) not in taken)
 
 
 def title_of(plan: Plan, due: float) -> str:

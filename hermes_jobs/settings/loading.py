@@ -28,6 +28,8 @@ from hermes_jobs.settings.sources import (
     read_env_file,
 )
 
+TIMEZONE = "schedules.timezone"
+
 
 class Choice(msgspec.Struct, frozen=True):
     """A model, and where it is asked: `base_url` null is OpenAI's own, `key` the variable of its secret."""
@@ -135,7 +137,7 @@ def load(
         from_flags(overrides or {}, secrets),
     )
     given = {value.key: value for value in chain.from_iterable(lowest_first)}
-    _check_timezone(given.get("schedules.timezone"))
+    check_timezone(given.get(TIMEZONE))
     origins = {name: given[name].origin if name in given else "default" for name in known_keys()}
     return Settings(**_values(Configuration, "", given), secrets=secrets, paths=paths, origins=origins)
 
@@ -158,7 +160,8 @@ def _values(section: type[Section], prefix: str, given: Mapping[str, Given]) -> 
     return values
 
 
-def _check_timezone(given: Given | None) -> None:
+def check_timezone(given: Given | None) -> None:
+    """Whether the value of `TIMEZONE` names a zone that this machine knows. Raises `Misconfigured`."""
     if given is None or given.value is None:
         return
     from difflib import get_close_matches

@@ -9,9 +9,9 @@ from msgspec import Struct
 from hermes_jobs.domain.errors import Misconfigured
 from hermes_jobs.settings.home import Paths, ensure_home
 from hermes_jobs.settings.keys import known_keys
-from hermes_jobs.settings.loading import Settings
+from hermes_jobs.settings.loading import TIMEZONE, Settings, check_timezone
 from hermes_jobs.settings.secrets import Secrets
-from hermes_jobs.settings.sources import broken, from_file, from_text, read_config
+from hermes_jobs.settings.sources import Given, broken, from_file, from_text, read_config
 
 
 class Shown(Struct, frozen=True):
@@ -41,6 +41,8 @@ def set_value(home: Path, key: str, text: str) -> None:
 
     paths = Paths(home)
     value = from_text(key, text)
+    if key == TIMEZONE:
+        check_timezone(Given(key, value, "config set"))
     nothing_secret = Secrets({})
     try:
         edited = replace(read_config(paths.config), tuple(key.split(".")), value)

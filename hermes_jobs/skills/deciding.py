@@ -16,7 +16,7 @@ from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.patching import patched
 from hermes_jobs.domain.skill import MAIN_FILE, Proposal, Skill, evolve, stream_of, undone
 from hermes_jobs.skills.guard import Concern, new_concerns, verdict
-from hermes_jobs.skills.names import checked_name, checked_path, is_read, unknown
+from hermes_jobs.skills.names import checked_name, checked_path, unknown
 from hermes_jobs.skills.writing import checked_file, strict
 
 SHOWN = 5  # concerns that an answer names
@@ -256,10 +256,3 @@ def _done(action: e.SkillAction, path: str) -> str:
             return f"{path} was removed"
         case _:
             assert_never(action)
-
-
-def checked_existing_name(name: str) -> str:
-    """A name that a skill may have, so that there can be a stream of it. Raises `Rejected`."""
-    if not is_read(name):
-        raise unknown(name, ())
-    return name

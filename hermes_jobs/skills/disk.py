@@ -149,7 +149,12 @@ class Disk:
                 continue
             if _has_main(self.root / name):
                 problems.append(Problem(f"{name}/{MAIN_FILE}", "its folder is a category of other skills"))
-            for inner in _folders(self.root / name, problems, f"{name}/", links=links):
+            try:
+                inside = _folders(self.root / name, problems, f"{name}/", links=links)
+            except OSError as error:  # what lies beside it is there all the same
+                problems.append(Problem(name, f"it cannot be read ({error.strerror})"))
+                inside = [place.name for place in known if place.category == name]
+            for inner in inside:
                 if Place(name, inner) in known or _has_main(self.root / name / inner):
                     yield Place(name, inner)
 
@@ -212,16 +217,29 @@ def _folders(folder: Path, problems: list[Problem], prefix: str, *, links: bool)
         for entry in entries:
             if is_ignored(entry.name):
                 continue
-            if entry.is_symlink() and not links and entry.is_dir():
+            is_folder = _is_folder(entry)
+            if entry.is_symlink() and not links and is_folder:
                 reason = "it is a link; name the folder it leads to in skills.external_dirs"
                 problems.append(Problem(f"{prefix}{entry.name}", reason))
-            elif entry.is_dir():
+            elif is_folder:
                 found.append(entry.name)
     return sorted(found)
 
 
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a folder or leads to one: a link to itself leads nowhere, like any that is broken."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
 def _has_main(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in (MAIN_FILE, LOWER_CASE))
+    """Whether a skill lies there, or what may be one: of what cannot be looked into, reading it tells why."""
+    try:
+        return any((folder / name).is_file() for name in (MAIN_FILE, LOWER_CASE))
+    except OSError:
+        return True
 
 
 def _walk(

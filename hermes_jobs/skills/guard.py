@@ -77,7 +77,7 @@ def _of_file(path: str, file: SkillFile | None) -> tuple[Concern, ...]:
         return ()
     if file.base64:
         return tuple(_of_binary(path, file.content))
-    return _of_text(path, file.content)
+    return _of_text(path, file.content.removeprefix("\ufeff"))  # editors' mark of UTF-8, which hides nothing
 
 
 def _of_binary(path: str, content: str) -> Iterator[Concern]:

@@ -8,8 +8,7 @@ from contextlib import AbstractContextManager
 from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.session import Session
 from hermes_jobs.domain.steps import Step
-from hermes_jobs.engine.engine import Performer
-from hermes_jobs.engine.ports import Cancel
+from hermes_jobs.engine.ports import Cancel, Performer
 
 Within = Callable[[Session, Step], AbstractContextManager[None]]
 

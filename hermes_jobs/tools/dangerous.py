@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from hermes_jobs.tools.invocations import SHELLS, Invocation
 from hermes_jobs.tools.roots import is_inside
@@ -12,6 +12,7 @@ from hermes_jobs.tools.rules import DELETERS, LISTERS, Place, Rule, path_words, 
 from hermes_jobs.tools.words import UNKNOWN
 
 INTERPRETERS = SHELLS | {"python", "perl", "ruby", "node", "php", "lua"}
+STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 SCRATCH = ("/tmp", "/var/tmp", "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd", "/dev/shm")
 _CREDENTIALS = re.compile(
     r"^/etc/g?shadow|/\.ssh/(?!known_hosts|config$)|/\.aws/credentials|/\.(?:netrc|pgpass|git-credentials)$|/\.gnupg/"
@@ -96,9 +97,27 @@ def _runs_unseen(invocation: Invocation, _place: Place) -> bool:
         return False
     if name in SHELLS and any(each.startswith(UNKNOWN) for each in invocation.operands[:1]):
         return True
-    return invocation.piped and all(
-        each in ("-", "-s", "-x", "-e", "-u", "-l", "-i", "--") for each in invocation.arguments
-    )
+    return invocation.piped and _reads_program(name, invocation.arguments)
+
+
+def _reads_program(name: str, arguments: Sequence[str]) -> bool:
+    """Whether an interpreter that is called so runs its input, not a file or one of its arguments."""
+    rest = list(arguments)
+    options: list[str] = []
+    while rest and rest[0].startswith("-") and rest[0] not in ("-", "--"):
+        options.append(rest.pop(0))
+        if name in SHELLS and re.fullmatch(r"-\w*[oO]", options[-1]):  # as in `-euo pipefail`
+            del rest[:1]
+    letters = {letter for each in options if not each.startswith("--") for letter in each[1:]}
+    if name in SHELLS and "s" in letters and "c" not in letters:
+        return True  # what follows are its arguments
+    if rest[:1] == ["--"]:
+        del rest[0]
+    if rest and rest[0] not in STANDARD_INPUT:
+        return False
+    if name in SHELLS:
+        return letters.isdisjoint("cn") and not {"--version", "--help"}.intersection(options)
+    return all(each in ("-s", "-x", "-e", "-u", "-l", "-i") for each in options)
 
 
 GIT: Mapping[str, Callable[[Invocation], bool]] = {

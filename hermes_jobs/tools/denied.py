@@ -5,7 +5,7 @@ inside: the rules stop accidents, not an adversary.
 """
 
 # Paths are compared as text and opened by descriptor here, which pathlib hides.
-# ruff: noqa: PTH119, PTH120
+# ruff: noqa: PTH118, PTH119, PTH120
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _GLOB = re.compile(r"[*?\[{]")
 _BLOCK_DEVICE = re.compile(
     r"/dev/(?:[shv]d[a-z]|xvd[a-z]|nvme\d|mmcblk\d|disk\d|rdisk\d|loop\d|md\d|dm-|mapper/|ram\d|k?mem$|disk/)"
 )
-_PROCESS_SECRETS = re.compile(r"^/proc/(?:\d+|\*)/(?:environ|mem)$")
+_PROCESS_SECRETS = re.compile(r"^//?proc/(?!(?:thread-)?self/)[^/]+/(?:task/[^/]+/)?(?:environ|mem)$")
 WHOLE_FOLDER_READERS = frozenset(
     {"cp", "grep", "mv", "rg", "rm", "rsync", "scp", "tar", "zip", "ag", "ack", "git"}
 )
@@ -114,13 +114,13 @@ def _touches_private(invocation: Invocation, place: Place) -> bool:
 
 
 def _is_private(invocation: Invocation, place: Place, word: str) -> bool:
+    if _PROCESS_SECRETS.match(os.path.normpath(os.path.join(invocation.folder, word))):
+        return True
     path = invocation.path(word)
     if path is None or len(path) > 4096:
         return False
     real, home = os.path.realpath(path), os.path.realpath(place.roots.home)
     names = invocation.name in LISTERS
-    if _PROCESS_SECRETS.match(path):
-        return True
     if real == home:
         return invocation.name in WHOLE_FOLDER_READERS and not names
     if place.roots.is_private(real):

@@ -88,12 +88,20 @@ def fetch(wanted: Wanted) -> Fetched:
             httpcore2.ConnectionPool(network_backend=network, max_connections=1) as pool,
             pool.stream("GET", target, headers=HEADERS, extensions={"timeout": timeout}) as response,
         ):
-            headers = {name.decode().lower(): value.decode("latin-1") for name, value in response.headers}
+            headers = {name.decode().lower(): _header(value) for name, value in response.headers}
             location = headers.get("location")
             if response.status not in REDIRECTS or not location:
                 return _read(wanted, url, response, headers)
             url = url.join(location)
     raise Unusable(f"it was redirected more than {MAX_REDIRECTS} times.")
+
+
+def _header(value: bytes) -> str:
+    """A header's text: by its standard Latin-1, but servers write UTF-8, above all in `Location`."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
 
 
 def _check(url: URL) -> None:

@@ -180,7 +180,7 @@ def _replace(real: str, data: bytes, seen: os.stat_result | None = None) -> bool
         if before is not None and not stat.S_ISREG(before.st_mode):
             kind = "a folder" if stat.S_ISDIR(before.st_mode) else "no regular file"
             raise ToolFailed(f"{real} is {kind}: it cannot be written.")
-        temporary = f".{name[:100]}.{secrets.token_hex(6)}.tmp"
+        temporary = f".{secrets.token_hex(8)}.tmp"  # not after the file, whose name may be as long as can be
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666, dir_fd=at)
         try:
             with os.fdopen(descriptor, "wb") as file:

@@ -6,11 +6,16 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from hermes_jobs.tools.shell import ASSIGNMENT, parse
 from hermes_jobs.tools.words import UNKNOWN, Redirect, SimpleCommand, Unparsable
+
+_SPLIT_STRING = re.compile(r"(?:-[iv0]*S|--split-string(?:=|$))(?P<text>.*)", re.DOTALL)  # of `env`
+_ASKS_WHERE = re.compile(r"-p?[vV]")  # of `command`, which then runs nothing
+_FIND_OPTION = re.compile(r"-[HLP]|-O\d")  # they stand before the folders
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"})
 MAX_INVOCATIONS = 1_000
@@ -42,7 +47,10 @@ class Invocation:
 
     def path(self, word: str) -> str | None:
         """The absolute path that a word names; null where only the shell will know it."""
-        return None if UNKNOWN in word else os.path.normpath(os.path.join(self.folder, word))
+        if UNKNOWN in word:
+            return None
+        path = os.path.normpath(os.path.join(self.folder, word))
+        return path[1:] if path.startswith("//") else path  # POSIX has `normpath` keep exactly two
 
 
 def _is_option(argument: str, option: str) -> bool:
@@ -80,18 +88,18 @@ def _add(
 
 
 def _layers(command: SimpleCommand, folder: str) -> Iterator[tuple[SimpleCommand, Invocation]]:
-    """The command itself, then what it wraps, down to the innermost."""
-    words: tuple[str, ...] | None = command.words
+    """The command itself, then what it wraps, outer before inner."""
+    open_words = [command.words]
     outermost = True
-    while words is not None and (words or outermost):
-        plain = words
+    while open_words:
+        words = plain = open_words.pop(0)
         while plain and ASSIGNMENT.fullmatch(plain[0]):
             plain = plain[1:]
         inner = replace(command, words=plain)
         redirects = command.redirects if outermost else ()
         name = os.path.basename(plain[0]) if plain else ""
         yield inner, Invocation(name, plain[1:], words, folder, redirects, command.piped)
-        words = _wrapped(name, plain[1:])
+        open_words.extend(each for each in _wrapped(name, plain[1:]) if each)
         outermost = False
 
 
@@ -133,45 +141,52 @@ WRAPPERS: Mapping[str, Wrapper] = {
 }
 
 
-def _wrapped(name: str, arguments: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The words of the program that this one runs with its own arguments; null for none."""
+def _wrapped(name: str, arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The words of each program that this one runs with its own arguments."""
     if name == "find":
-        return _find_exec(arguments)
+        return _find_execs(arguments)
     wrapper = WRAPPERS.get(name)
-    if wrapper is None:
-        return None
+    if wrapper is None or (name == "command" and _ASKS_WHERE.fullmatch(next(iter(arguments), ""))):
+        return []
     rest = list(arguments)
     while rest and rest[0].startswith("-") and rest[0] != "-":
         option = rest.pop(0)
         if option == "--":
             break
-        if option in ("-S", "--split-string") and name == "env" and rest:
-            return (*rest[0].split(), *rest[1:])
+        if name == "env" and (split := _SPLIT_STRING.fullmatch(option)):
+            text = split["text"] or (rest.pop(0) if rest else "")
+            return [(*text.split(), *rest)]
         takes_value = option in wrapper.long_valued or (len(option) == 2 and option[1] in wrapper.valued)
         if takes_value and rest:
             rest.pop(0)
     if name in ("env", "sudo"):
         while rest and ASSIGNMENT.fullmatch(rest[0]):
             rest.pop(0)
-    return tuple(rest[wrapper.operands :])
+    return [tuple(rest[wrapper.operands :])]
 
 
-def _find_exec(arguments: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The command of the first `-exec`, with the folders searched, unless a test picks among the files."""
-    for action in ("-exec", "-execdir", "-ok", "-okdir"):
-        if action in arguments:
-            words = arguments[arguments.index(action) + 1 :]
-            ends = [words.index(end) for end in (";", "+") if end in words]
-            given = (UNKNOWN,) if is_narrowed(arguments) else find_starts(arguments)
-            command = words[: min(ends, default=None)]
-            return tuple(each for word in command for each in (given if word == "{}" else (word,)))
-    return None
+def _find_execs(arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The command of each `-exec`, with the folders searched, unless a test picks among the files."""
+    given = (UNKNOWN,) if is_narrowed(arguments) else find_starts(arguments)
+    commands: list[list[str]] = []
+    is_open = False
+    for word in arguments:
+        if is_open and word not in (";", "+"):
+            commands[-1].extend(given if word == "{}" else (word,))
+        elif is_open:
+            is_open = False
+        elif word in ("-exec", "-execdir", "-ok", "-okdir"):
+            commands.append([])
+            is_open = True
+    return [tuple(each) for each in commands]
 
 
 def find_starts(arguments: tuple[str, ...]) -> tuple[str, ...]:
     """The folders in which a `find` begins."""
     starts = []
     for each in arguments:
+        if _FIND_OPTION.fullmatch(each):
+            continue
         if each.startswith(("-", "(", "!")):
             break
         starts.append(each)
@@ -192,7 +207,7 @@ def _scripts(invocation: Invocation, command: SimpleCommand, before: SimpleComma
         yield " ".join(arguments)
     elif name == "trap" and invocation.operands:
         yield invocation.operands[0]
-    elif name == "su" or name in SHELLS:
+    elif name in ("su", "script") or name in SHELLS:
         given = _after_c(arguments)
         if given is not None:
             yield given

@@ -37,6 +37,9 @@ LISTERS = frozenset(
 )
 """Programs that name files without opening them."""
 
+_IN_PLACE = re.compile(r"-[nrEsuzlapwFX\d]*i|--in-place")  # alone or in a cluster, as in `perl -pi`
+_INTO = re.compile(r"-[a-zA-Z]*t")
+
 
 def path_words(invocation: Invocation) -> list[str]:
     """The arguments and redirection targets, and their parts behind `=`, `@`, `:` or a short option."""
@@ -48,7 +51,7 @@ def path_words(invocation: Invocation) -> list[str]:
 
 
 def written_paths(invocation: Invocation) -> list[str]:
-    """The words that name files which the invocation writes, as far as a rule knows its program."""
+    """The words that name files which the invocation writes or deletes, as far as its program is known."""
     targets = [
         each.target
         for each in invocation.redirects
@@ -56,12 +59,24 @@ def written_paths(invocation: Invocation) -> list[str]:
     ]
     operands = invocation.operands
     match invocation.name:
-        case "tee" | "truncate" | "touch":
+        case "tee" | "truncate" | "touch" | "rm" | "rmdir" | "unlink":
             targets += operands
+        case "cp" | "mv" | "install" | "ln" if folder := _target_folder(invocation.arguments):
+            targets.append(folder)
         case "cp" | "mv" | "install" | "ln" | "rsync" if len(operands) > 1:
             targets.append(operands[-1])
         case "dd":
             targets += [each[3:] for each in invocation.arguments if each.startswith("of=")]
-        case "sed" | "perl" if any(each.startswith(("-i", "--in-place")) for each in invocation.arguments):
+        case "sed" | "perl" if any(_IN_PLACE.match(each) for each in invocation.arguments):
             targets += operands[1:]
     return targets
+
+
+def _target_folder(arguments: Sequence[str]) -> str | None:
+    """The folder that `-t` names, for the programs that copy or move into one."""
+    for index, each in enumerate(arguments):
+        if each.startswith("--target-directory="):
+            return each.partition("=")[2]
+        if each == "--target-directory" or _INTO.fullmatch(each):
+            return next(iter(arguments[index + 1 :]), None)
+    return None

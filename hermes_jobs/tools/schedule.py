@@ -17,7 +17,7 @@ from hermes_jobs.domain.schedule import SOURCE, Schedule, evolve
 from hermes_jobs.engine.ports import Clock, Ids, ToolContext, ToolOutcome
 from hermes_jobs.planning.acts import Act, Add, Pause, Remove, Resume
 from hermes_jobs.planning.choosing import chosen, existing
-from hermes_jobs.planning.naming import name_from
+from hermes_jobs.planning.naming import name_from, unused
 from hermes_jobs.planning.rule import zone_of
 from hermes_jobs.planning.telling import standing, told
 from hermes_jobs.tools.tool import Arguments, Tool, ToolFailed, tool
@@ -127,7 +127,12 @@ class ScheduleTool:
             overlap=self._defaults.overlap,
         )
         add = Add(schedule=self._ids.name("p"), now=now, by=context.turn, plan=plan, said=when)
-        return lambda load: _answered(add, load, "Added")
+
+        def change(load: Load) -> Changed:
+            others = [each.plan.name for each in existing(self._streams(), load) if each.plan is not None]
+            return _answered(replace(add, plan=replace(plan, name=unused(plan.name, others))), load, "Added")
+
+        return change
 
     def _understood(self, when: str, timezone: str, now: float) -> Understood:
         try:

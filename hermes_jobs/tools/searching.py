@@ -210,7 +210,7 @@ def _text(candidate: Candidate, query: Query, page: Page) -> str | None:
         start = file.read(SNIFFED)
         if b"\0" in start:
             return None
-        return (start + file.read()).decode(errors="replace").replace("\r\n", "\n")
+        return (start + file.read()).decode("utf-8-sig", "replace").replace("\r\n", "\n")
 
 
 def _content(shown: str, lines: list[str], pattern: re.Pattern[str], page: Page) -> None:

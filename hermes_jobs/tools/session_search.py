@@ -79,18 +79,7 @@ class SessionSearch:
         if not groups:
             return ToolOutcome(content=self._nothing(query, scope))
         told = self._told(query, groups, cancel)
-        booked = tuple(
-            ResponseBooked(
-                turn=caller.turn,
-                step=caller.call,
-                purpose=PURPOSE,
-                model=summary.response.model,
-                usage=summary.response.usage,
-                cost_usd=summary.response.cost_usd,
-            )
-            for summary in told
-            if summary.response is not None
-        )
+        booked = _booked(caller, told)
         if cancel.reason is not None:
             return ToolOutcome(content="Interrupted.", ok=False, interrupted=True, facts=booked)
         return ToolOutcome(content=_answer(query, groups, told), facts=booked)
@@ -167,6 +156,22 @@ def line_of(said: Utterance) -> str:
     if said.role != "tool":
         return f"[{said.role}] {said.content}"
     return f"[tool {said.name or ''} {said.arguments or ''}]\n{said.content}"
+
+
+def _booked(caller: ToolContext, told: Sequence[Summary]) -> tuple[ResponseBooked, ...]:
+    """What the summariser's answers used."""
+    return tuple(
+        ResponseBooked(
+            turn=caller.turn,
+            step=caller.call,
+            purpose=PURPOSE,
+            model=summary.response.model,
+            usage=summary.response.usage,
+            cost_usd=summary.response.cost_usd,
+        )
+        for summary in told
+        if summary.response is not None
+    )
 
 
 def _listed(past: Sequence[Past]) -> str:

@@ -25,6 +25,8 @@ def parse(text: str, variables: Mapping[str, str], depth: int = 0) -> list[Simpl
 
     `variables` are the known ones. Raises `Unparsable`.
     """
+    if "\0" in text:
+        raise Unparsable("it holds a NUL character")
     reader = _Reader(text, dict(variables), depth)
     reader.read_list("")
     return reader.commands

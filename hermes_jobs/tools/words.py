@@ -166,7 +166,7 @@ class WordReader(ABC):
                 char = _ansi_character(escaped) if number else _ANSI_ESCAPES.get(escaped, escaped)
             taken += char
         self.at += 1
-        return taken
+        return taken.partition("\0")[0]  # as in bash, whose texts end there
 
     # --- substitutions ---------------------------------------------------------------------------
 

@@ -52,7 +52,13 @@ class Estimates:
         CREATE INDEX estimates_by_turn ON estimates (turn);
     """
 
-    hears: Final = (e.StepAbandoned, e.ModelReplied, e.ModelCallFailed, e.OutcomeDiscarded)
+    hears: Final = (
+        e.StepAbandoned,
+        e.ModelReplied,
+        e.ModelCallFailed,
+        e.ResponseBooked,
+        e.OutcomeDiscarded,
+    )
 
     def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
         """Take a batch of events into the tables."""
@@ -65,6 +71,8 @@ class Estimates:
                 case e.ModelCallFailed(estimated=estimated) as event if estimated != NO_USAGE:
                     reason = _FAILED.get(event.kind, "its answer broke off")
                     _insert(connection, recorded, event, event.purpose, reason)
+                case e.ResponseBooked(estimated=estimated) as event if estimated != NO_USAGE:
+                    _insert(connection, recorded, event, event.purpose, "its usage was not reported")
                 case e.OutcomeDiscarded(reserved=reserved) as event if reserved is not None:
                     connection.execute(
                         "DELETE FROM estimates WHERE step = ? AND attempt = ? AND worker = ?",
@@ -77,20 +85,21 @@ class Estimates:
 def _insert(
     connection: Connection,
     recorded: Recorded,
-    event: e.StepAbandoned | e.ModelReplied | e.ModelCallFailed,
+    event: e.StepAbandoned | e.ModelReplied | e.ModelCallFailed | e.ResponseBooked,
     purpose: str,
     reason: str,
 ) -> None:
     worker = event.worker if isinstance(event, e.StepAbandoned) else recorded.meta.worker
+    attempt = 1 if isinstance(event, e.ResponseBooked) else event.attempt
     connection.execute(
         f"INSERT INTO estimates VALUES ({', '.join('?' * 13)})",
         (
             recorded.position,
             recorded.recorded_at,
             recorded.stream.removeprefix("session-"),
-            event.turn,
+            event.turn or "",
             event.step,
-            event.attempt,
+            attempt,
             worker,
             event.model,
             purpose,

@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.events import Plan
 from hermes_jobs.domain.schedule import Schedule, ScheduleStatus, stream_of
 from hermes_jobs.domain.usage import Usage
@@ -77,10 +78,16 @@ def _place(schedule: ScheduleView) -> tuple[bool, float]:
     return (due is None, due or 0.0)
 
 
-def select_schedule(connection: Connection, schedule: str) -> ScheduleView | None:
-    """One schedule, by its whole id."""
+def select_schedule(connection: Connection, schedule: str) -> ScheduleView:
+    """One schedule, by its whole id. Raises `Rejected`, kind `unknown_schedule`."""
     rows = fetched(connection, "SELECT * FROM schedules WHERE schedule = ?", (schedule,))
-    return _schedule(connection, rows[0]) if rows else None
+    if not rows:
+        raise Rejected(
+            f"There is no schedule {schedule!r}.",
+            kind="unknown_schedule",
+            hint="See `hermes-jobs schedule list`.",
+        )
+    return _schedule(connection, rows[0])
 
 
 def select_runs(connection: Connection, schedule: str, limit: int) -> tuple[RunView, ...]:

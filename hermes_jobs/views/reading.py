@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlite3 import Connection, Row
 from typing import Any
 
+from msgspec.structs import replace
+
+from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.views.rows import Books, Failure, MessageView, SessionView, StepView, TurnStatus, TurnView
 from hermes_jobs.views.texts import Texts
@@ -24,7 +27,7 @@ STATUS = f"iif(turns.status = 'running' AND {WAITS}, 'waiting', turns.status)"
 def select_turns(
     connection: Connection, texts: Texts, *, lineage: str | None, status: TurnStatus | None, limit: int
 ) -> tuple[TurnView, ...]:
-    """Turns, newest first."""
+    """Turns without their steps, newest first."""
     conditions = ["TRUE"]
     values: list[str] = []
     if lineage is not None:
@@ -37,11 +40,30 @@ def select_turns(
     if status in {"running", "waiting"}:
         conditions.append(WAITS if status == "waiting" else f"NOT {WAITS}")
     chosen = f"SELECT turn FROM turns WHERE {' AND '.join(conditions)} ORDER BY position DESC LIMIT ?"
-    return _turns(connection, texts, chosen, (*values, limit))
+    turns = _turns(connection, texts, chosen, (*values, limit))
+    return tuple(_with_end(connection, texts, each) for each in turns)
 
 
-def select_turn(connection: Connection, texts: Texts, turn: str) -> TurnView | None:
-    """One turn, without its steps."""
+def select_turn(connection: Connection, texts: Texts, turn: str) -> TurnView:
+    """One turn with its steps, by its whole id. Raises `Rejected`, kind `unknown_turn`."""
+    found = _find_turn(connection, texts, turn)
+    if found is None:
+        raise Rejected(
+            f"There is no turn {turn!r}.", kind="unknown_turn", hint="See `hermes-jobs turns list`."
+        )
+    return replace(_with_end(connection, texts, found), steps=_steps(connection, turn))
+
+
+def _with_end(connection: Connection, texts: Texts, turn: TurnView) -> TurnView:
+    """The turn; a merged one with the answer or error of the turn that its text went into."""
+    into = _find_turn(connection, texts, turn.into) if turn.into is not None else None
+    if into is None:
+        return turn
+    end = _with_end(connection, texts, into)
+    return replace(turn, answer=end.answer, error=end.error)
+
+
+def _find_turn(connection: Connection, texts: Texts, turn: str) -> TurnView | None:
     return next(iter(_turns(connection, texts, "SELECT ?", (turn,))), None)
 
 
@@ -83,7 +105,7 @@ def _turn(row: Row, said: Mapping[int, str]) -> TurnView:
     )
 
 
-def select_steps(connection: Connection, turn: str) -> tuple[StepView, ...]:
+def _steps(connection: Connection, turn: str) -> tuple[StepView, ...]:
     """The turn's steps, in the order in which they were begun."""
     query = f"""
         SELECT s.*, {BOOKS}, coalesce(calls.name, r.model, '') AS name,
@@ -105,10 +127,17 @@ def select_sessions(connection: Connection, *, hidden: bool, limit: int) -> tupl
     return _sessions(connection, chosen, (limit,))
 
 
-def select_session(connection: Connection, session: str) -> SessionView | None:
-    """The lineage that the session belongs to."""
+def select_session(connection: Connection, session: str) -> SessionView:
+    """The lineage that the session belongs to. Raises `Rejected`, kind `unknown_session`."""
     chosen = "SELECT lineage FROM sessions WHERE session = ?"
-    return next(iter(_sessions(connection, chosen, (session,))), None)
+    found = _sessions(connection, chosen, (session,))
+    if not found:
+        raise Rejected(
+            f"There is no session {session!r}.",
+            kind="unknown_session",
+            hint="See `hermes-jobs sessions list`.",
+        )
+    return found[0]
 
 
 def _sessions(connection: Connection, chosen: str, values: Sequence[object]) -> tuple[SessionView, ...]:

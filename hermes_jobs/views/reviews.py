@@ -89,7 +89,7 @@ def _request(connection: Connection, recorded: Recorded, event: e.ReviewRequeste
 def _changes(event: e.ReviewStarted | e.ReviewCompleted | e.ReviewFailed, at: str) -> dict[str, str | None]:
     """The columns that the event gives new values."""
     if isinstance(event, e.ReviewStarted):
-        return {"status": "running", "work": event.turn}
+        return {"status": "running", "work": event.turn, "message": "", "ended_at": None}
     if isinstance(event, e.ReviewCompleted):
         return {"status": "completed", "saved": event.saved, "message": "", "ended_at": at}
     status = "cancelled" if event.kind == "cancelled" else "failed"

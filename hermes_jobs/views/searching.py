@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from sqlite3 import Connection
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from hermes_jobs.domain.events import SessionKind
 from hermes_jobs.domain.search import Matcher, Term, excerpt, parse, positive_terms
 from hermes_jobs.domain.search.ranking import scores
@@ -98,6 +100,14 @@ def _hit(lineage: _Lineage, found: Candidate, matcher: Matcher, kept: Kept) -> H
         snippet=excerpt(found.text if whole is None else whole, matcher),
         at=found.at,
     )
+
+
+def within(rows: Connection, scope: Scope) -> Scope:
+    """The scope with the lineage of the session that is left out."""
+    if scope.outside is None:
+        return scope
+    found = rows.execute("SELECT lineage FROM sessions WHERE session = ?", (scope.outside,)).fetchone()
+    return replace(scope, outside=found[0] if found else scope.outside)
 
 
 def count_messages(connection: Connection, scope: Scope) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.errors import Corrupt
-from hermes_jobs.domain.evolve import INTERRUPTED
+from hermes_jobs.domain.interjections import INTERRUPTED
 from hermes_jobs.eventlog.log import EventLog
 
 Texts = Callable[[Iterable[int]], Mapping[int, str]]

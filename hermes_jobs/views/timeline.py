@@ -23,11 +23,6 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     spans: tuple[Span, ...]
 
     @property
-    def num_lanes(self) -> int:
-        """How many things ran side by side, the spine counted."""
-        return 1 + max((span.lane for span in self.spans), default=SPINE)
-
-    @property
     def workers(self) -> tuple[str, ...]:
         """Who worked on it, in the order of their first work."""
         return tuple(dict.fromkeys(span.worker for span in self.spans if span.worker))

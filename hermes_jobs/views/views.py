@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, TypeVar
 
-from msgspec.structs import replace
-
 from hermes_jobs.domain.errors import NewerSchema, Rejected
 from hermes_jobs.engine.archive import EVERYWHERE, Hit, Past, Scope, Utterance
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.views import finding, reading
 from hermes_jobs.views.candidates import Shelf
-from hermes_jobs.views.connecting import connect
 from hermes_jobs.views.counts import Counts, select_counts
 from hermes_jobs.views.deliveries import (
     Deliveries,
@@ -40,7 +36,6 @@ from hermes_jobs.views.projection import Projection
 from hermes_jobs.views.responses import Responses
 from hermes_jobs.views.reviews import Reviews, ReviewView, select_review, select_reviews
 from hermes_jobs.views.rows import (
-    GenerationStatus,
     MessageView,
     SessionView,
     TurnStatus,
@@ -48,13 +43,14 @@ from hermes_jobs.views.rows import (
     ViewsStatus,
 )
 from hermes_jobs.views.schedules import Schedules
-from hermes_jobs.views.searching import count_messages, search, select_recent
+from hermes_jobs.views.searching import count_messages, search, select_recent, within
 from hermes_jobs.views.sessions import Sessions
 from hermes_jobs.views.skills import SkillUse, SkillUses, select_skill_uses
 from hermes_jobs.views.spending import Spending, SpendingKey, select_spending
+from hermes_jobs.views.status import select_status
 from hermes_jobs.views.steps import Steps
-from hermes_jobs.views.store import SCHEMA, CaughtUp, Progress, Store
-from hermes_jobs.views.texts import Texts, texts_of
+from hermes_jobs.views.store import CaughtUp, Progress, Store
+from hermes_jobs.views.texts import texts_of
 from hermes_jobs.views.turns import Turns
 from hermes_jobs.views.waits import Waits
 
@@ -89,7 +85,7 @@ class Views:
         others: Sequence[Projection] = (Messages(self._texts), Turns(self._texts), Entries(log.result))
         self._store = Store(log, folder, (*PROJECTIONS, *others), in_one_piece)
 
-    # --- turns ----------------------------------------------------------------------------------
+    # --- turns ------------------------------------------------------------------------------------
 
     def turns(
         self, *, session: str | None = None, status: TurnStatus | None = None, limit: int = 20
@@ -97,17 +93,12 @@ class Views:
         """Turns without their steps, newest first. `session` is the id of any session of a lineage."""
         lineage = self.session(session).lineage if session is not None else None
         return self._store.read(
-            lambda rows: tuple(
-                _with_end(rows, self._texts, each)
-                for each in reading.select_turns(
-                    rows, self._texts, lineage=lineage, status=status, limit=limit
-                )
-            )
+            lambda rows: reading.select_turns(rows, self._texts, lineage=lineage, status=status, limit=limit)
         )
 
     def turn(self, turn: str) -> TurnView:
         """A turn with its steps, by its whole id. Raises `Rejected`, kind `unknown_turn`; `NewerSchema`."""
-        return self._named(lambda rows: _turn(rows, self._texts, turn))
+        return self._named(lambda rows: reading.select_turn(rows, self._texts, turn))
 
     def find_turn(self, given: str) -> str:
         """The id that a unique prefix means. Raises `Rejected`, kind `ambiguous` or `unknown_turn`.
@@ -116,7 +107,7 @@ class Views:
         """
         return self._named(lambda rows: finding.find_turn(rows, given))
 
-    # --- sessions -------------------------------------------------------------------------------
+    # --- sessions ---------------------------------------------------------------------------------
 
     def sessions(self, *, hidden: bool = False, limit: int = 20) -> tuple[SessionView, ...]:
         """One row a lineage, the last used first; with `hidden` also reviews and sub-agents."""
@@ -124,14 +115,54 @@ class Views:
 
     def session(self, session: str) -> SessionView:
         """The lineage of any of its sessions' whole ids. Raises `Rejected`, kind `unknown_session`."""
-        return self._store.read(lambda rows: _session(rows, session))
+        return self._store.read(lambda rows: reading.select_session(rows, session))
 
     def find_session(self, given: str) -> str:
         """The id of the lineage's tip that an id, a unique prefix or a title means.
 
         Raises `Rejected`, kind `ambiguous` or `unknown_session`. `session(…).stream` has the stream.
         """
-        return self._store.read(lambda rows: _session(rows, finding.find_session(rows, given)).id)
+        return self._store.read(
+            lambda rows: reading.select_session(rows, finding.find_session(rows, given)).id
+        )
+
+    def messages(self, session: str) -> tuple[MessageView, ...]:
+        """What was said in the lineage of that session, in the order in which it was heard."""
+        return self._store.read(
+            lambda rows: reading.select_messages(
+                rows, self._texts, reading.select_session(rows, session).lineage
+            )
+        )
+
+    def transcript(self, session: str) -> tuple[Utterance, ...]:
+        """What was said in the lineage of that session, in order."""
+        said = self.messages(session)
+        return tuple(
+            Utterance(role=each.role, content=each.content, name=each.name, arguments=each.arguments)
+            for each in said
+        )
+
+    # --- what was said ----------------------------------------------------------------------------
+
+    def search(self, query: str, *, scope: Scope = EVERYWHERE, limit: int = 20) -> tuple[Hit, ...]:
+        """What of all that was said fits the query best (see `hermes_jobs.domain.search.query`).
+
+        The hits of a lineage stand together, every lineage's best before another's second. Nothing in a
+        query raises.
+        """
+        return self._store.read(
+            lambda rows: search(Shelf(rows, self._texts), query, within(rows, scope), limit, self._log.result)
+        )
+
+    def searched(self, scope: Scope = EVERYWHERE) -> int:
+        """About how many messages a search there looks through."""
+        return self._store.read(lambda rows: count_messages(rows, within(rows, scope)))
+
+    def recent(self, *, scope: Scope = EVERYWHERE, limit: int = 20) -> tuple[Past, ...]:
+        """Lineages within the scope's kinds and source, the last used first."""
+        return self._store.read(lambda rows: select_recent(rows, within(rows, scope), limit))
+
+    # --- what was learned -------------------------------------------------------------------------
 
     def reviews(self, *, session: str | None = None, limit: int | None = None) -> tuple[ReviewView, ...]:
         """Reviews, newest first; of the lineage of one session, where it is given."""
@@ -142,19 +173,25 @@ class Views:
         """The review that an id or a unique prefix means. Raises `Rejected`."""
         return self._store.read(lambda rows: select_review(rows, given))
 
+    def skill_uses(self) -> Mapping[str, SkillUse]:
+        """How often each skill was read, and how those turns ended, by the skill's name."""
+        return self._store.read(select_skill_uses)
+
+    # --- what was used ----------------------------------------------------------------------------
+
     def spending(
         self, *, by: SpendingKey, since: str | None = None, zone: tzinfo | None = None
     ) -> tuple[Spending, ...]:
         """What was used since that moment (ISO 8601, UTC), added up. `zone` is where days begin."""
         return self._store.read(lambda rows: select_spending(rows, by=by, since=since, zone=zone))
 
-    def counts(self) -> Counts:
-        """How much happened, ever."""
-        return self._store.read(select_counts)
-
     def estimates(self, *, since: str | None = None, turn: str | None = None) -> tuple[Estimate, ...]:
         """Model calls that ended without their response, and what they may have used, oldest first."""
         return self._store.read(lambda rows: select_estimates(rows, since=since, turn=turn))
+
+    def counts(self) -> Counts:
+        """How much happened, ever."""
+        return self._store.read(select_counts)
 
     def report(
         self, *, since: datetime, until: datetime, period: Period = "day", zone: tzinfo | None = None
@@ -166,41 +203,7 @@ class Views:
             lambda rows: select_report(rows, since=since, until=until, period=period, zone=zone)
         )
 
-    def messages(self, session: str) -> tuple[MessageView, ...]:
-        """What was said in the lineage of that session, in the order in which it was heard."""
-        return self._store.read(
-            lambda rows: reading.select_messages(rows, self._texts, _session(rows, session).lineage)
-        )
-
-    def search(self, query: str, *, scope: Scope = EVERYWHERE, limit: int = 20) -> tuple[Hit, ...]:
-        """What of all that was said fits the query best (see `hermes_jobs.domain.search.query`).
-
-        The hits of a lineage stand together, every lineage's best before another's second. Nothing in a
-        query raises.
-        """
-        return self._store.read(
-            lambda rows: search(
-                Shelf(rows, self._texts), query, _within(rows, scope), limit, self._log.result
-            )
-        )
-
-    def searched(self, scope: Scope = EVERYWHERE) -> int:
-        """About how many messages a search there looks through."""
-        return self._store.read(lambda rows: count_messages(rows, _within(rows, scope)))
-
-    def recent(self, *, scope: Scope = EVERYWHERE, limit: int = 20) -> tuple[Past, ...]:
-        """Lineages within the scope's kinds and source, the last used first."""
-        return self._store.read(lambda rows: select_recent(rows, _within(rows, scope), limit))
-
-    def transcript(self, session: str) -> tuple[Utterance, ...]:
-        """What was said in the lineage of that session, in order."""
-        said = self.messages(session)
-        return tuple(
-            Utterance(role=each.role, content=each.content, name=each.name, arguments=each.arguments)
-            for each in said
-        )
-
-    # --- deliveries -----------------------------------------------------------------------------
+    # --- deliveries -------------------------------------------------------------------------------
 
     def deliveries(
         self,
@@ -226,11 +229,7 @@ class Views:
         """How many deliveries stand in the inbox."""
         return self._store.read(count_unread)
 
-    def skill_uses(self) -> Mapping[str, SkillUse]:
-        """How often each skill was read, and how those turns ended, by the skill's name."""
-        return self._store.read(select_skill_uses)
-
-    # --- schedules ------------------------------------------------------------------------------
+    # --- schedules --------------------------------------------------------------------------------
 
     def schedules(self, *, removed: bool = False) -> tuple[ScheduleView, ...]:
         """Schedules, the next that is due first; with `removed` also those that are gone."""
@@ -238,7 +237,7 @@ class Views:
 
     def schedule(self, schedule: str) -> ScheduleView:
         """A schedule by its whole id. Raises `Rejected`, kind `unknown_schedule`."""
-        return self._store.read(lambda rows: _schedule(rows, schedule))
+        return self._store.read(lambda rows: select_schedule(rows, schedule))
 
     def find_schedule(self, given: str, *, removed: bool = False) -> str:
         """The id that an id, a name or a unique prefix means; with `removed` also of one that is gone.
@@ -251,7 +250,7 @@ class Views:
         """What became of a schedule's due times, newest first."""
         return self._store.read(lambda rows: select_runs(rows, schedule, limit))
 
-    # --- the files ------------------------------------------------------------------------------
+    # --- the files --------------------------------------------------------------------------------
 
     def catch_up(self) -> CaughtUp:
         """Take in what the log holds by now; reading does so by itself."""
@@ -266,16 +265,7 @@ class Views:
 
     def status(self) -> ViewsStatus:
         """The files as they are, before anything is caught up with."""
-        last = self._log.last_position()
-        current = self._store.generations.current()
-        files = self._store.generations.all()
-        generations = tuple(_generation(file, last, current=file == current) for file in files)
-        behind = any(each.current and each.behind for each in generations)
-        return ViewsStatus(
-            last_position=last,
-            generations=generations,
-            stopped=self._store.catch_up().stopped if behind else None,
-        )
+        return select_status(self._log, self._store)
 
     def close(self) -> None:
         """Release the connections of all threads."""
@@ -289,85 +279,3 @@ class Views:
             if stopped := self._store.catch_up().stopped:
                 raise NewerSchema(stopped) from unknown
             raise
-
-
-def _turn(rows: Connection, texts: Texts, turn: str) -> TurnView:
-    found = reading.select_turn(rows, texts, turn)
-    if found is None:
-        raise Rejected(
-            f"There is no turn {turn!r}.", kind="unknown_turn", hint="See `hermes-jobs turns list`."
-        )
-    return replace(_with_end(rows, texts, found), steps=reading.select_steps(rows, turn))
-
-
-def _with_end(rows: Connection, texts: Texts, turn: TurnView) -> TurnView:
-    """The turn; a merged one with the answer or error of the turn that its text went into."""
-    into = reading.select_turn(rows, texts, turn.into) if turn.into is not None else None
-    if into is None:
-        return turn
-    end = _with_end(rows, texts, into)
-    return replace(turn, answer=end.answer, error=end.error)
-
-
-def _within(rows: Connection, scope: Scope) -> Scope:
-    """The scope with the lineage of the session that is left out."""
-    if scope.outside is None:
-        return scope
-    found = rows.execute("SELECT lineage FROM sessions WHERE session = ?", (scope.outside,)).fetchone()
-    return replace(scope, outside=found[0] if found else scope.outside)
-
-
-def _session(rows: Connection, session: str) -> SessionView:
-    found = reading.select_session(rows, session)
-    if found is None:
-        raise Rejected(
-            f"There is no session {session!r}.",
-            kind="unknown_session",
-            hint="See `hermes-jobs sessions list`.",
-        )
-    return found
-
-
-def _schedule(rows: Connection, schedule: str) -> ScheduleView:
-    found = select_schedule(rows, schedule)
-    if found is None:
-        raise Rejected(
-            f"There is no schedule {schedule!r}.",
-            kind="unknown_schedule",
-            hint="See `hermes-jobs schedule list`.",
-        )
-    return found
-
-
-def _generation(file: Path, last: int, *, current: bool) -> GenerationStatus:
-    sizes = [Path(f"{file}{suffix}") for suffix in ("", "-wal")]
-    size = sum(path.stat().st_size for path in sizes if path.exists())
-    try:
-        position, rows = _contents(file)
-        problem = None
-    except sqlite3.Error as error:
-        position, rows, problem = 0, {}, str(error)
-    return GenerationStatus(
-        file=file.name,
-        current=current,
-        position=position,
-        behind=max(0, last - position),
-        size=size,
-        rows=rows,
-        problem=problem,
-    )
-
-
-def _contents(file: Path) -> tuple[int, dict[str, int]]:
-    connection = connect(file, seconds=1.0)
-    try:
-        (schema,) = connection.execute("PRAGMA user_version").fetchone()
-        if schema != SCHEMA:
-            raise sqlite3.DatabaseError(f"made by another hermes-jobs (schema {schema})")
-        (position,) = connection.execute("SELECT position FROM checkpoint").fetchone()
-        names = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-        tables = [name for (name,) in names if name != "checkpoint" and not name.startswith("entries")]
-        counts = {name: connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in tables}
-        return position, counts
-    finally:
-        connection.close()

@@ -12,7 +12,7 @@ from schedules.phrases.draft import Draft, drafted
 from schedules.phrases.guards import check_mentions, not_known
 from schedules.phrases.joining import joined
 from schedules.phrases.outcome import Refusal
-from schedules.phrases.pieces import Except, Months, RelativeDay, Starting, Step, Until, Zone
+from schedules.phrases.pieces import Except, Months, RelativeDay, Starting, Step, Until, Weekdays, Zone
 from schedules.phrases.single import incomplete
 from schedules.phrases.tokens import Sentence, word_set
 
@@ -60,7 +60,22 @@ def _put_together(
         return Chosen(tuple(timings), *both)
     for cluster in timings:
         check_mentions(sentence, cluster, mentions, draft)
+        _refuse_parted(sentence, cluster)
     return Chosen(tuple(timings), draft, _decided(sentence, timings, draft, now, zone))
+
+
+def _refuse_parted(sentence: Sentence, cluster: Cluster) -> None:
+    """`Every day at 9 and at 17 on Fridays`: on Fridays alone, or at 17 on Fridays alone?"""
+    for number, item in enumerate(cluster.items):
+        before, behind = Cluster(cluster.items[:number]), Cluster(cluster.items[number + 1 :])
+        told_again = any(sentence.text(at) in {"at", "@"} for at in range(item.start + 1, item.end))
+        daily = any(isinstance(piece, Step) for piece in before.pieces)
+        if told_again and daily and any(isinstance(piece, Weekdays) for piece in behind.pieces):
+            raise Refusal(
+                "ambiguous",
+                f"{sentence.shown(item.start, behind.end)!r} leaves open to which time the days belong.",
+                "Say 'every Friday at 9 and 17', or ask for one timing at a time.",
+            )
 
 
 def _decided(

@@ -35,6 +35,7 @@ VAGUE_PHRASES = (
     "later today", "later", "soon", "sometime", "at some point", "from time to time", "once in a while",
     "now and then", "regularly", "occasionally", "periodically", "frequently", "end of the month",
     "end of month", "beginning of the month", "start of the month", "end of the week", "end of the year",
+    "beginning of the week", "start of the week", "beginning of the year", "start of the year", "year's end",
     "middle of the month", "middle of the day", "middle of the night", "day and night",
     "around the clock", "24 / 7",
 )  # fmt: skip
@@ -81,7 +82,10 @@ def _day(sentence: Sentence, days: int, word: str, end: int) -> Found:
 
 
 def _coming(sentence: Sentence, at: int) -> Found | None:
-    begin = sentence.after(at, "the coming", "the next", "the upcoming", "coming", "upcoming", "next", "this")
+    begin = sentence.after(
+        at, "the coming", "the next", "the upcoming", "the following", "this coming", "this upcoming",
+        "coming", "upcoming", "next", "this",
+    )  # fmt: skip
     if begin is None:
         return None
     which = sentence.text(begin - 1)

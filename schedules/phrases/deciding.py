@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -10,7 +10,8 @@ from schedules.phrases.draft import Draft
 from schedules.phrases.outcome import Refusal
 from schedules.phrases.recurring import recurring
 from schedules.phrases.single import once
-from schedules.timing import Timing, next_due
+from schedules.phrases.zones import refuse_other_season
+from schedules.timing import Timing
 from schedules.timing.wall import wall_of
 
 
@@ -37,7 +38,8 @@ def decide(draft: Draft, now: datetime, default: str) -> Decided:
         timing: Timing = once(draft, now, zone)
     else:
         timing = recurring(draft, now, zone)
-    _refuse_other_season(draft, timing, now, zone)
+    if draft.zone is not None:
+        refuse_other_season(draft.zone, timing, now)
     return Decided(timing, name)
 
 
@@ -80,18 +82,4 @@ def _refuse_other_day(draft: Draft, now: datetime, zone: ZoneInfo, default: Zone
             "ambiguous",
             f"In {zone.key} it is {wall_of(now, zone).date()} at the moment, here it is not.",
             "Name the date.",
-        )
-
-
-def _refuse_other_season(draft: Draft, timing: Timing, now: datetime, zone: ZoneInfo) -> None:
-    """An abbreviation that says standard time, in summer, may be meant as it says or as the clocks go."""
-    offset = draft.zone.offset if draft.zone else None
-    due = next_due(timing, now, zone) if offset is not None else None
-    if offset is None or due is None:
-        return
-    if due.astimezone(zone).utcoffset() != timedelta(hours=offset):
-        raise Refusal(
-            "ambiguous",
-            f"{zone.key} does not have that offset on {due.astimezone(zone):%Y-%m-%d}.",
-            f"Say '{zone.key}', or the offset from UTC.",
         )

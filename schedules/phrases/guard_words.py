@@ -74,7 +74,10 @@ OWNERS = word_set("the my our your his her their its this last past previous")
 
 TIES = OWNERS | word_set("that next coming of a an 's")
 
-DAY_NAMES = frozenset(
+ABBREVIATED = word_set("mwf mw tth tuth mtwtf mtwthf")
+"""Days of the week by their letters, as timetables have them."""
+
+DAY_NAMES = ABBREVIATED | frozenset(
     {*FULL_DAYS, *PLURAL_DAYS, *GROUPS, *PARTS, *PLURAL_PARTS, "tomorrow", "tonight", "noon", "midnight"}
 )
 SHORT_NAMES = frozenset({*SHORT_DAYS, *MONTH_NUMBERS})
@@ -82,5 +85,16 @@ SHORT_NAMES = frozenset({*SHORT_DAYS, *MONTH_NUMBERS})
 
 TIME_WORDS = DAY_NAMES | frozenset(word for word in UNITS if len(word) > 3 and word != "second")
 TIME_WORDS |= word_set("day hour today yesterday quarter fortnight date hr hrs")
+WEEKS = word_set("week weeks fortnight fortnights")
+STRETCHING = DAY_NAMES | WEEKS | word_set("day month year")
+RELATING = word_set("of before after following")
+"""Behind such a word: `the day before the deadline`, `the evening of the 24th`."""
+
+CHOOSING = word_set("all most some any")
+"""And before it: `most weekdays`."""
+
+LEADING = CHOOSING | word_set("the a an on in at during throughout through over within")
+"""What `during the week` begins with. But for `the` none of them ties a time to the words before it."""
+
 COUNTING = frozenset({*CARDINALS, *TENS, *ORDINALS}) - {"first", "second", "third"}
 """Numbers in words; the low ordinals are left to `first do this`."""

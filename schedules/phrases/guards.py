@@ -9,26 +9,31 @@ import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from schedules.phrases.clusters import Cluster
+from schedules.phrases.clusters import POLITE, Cluster
 from schedules.phrases.draft import Draft
 from schedules.phrases.durations import UNITS, read_length
 from schedules.phrases.guard_words import (
     AGAIN,
     CHANGING_AFTER,
     CHANGING_BEFORE,
+    CHOOSING,
     CONDITIONS,
     COUNTING,
     DAY_NAMES,
     HOLIDAYS,
+    LEADING,
     LIMITS,
     OWNERS,
+    RELATING,
     SHORT_NAMES,
     STATING,
     STRETCHES,
+    STRETCHING,
     TELLING,
     TIES,
     TIME_WORDS,
     UNKNOWN_DAYS,
+    WEEKS,
 )
 from schedules.phrases.numbers import read_ordinal
 from schedules.phrases.outcome import Refusal
@@ -55,7 +60,12 @@ def check_before(sentence: Sentence, cluster: Cluster) -> None:
         )
     up_to = before == "to" and sentence.text(cluster.start - 2) == "up"
     good_friday = before == "good" and sentence.text(cluster.start) in FULL_DAYS
-    if before in CHANGING_BEFORE or up_to or good_friday or _is_numbered(sentence, cluster.start - 1):
+    counted_from = cluster.has_day and (before == "following" or _weeks_end(sentence, cluster.start))
+    if (
+        before in CHANGING_BEFORE
+        or (up_to or good_friday or counted_from)
+        or _is_numbered(sentence, cluster.start - 1)
+    ):
         raise not_known(sentence.shown(cluster.start - 1, cluster.end))
     beside = cluster.start - 1
     while sentence.text(beside) in {"and", ",", "&", "/", "-"}:
@@ -74,7 +84,7 @@ def check_after(sentence: Sentence, cluster: Cluster, draft: Draft, *, task_befo
     if (
         word in CHANGING_AFTER
         or (word in CONDITIONS and not (task_before or parted or cluster.start == 0))
-        or (word == "and" and _begins_timing(sentence, at + 1))
+        or _begins_timing(sentence, sentence.after(at, "and", "then", "as well as"))
         or (
             word == "-"
             and (sentence.text(at + 1) == "ish" or (sentence.touches(at) and sentence.touches(at + 1)))
@@ -105,6 +115,8 @@ def check_rest(sentence: Sentence, used: Sequence[Cluster], draft: Draft) -> Non
     """Refuse a sentence in whose other words something about when is left."""
     if sentence.text(0) == "for" and (_near(sentence, 0, STRETCHES) or read_length(sentence, 1)):
         raise not_known(sentence.shown(0, min(5, len(sentence))))
+    if not draft.names_day and (end := _stretch_at_first(sentence, used[0].start)):
+        raise not_known(sentence.shown(0, end))
     untimed = draft.clocks is None and draft.moment is None and draft.small_step is None
     for at in range(len(sentence)):
         if any(cluster.start <= at < cluster.end for cluster in used):
@@ -150,8 +162,27 @@ def _check_stretch(sentence: Sentence, at: int, draft: Draft) -> None:
         raise not_known(sentence.shown(at, min(at + 4, len(sentence))))
 
 
-def _begins_timing(sentence: Sentence, at: int) -> bool:
-    """Whether what stands behind `and` goes on about when."""
+def _weeks_end(sentence: Sentence, at: int) -> bool:
+    """Whether the `a week` of `a week on Monday` ends there; not `for a week`, which is the task's."""
+    for start in range(at - 3, at):
+        length = read_length(sentence, start)
+        if length is not None and length.end == at and sentence.text(at - 1) in WEEKS:
+            return sentence.text(start - 1) not in OWNERS | {"for", "of"}
+    return False
+
+
+def _stretch_at_first(sentence: Sentence, end: int) -> int | None:
+    """The place behind `during the week`, where the sentence says so first and at what time next."""
+    begin = next((at for at in range(end) if sentence.text(at) not in POLITE), end)
+    last = end - 2 if sentence.text(end - 1) == "," else end - 1
+    stretch = begin < last <= begin + 4 and sentence.text(last) in TIME_WORDS
+    return last + 1 if stretch and sentence.text(begin) in LEADING else None
+
+
+def _begins_timing(sentence: Sentence, at: int | None) -> bool:
+    """Whether what stands there, behind `and`, goes on about when."""
+    if at is None:
+        return False
     word = sentence.text(at)
     return (
         word in {"every", "each", "at", "until", "starting", "not", "again"}
@@ -214,11 +245,24 @@ def _speaks_of_days(sentence: Sentence, at: int) -> bool:
         return True
     if word in {"tomorrow", "tonight"} or (word.endswith("'s") and word[:-2] in FULL_DAYS):
         return True
+    if word in STRETCHING and _is_related(sentence, at):
+        return True
     if len(word) > 4 and "'" not in word and get_close_matches(word, MISSPELT, n=1, cutoff=0.82):
         return word not in MISSPELT
-    return (word in TIME_WORDS or _is_numbered(sentence, at)) and not any(
-        sentence.text(near) in OWNERS for near in (at - 1, at - 2, at - 3)
-    )
+    return (word in TIME_WORDS or _is_numbered(sentence, at)) and not _is_owned(sentence, at)
+
+
+def _is_related(sentence: Sentence, at: int) -> bool:
+    """Whether the day is told from something else (`the day before the deadline`), or is any of several."""
+    before = sentence.text(at - 1) in CHOOSING and sentence.text(at) not in PARTS.keys() | {"weekend"}
+    since = sentence.text(at + 1)
+    return before or (since in RELATING and (since != "before" or sentence.kind(at + 2) is not None))
+
+
+def _is_owned(sentence: Sentence, at: int) -> bool:
+    """Whether the time there is a thing: `my day`, `the next two weeks`, but not `the mail on day 5`."""
+    between = next((near for near in (at - 1, at - 2, at - 3) if sentence.text(near) in OWNERS | LEADING), at)
+    return sentence.text(between) in OWNERS
 
 
 def _is_thing(sentence: Sentence, at: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from schedules.phrases.numbers import read_ordinal, read_whole
 from schedules.phrases.outcome import Refusal
@@ -11,8 +11,14 @@ from schedules.phrases.tokens import Sentence
 from schedules.phrases.words import read_day_names, read_month_names
 from schedules.timing.values import LAST, WORKDAYS
 
-QUARTERS = {1: (1, 4, 7, 10), LAST: (3, 6, 9, 12)}
-"""The months in which a quarter begins, and in which it ends."""
+Period = Literal["quarter", "year"]
+"""What is longer than a month, and has a first and a last day too."""
+
+ENDS: dict[Period, dict[int, tuple[int, ...]]] = {
+    "quarter": {1: (1, 4, 7, 10), LAST: (3, 6, 9, 12)},
+    "year": {1: (1,), LAST: (12,)},
+}
+"""The months in which such a period begins, and in which it ends."""
 
 
 class _Which(NamedTuple):
@@ -29,7 +35,7 @@ class _Of(NamedTuple):
     every: int
     months: tuple[int, ...]
     end: int
-    quarter: bool = False
+    period: Period | None = None
     yearly: bool = False
 
 
@@ -46,8 +52,8 @@ def read_month_rule(sentence: Sentence, at: int) -> Found | None:
     of = _of(sentence, which.end)
     if of is None:
         return _unsaid(which, firm=prefixed, repeats=repeats)
-    if of.quarter:
-        return Found((_quarter(which, of),), of.end)
+    if of.period is not None:
+        return Found((_of_period(which, of, of.period, repeats=repeats),), of.end)
     rule = MonthRule(which.numbers, which.target, of.every, of.months, yearly=repeats or of.yearly)
     return Found((rule,), of.end)
 
@@ -167,7 +173,11 @@ def _named(sentence: Sentence, at: int) -> _Of | None:
     ):
         return _Of(1, (), end)
     if end := sentence.after(at, "the quarter", "every quarter", "each quarter", "a quarter"):
-        return _Of(1, (), end, quarter=True)
+        return _Of(1, (), end, "quarter", yearly=True)
+    if end := sentence.after(at, "every year", "each year"):
+        return _Of(1, (), end, "year", yearly=True)
+    if end := sentence.after(at, "the year"):
+        return _Of(1, (), end, "year")
     return _counted(sentence, at)
 
 
@@ -184,11 +194,12 @@ def _counted(sentence: Sentence, at: int) -> _Of | None:
     return _Of(count.value, (), count.end + 1)
 
 
-def _quarter(which: _Which, of: _Of) -> MonthRule:
-    if len(which.numbers) != 1 or which.numbers[0] not in QUARTERS:
+def _of_period(which: _Which, of: _Of, period: Period, *, repeats: bool) -> MonthRule:
+    months = ENDS[period].get(which.numbers[0])
+    if len(which.numbers) != 1 or months is None:
         raise Refusal(
             "unknown",
-            "Of a quarter only the first and the last day are understood.",
-            "the 15th of every 3 months",
+            f"Of a {period} only the first and the last day are understood.",
+            "the 15th of every 3 months" if period == "quarter" else "every year on the 15th of January at 9",
         )
-    return MonthRule(which.numbers, which.target, of.every, QUARTERS[which.numbers[0]], yearly=True)
+    return MonthRule(which.numbers, which.target, of.every, months, yearly=repeats or of.yearly)

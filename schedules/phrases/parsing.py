@@ -8,12 +8,12 @@ from schedules.phrases.absence import absence
 from schedules.phrases.asking import check_asks
 from schedules.phrases.choosing import choose
 from schedules.phrases.clusters import POLITE, Cluster, Scan, scan
-from schedules.phrases.draft import Draft
 from schedules.phrases.exact import read_canonical, read_cron
 from schedules.phrases.guards import check_after, check_before, check_rest
 from schedules.phrases.outcome import Refusal, Refused, Understood
 from schedules.phrases.tasks import task_of
 from schedules.phrases.tokens import Sentence
+from schedules.phrases.zones import refuse_place
 
 LONGEST = 10_000
 """Characters of a sentence that are looked through."""
@@ -41,7 +41,7 @@ def _parse(text: str, now: datetime, zone: str) -> Understood:
         raise Refusal(
             "unknown", f"The sentence has more than {LONGEST} characters.", "Put the long part into a file."
         )
-    exact = read_canonical(text, now, zone) or read_cron(text, zone)
+    exact = read_canonical(text, now, zone) or read_cron(text, now, zone)
     if exact is not None:
         return exact
     sentence = Sentence(text)
@@ -52,8 +52,8 @@ def _parse(text: str, now: datetime, zone: str) -> Understood:
         raise absence(sentence, found)
     chosen = choose(sentence, found, now, zone)
     task = task_of(sentence, chosen.used)
-    if task is not None:
-        _refuse_place(chosen.draft)
+    if task is not None and chosen.draft.zone is not None:
+        refuse_place(chosen.draft.zone)
     for cluster in chosen.used:
         check_before(sentence, cluster)
         before = _task_stands_before(sentence, chosen.used, cluster)
@@ -64,16 +64,6 @@ def _parse(text: str, now: datetime, zone: str) -> Understood:
 
 def _used(found: Scan) -> tuple[Cluster, ...]:
     return tuple(sorted((*found.timings, *found.days), key=lambda cluster: cluster.start))
-
-
-def _refuse_place(draft: Draft) -> None:
-    if draft.zone is not None and not draft.zone.plain:
-        city = draft.zone.name.rpartition("/")[2].replace("_", " ")
-        raise Refusal(
-            "ambiguous",
-            f"'in {city}' may be where it is to be done, or whose time is meant.",
-            f"Say '{city} time' for the time.",
-        )
 
 
 def _task_stands_before(sentence: Sentence, used: tuple[Cluster, ...], cluster: Cluster) -> bool:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime, timedelta
 from difflib import get_close_matches
 from functools import cache
-from zoneinfo import available_timezones
+from typing import NamedTuple
+from zoneinfo import ZoneInfo, available_timezones
 
 from schedules.phrases.outcome import Refusal
 from schedules.phrases.pieces import Found, Zone
 from schedules.phrases.tokens import Sentence, word_set
+from schedules.timing import Timing, next_due
 
 REGIONS = word_set(
     "africa america antarctica arctic asia atlantic australia brazil canada chile etc europe indian "
@@ -89,6 +92,49 @@ def read_zone(sentence: Sentence, at: int) -> Found | None:
     if found is not None:
         return found._replace(end=sentence.skip(found.end, ")") if opened else found.end)
     return _place(sentence, begin) if sentence.text(at) == "in" and begin == at + 1 else None
+
+
+class LeadingZone(NamedTuple):
+    """A zone that a text begins with, and the place behind it; null: that of the one who writes."""
+
+    zone: Zone | None
+    end: int
+
+
+def leading_zone(sentence: Sentence) -> LeadingZone | None:
+    """The zone that the text begins with. Raises `Refusal` where it may be a place that the task is about."""
+    found = read_zone(sentence, 0)
+    if found is None:
+        return None
+    zone = next((piece for piece in found.pieces if isinstance(piece, Zone)), None)
+    if zone is not None and found.end < len(sentence):
+        refuse_place(zone)
+    return LeadingZone(zone, found.end)
+
+
+def refuse_place(zone: Zone) -> None:
+    """Refuse `in Berlin` beside a task."""
+    if not zone.plain:
+        city = zone.name.rpartition("/")[2].replace("_", " ")
+        raise Refusal(
+            "ambiguous",
+            f"'in {city}' may be where it is to be done, or whose time is meant.",
+            f"Say '{city} time' for the time.",
+        )
+
+
+def refuse_other_season(zone: Zone, timing: Timing, now: datetime) -> None:
+    """Refuse an abbreviation that says standard time, in summer: meant may be that, or what clocks show."""
+    there = ZoneInfo(zone.name)
+    due = next_due(timing, now, there) if zone.offset is not None else None
+    if zone.offset is None or due is None:
+        return
+    if due.astimezone(there).utcoffset() != timedelta(hours=zone.offset):
+        raise Refusal(
+            "ambiguous",
+            f"{zone.name} does not have that offset on {due.astimezone(there):%Y-%m-%d}.",
+            f"Say '{zone.name}', or the offset from UTC.",
+        )
 
 
 def mentions_zone(sentence: Sentence, at: int) -> bool:

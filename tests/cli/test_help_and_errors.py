@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -14,6 +15,8 @@ import pytest
 
 from hermes_jobs import __version__
 from hermes_jobs.cli import COMMANDS, hermes_jobs
+from hermes_jobs.cli.failures import report
+from hermes_jobs.cli.invocation import Invocation
 from tests.cli.conftest import ROOT, Home
 
 Path = tuple[str, ...]
@@ -47,6 +50,15 @@ def test_every_command_has_help_and_an_example_that_calls_it(path: Path) -> None
 )
 def test_every_list_and_show_prints_json(path: Path) -> None:
     assert any("--json" in parameter.opts for parameter in ALL[path].params)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in ALL if path[-1] in {"list", "show", "log", "history", "queues", "usage"}],
+    ids=" ".join,
+)
+def test_every_listing_and_show_can_be_cut(path: Path) -> None:
+    assert any("-n" in parameter.opts for parameter in ALL[path].params)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -108,6 +120,12 @@ def test_the_version_is_told(home: Home) -> None:
         (["turns", "list", "-n", "0"], "0 is not in the range"),
         (["turns", "show"], "Missing argument 'ID'"),
         (["sessions", "show", "nope"], "There is no session 'nope'"),
+        (["sessions", "show", "caf\udce9"], "it is not UTF-8 text"),
+        (["send", "caf\udce9"], "it is not UTF-8 text"),
+        (["send", "--session", "", "Hi"], "'--session': it is empty"),
+        (["send", "--key", "", "Hi"], "'--key': it is empty"),
+        (["send", "--timeout", "nan", "Hi"], "nan is no amount"),
+        (["turns", "retry", "t1", "--budget", "inf"], "inf is no amount"),
     ],
 )
 def test_wrong_usage_is_exit_code_2_and_says_what_would_be_right(
@@ -117,6 +135,27 @@ def test_wrong_usage_is_exit_code_2_and_says_what_would_be_right(
     assert (refused.code, refused.out) == (2, "")
     assert told in refused.err
     assert "Traceback" not in refused.err
+
+
+def test_in_a_deleted_folder_no_session_begins_and_one_goes_on(home: Home, tmp_path: FilePath) -> None:
+    home.answered("aa", "t1")
+    command = f'mkdir "$1" && cd "$1" && rmdir "$1" && shift && exec {sys.executable} -m hermes_jobs "$@"'
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["sh", "-c", command, "sh", str(tmp_path / "gone"), *arguments],
+            env={"PATH": os.environ["PATH"], "HERMES_JOBS_HOME": str(home.folder), "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    refused = run("send", "--no-wait", "Hi")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "has been deleted" in refused.stderr
+    assert run("send", "--no-wait", "--session", "aa", "Hi").returncode == 0
+    assert len(home.run("turns", "list", "--json").json) == 2
 
 
 def test_a_traceback_is_shown_to_who_asks_for_it(home: Home) -> None:
@@ -146,6 +185,14 @@ def test_a_full_disk_is_said_in_one_sentence(home: Home) -> None:
         5,
         "Error: The disk is full.\nHint: Free some space, then try again.\n",
     )
+
+
+def test_a_file_of_another_user_is_named_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    code = report(PermissionError(errno.EACCES, "Permission denied", "/home/run/w1.lock"), Invocation({}))
+
+    told = capsys.readouterr()
+    assert (code, told.out) == (1, "")
+    assert told.err.startswith("Error: /home/run/w1.lock cannot be used: Permission denied.\nHint: Mend")
 
 
 def test_a_reader_that_leaves_early_is_no_error(home: Home) -> None:

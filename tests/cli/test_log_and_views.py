@@ -80,6 +80,19 @@ def test_views_say_how_far_they_are_and_are_rebuilt(answered: Home) -> None:
     assert "generation-2.db" in answered.run("views", "status").out
 
 
+def test_a_rebuild_says_where_it_stops_before_an_event_that_is_too_new(answered: Home) -> None:
+    answered.close()
+    connection = sqlite3.connect(answered.folder / "events.db")
+    connection.execute("UPDATE events SET type = 'Novelty' WHERE position = 5")
+    connection.commit()
+    connection.close()
+    rebuilt = answered.run("views", "rebuild")
+    assert rebuilt.code == 0
+    assert "Rebuilt from 4 events." in rebuilt.err
+    assert "They stop before the log's end: " in rebuilt.err
+    assert "Novelty" in rebuilt.err
+
+
 def test_a_log_that_cannot_be_opened_is_exit_code_5(home: Home) -> None:
     home.close()
     (home.folder / "events.db").write_bytes(b"this is no database, whatever its name may say " * 50)

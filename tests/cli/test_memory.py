@@ -35,6 +35,19 @@ def test_what_is_added_is_shown_and_in_the_file(home: Home) -> None:
     assert (home.folder / "memories" / "USER.md").read_text() == "Prefers metric units\n"
 
 
+def test_only_the_newest_entries_are_shown_where_that_is_asked_for(home: Home) -> None:
+    for entry in ("Likes tea", "Owns a kettle"):
+        home.run("memory", "add", entry)
+
+    shown = home.run("memory", "show", "-n", "1", "--json").json["memory"]
+
+    assert (shown["entries"], shown["chars"]) == (
+        ["Owns a kettle"],
+        len("Likes tea") + 3 + len("Owns a kettle"),
+    )
+    assert "Likes tea" not in home.run("memory", "show", "memory", "-n", "1").out
+
+
 def test_the_target_may_be_an_option_and_is_memory_unless_said(home: Home) -> None:
     assert home.run("memory", "add", "Speaks German", "-t", "user", "--json").json["user"]["entries"]
     assert home.run("memory", "add", "Builds take long", "--json").json["memory"]["entries"]

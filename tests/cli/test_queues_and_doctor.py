@@ -65,6 +65,16 @@ def test_a_configuration_that_cannot_be_read_is_what_it_says(home: Home) -> None
     assert "modell" in seen.json["checks"][0]["message"]
 
 
+def test_a_mistyped_toolset_which_switches_nothing_off_is_a_warning(home: Home) -> None:
+    seen = home.run("doctor", "--json", HERMES_JOBS_TOOLSETS__DISABLED="[termnal]")
+
+    (warning,) = [check for check in seen.json["checks"] if check["check"] == "toolsets"]
+    assert warning["status"] == "warn"
+    assert "toolsets.disabled" in warning["message"]
+    assert "termnal" in warning["message"]
+    assert "terminal" in warning["hint"]
+
+
 def test_a_home_that_others_can_read_is_a_warning(home: Home) -> None:
     home.path.mkdir(mode=0o755)
 

@@ -122,6 +122,7 @@ def test_every_option_is_kept_and_shown(home: Home) -> None:
     }
     assert schedule["deliver"] == ["cli", "file:~/mail.md"]
     assert (schedule["toolsets"], schedule["model"]) == (["web", "files"], "m2")
+    assert len(home.run("schedule", "show", "mail", "-n", "5", "--json").json["next"]) == 5
     told = home.run("schedule", "show", "mail").out
     for text in ("Mail", "every weekday at 09:00, UTC", "sab1", "file:~/mail.md", "queue", "m2", "$0.0000"):
         assert text in told
@@ -165,6 +166,12 @@ def test_what_cannot_be_is_refused_before_anything_is_recorded(
     assert home.log.last_position() == 0
 
 
+def test_a_list_says_the_year_of_what_is_not_due_in_this_one(home: Home) -> None:
+    added(home, "--at", "2099-03-01T09:30", "--task", "Look back")
+
+    assert "01 Mar 2099 09:30" in home.run("schedule", "list").out
+
+
 def test_a_name_belongs_to_one_schedule(home: Home) -> None:
     first, second = added(home, MAIL), added(home, MAIL)
     refused = home.run("schedule", "add", MAIL, "--yes", "--name", "check MY mail and summarise it")
@@ -175,6 +182,16 @@ def test_a_name_belongs_to_one_schedule(home: Home) -> None:
     )
     assert refused.code == 2
     assert "already" in refused.err
+
+
+def test_no_schedule_takes_the_name_of_another_when_it_is_changed(home: Home) -> None:
+    added(home, MAIL, "--name", "Mail")
+    news = added(home, MAIL, "--name", "News")["schedule"]
+    refused = home.run("schedule", "edit", news, "--name", "mail")
+    spelt = home.run("schedule", "edit", news, "--name", "NEWS", "--json")
+
+    assert (refused.code, "already" in refused.err) == (2, True)
+    assert spelt.json["name"] == "NEWS"
 
 
 def test_it_is_changed_paused_resumed_and_removed(home: Home) -> None:

@@ -77,7 +77,7 @@ def test_scripts_get_every_field(filled: Home) -> None:
     }
     assert listed[0]["proposals"][0]["content"] == ODD.content
     assert len(filled.run("skills", "list", "--json", "-n", "1").json) == 1
-    shown = filled.run("skills", "show", "tidy", "--json").json
+    shown = filled.run("skills", "show", "tidy", "-n", "1", "--json").json
     assert (shown["content"], shown["verdict"]) == (skill_text("tidy", "Do it well."), "safe")
 
 

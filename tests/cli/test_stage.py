@@ -100,6 +100,23 @@ def test_the_blocks_of_a_text_are_the_text(text: str) -> None:
     assert "".join(blocks(text)) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Run `git clone` <url> with List<int>.", "Run git clone <url> with List<int>."),
+        ("<div>\nhello\n</div>", "<div> hello </div>"),
+        ("See ![a chart](/tmp/chart.png) there", "See !a chart (/tmp/chart.png) there"),
+        (
+            "As [written][1].\n\nElsewhere.\n\n[1]: https://x.y",
+            "As [written][1]. Elsewhere. [1]: https://x.y",
+        ),
+        ("<https://x.y> &amp; &lt;b&gt;", "https://x.y (https://x.y) & <b>"),
+    ],
+)
+def test_nothing_that_was_said_is_left_out(text: str, shown: str) -> None:
+    assert " ".join(click.unstyle(" ".join(whole(text))).split()) == shown
+
+
 @settings(max_examples=25)
 @given(TEXTS)
 def test_no_line_is_wider_than_the_terminal(text: str) -> None:

@@ -32,6 +32,7 @@ def test_what_the_server_reported_is_added_up_by_every_key(home: Home) -> None:
     )
     assert day["prompt_tokens"] == 200
     assert day["total_tokens"] == 240
+    assert len(home.run("usage", "--by", "session", "-n", "1", "--json").json) == 1
     sessions = home.run("usage", "--by", "session", "--json").json
     assert {row["session"]: row["output_tokens"] for row in sessions}[first["session"]] == 20
     (purpose,) = home.run("usage", "--by", "purpose", "--json").json
@@ -51,6 +52,18 @@ def test_only_what_was_used_since_a_day_is_shown(home: Home) -> None:
     home.send("one")
     assert home.run("usage", "--since", "2999-01-01", "--json").json == []
     assert home.run("usage", "--since", "yesterday").code == 2
+
+
+@pytest.mark.parametrize(
+    "arguments", [("usage", "--since"), ("report", "--since"), ("sessions", "search", "x", "--after")]
+)
+@pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31"])
+def test_a_day_that_some_zone_cannot_write_is_wrong_usage(
+    arguments: tuple[str, ...], day: str, home: Home
+) -> None:
+    ran = home.run(*arguments, day)
+    assert ran.code == 2
+    assert "is not of the years 1900 to 9998" in ran.err
 
 
 def test_the_share_that_came_from_the_providers_cache_is_shown(home: Home) -> None:

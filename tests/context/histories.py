@@ -10,7 +10,7 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.evolve import ASK_AGAIN, CONTINUE
+from hermes_jobs.domain.interjections import ASK_AGAIN, CONTINUE
 from hermes_jobs.domain.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 
 PIECES = ("", "abc ", "äö漢字 ", "line\nline ", "`code` ")

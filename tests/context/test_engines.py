@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.circuit import Circuit
 from hermes_jobs.context import compressor
 from hermes_jobs.context.contained import Contained, TimeLimits
 from hermes_jobs.context.engines import ModelInUse, Plugged
@@ -23,6 +22,7 @@ from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.ports import NotHeard, ToolSpec
 from hermes_jobs.engine.replaying import Replayed
 from hermes_jobs.engine.system import SystemClock
+from hermes_jobs.plugins.circuit import Circuit
 from tests.context.sliding import SlidingWindow
 from tests.tools.support import context_in
 

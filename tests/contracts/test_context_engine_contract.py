@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.circuit import FAILURES, Circuit
 from hermes_jobs.context import compressor
 from hermes_jobs.context.contained import Contained, TimeLimits
 from hermes_jobs.context.setup import CompressorOptions, EngineSetup
@@ -21,6 +20,7 @@ from hermes_jobs.context.units import newest_request, units_of
 from hermes_jobs.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.engine.ports import Ask, ContextEngine, ContextSize, History, ModelError, Shortened
 from hermes_jobs.engine.system import SystemClock
+from hermes_jobs.plugins.circuit import FAILURES, Circuit
 from tests.context import sliding
 from tests.context.histories import histories, history_of
 

@@ -160,6 +160,20 @@ class TestReading:
         assert titles(log.read("session-a", after=3)) == ["4", "5"]
         assert list(log.read("session-b")) == []
 
+    def test_a_stream_that_has_lost_its_last_events_is_not_taken_for_a_shorter_one(
+        self, log: SqlEventLog
+    ) -> None:
+        log.append(append(write("session-a", *"123")))
+        with log._database.turn() as begin:
+            connection = begin(True)
+            connection.execute("DELETE FROM events WHERE version = 3")
+            connection.commit()
+        for after in (0, 2):
+            with pytest.raises(Corrupt, match="session-a has lost its last events: its head says version 3"):
+                log.read("session-a", after=after)
+        assert titles(log.read("session-a", upto=2)) == ["1", "2"]
+        assert list(log.read("session-a", after=3)) == []
+
     def test_the_tail_goes_through_all_streams_or_one_in_the_order_of_positions(
         self, log: SqlEventLog
     ) -> None:

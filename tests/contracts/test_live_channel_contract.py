@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
@@ -72,6 +73,18 @@ def test_who_listens_hears_all_in_order(pair: Pair) -> None:
         speech.say(word)
     watcher.sees("One two thrée 四.")
     assert all("One two thrée 四.".startswith(text) for text in watcher.seen)
+
+
+def test_a_broker_behind_a_socket_carries_it_too(tmp_path: Path) -> None:
+    with TemporaryDirectory() as short:  # a socket's path has at most 104 bytes
+        url = f"redis+socket://{short}/broker?virtual_host=1"
+        with RedisServer(find_server(), tmp_path, "--unixsocket", f"{short}/broker"):
+            worker, listening = (BrokerChannel(lambda: url, prefix="home.") for _ in range(2))
+            watcher = Watcher(listening)
+            Pair(worker, listening).speech().say("Well, ")
+            watcher.sees("Well, ")
+            worker.close()
+            listening.close()
 
 
 def test_who_comes_late_hears_what_was_said_before(pair: Pair) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from hermes_jobs.delivery.file import FileCourier
 from hermes_jobs.delivery.sending import NotDelivered
-from hermes_jobs.engine.engine import Stopped
+from hermes_jobs.engine.ports import Stopped
 from tests.delivery.letters import StandingClock, asked_for
 from tests.tools.support import Switch
 

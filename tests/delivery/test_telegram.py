@@ -14,7 +14,7 @@ from hermes_jobs.delivery.telegram_bot import bot_of
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.changes import Load
 from hermes_jobs.domain.delivery import Delivery, evolve, next_steps
-from hermes_jobs.engine.engine import Stopped
+from hermes_jobs.engine.ports import Stopped
 from hermes_jobs.engine.system import RandomIds
 from tests.delivery.letters import StandingClock, asked_for
 from tests.gateway.bot_server import TOKEN, BotServer, Fault

@@ -14,7 +14,7 @@ import pytest
 
 from hermes_jobs.delivery.sending import NotDelivered
 from hermes_jobs.delivery.webhook import WebhookCourier, seconds_asked_for
-from hermes_jobs.engine.engine import Stopped
+from hermes_jobs.engine.ports import Stopped
 from tests.delivery.http_server import Receiver, Reply, closed_port
 from tests.delivery.letters import NOON, StandingClock, asked_for
 from tests.tools.support import Switch
@@ -82,9 +82,16 @@ def test_the_receiver_s_guide_refuses_what_was_changed_is_old_or_has_another_sec
 
 
 def test_a_secret_in_the_standard_s_form_is_decoded(receiver: Receiver, is_genuine: Check) -> None:
-    send(receiver, "whsec_" + base64.b64encode(SECRET.encode()).decode())
+    secret = "whsec_" + base64.b64encode(SECRET.encode()).decode()
+    send(receiver, secret)
     (got,) = receiver.received
     assert is_genuine(got.headers, got.body, SECRET, NOON)
+    assert is_genuine(got.headers, got.body, secret, NOON)
+
+
+def test_the_guide_makes_secrets_in_the_form_that_the_standard_s_libraries_take() -> None:
+    (made,) = re.findall(r'"WEBHOOK_SECRET=(.*)"', GUIDE.read_text())
+    assert made == "whsec_$(openssl rand -base64 32)"
 
 
 def test_every_attempt_has_the_same_id_and_body_and_its_own_time(

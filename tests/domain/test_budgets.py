@@ -42,11 +42,7 @@ class World:
         facts = tuple(facts)
         for charge in charges(self.session, facts, TODAY):
             known = self.accounts.get(charge.account, Charge(account=charge.account))
-            self.accounts[charge.account] = Charge(
-                account=charge.account,
-                spent=known.spent + charge.spent,
-                reserved=known.reserved + charge.reserved,
-            )
+            self.accounts[charge.account] = known + charge
         self.session = fold(self.session, facts)
         self.facts.extend(facts)
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule, run_state_machine_as_test
+from msgspec.structs import replace
 
 from hermes_jobs.context.compressor import Compressor
 from hermes_jobs.context.setup import CompressorOptions
 from hermes_jobs.domain import commands as c
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.domain.interjections import NOTED
+from hermes_jobs.domain.messages import AssistantMessage, UserMessage
 from hermes_jobs.domain.steps import Step
 from hermes_jobs.engine.ports import History
 from tests.domain.test_session_properties import AnyHistory
@@ -159,3 +163,92 @@ def test_a_text_that_comes_while_a_compression_runs_waits_for_it() -> None:
     assert [step.id for step in world.due] == [flush.id]
     world.do(c.FinishFlush(step=flush.id))
     assert [step.id for step in world.due] == [f"{turn}-prefetch"]
+
+
+def test_a_turn_that_is_cancelled_does_not_wait_for_a_compression_that_is_not_its_own() -> None:
+    world = World()
+    for text in ("hello", "and again"):
+        world.submit(text)
+        world.answer()
+    world.do(c.RequestCompression(reason="manual", window=WINDOW))
+    flush = world.begin()
+    turn = world.submit("and now?")
+    facts = world.do(c.CancelTurn(turn=turn, by="user"))
+    assert facts[-1] == e.TurnCancelled(turn=turn, by="user")
+    assert [step.id for step in world.due] == [flush.id]
+    world.do(c.FinishFlush(step=flush.id))
+    assert [step.kind for step in world.due] == ["compression.compress"]
+
+
+def test_a_turn_counts_its_compressions_anew_with_each_answer_but_those_after_refusals_for_good() -> None:
+    world = World()
+    for text in ("hello", "and again"):
+        world.submit(text)
+        world.answer()
+    world.submit("and now?")
+    world.prefetch()
+    reasons: tuple[e.CompressionReason, ...] = ("threshold", "overflow")
+    for number, reason in enumerate(reasons, start=1):
+        world.do(c.RequestCompression(reason=reason, window=WINDOW))
+        world.do(c.FinishFlush(step=world.begin().id))
+        world.do(c.FinishCompression(step=world.begin().id, outcome=compressed(world, number)))
+    assert world.session.current is not None
+    assert (world.session.current.compressions, world.session.current.refits) == (2, 1)
+    world.reply("", [("a", "read")])
+    assert (world.session.current.compressions, world.session.current.refits) == (0, 1)
+
+
+def compressed(world: World, number: int) -> e.ContextCompressed:
+    session = world.session
+    assert session.compression is not None
+    return e.ContextCompressed(
+        turn=session.compression.turn,
+        step=session.compression.step_id,
+        into=f"s1.{number}",
+        removed=1,
+        summary="",
+        messages=session.messages[-1:],
+        number=number,
+        tokens_before=9,
+        tokens_after=1,
+    )
+
+
+def test_a_compression_that_was_asked_for_in_between_is_not_asked_for_again() -> None:
+    world = World()
+    world.submit("hello")
+    world.answer()
+    late = c.RequestCompression(reason="threshold", window=WINDOW, number=1)
+    world.do(c.RequestCompression(reason="manual", window=WINDOW))
+    world.do(c.FinishFlush(step=world.begin().id))
+    world.do(c.FinishCompression(step=world.begin().id, outcome=compressed(world, 1)))
+    assert world.do(late) == ()
+    assert len(world.do(replace(late, number=2))) == 1
+
+
+def test_a_note_behind_the_last_answer_is_no_request_that_ended_unanswered() -> None:
+    world = World()
+    world.submit("hello")
+    world.answer()
+    world.do(c.RequestCompression(reason="manual", window=WINDOW))
+    world.do(c.FinishFlush(step=world.begin().id))
+    said = (*world.session.messages, UserMessage("[Your own list]"))
+    outcome = replace(compressed(world, 1), messages=said)
+    world.do(c.FinishCompression(step=world.begin().id, outcome=outcome))
+    world.submit("and now?")
+    world.prefetch()
+    assert world.session.messages == (*said, AssistantMessage(NOTED), UserMessage("and now?"))
+
+
+def test_a_session_that_ends_is_not_taken_up_again_by_a_compression() -> None:
+    world = World()
+    world.submit("hello")
+    world.answer()
+    world.do(c.RequestCompression(reason="manual", window=WINDOW))
+    step = world.begin()
+    with pytest.raises(Rejected, match="is being compressed"):
+        world.do(c.EndSession())
+    world.do(c.FinishFlush(step=step.id))
+    world.do(c.EndSession())
+    assert world.session.ended_because == "user"
+    assert world.due == ()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hermes_jobs.domain import commands as c
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.evolve import CONCLUDE, STOPPED_WITHOUT_WORDS
+from hermes_jobs.domain.interjections import CONCLUDE, STOPPED_WITHOUT_WORDS
 from hermes_jobs.domain.messages import ToolCall, UserMessage
 from hermes_jobs.domain.repeats import REFUSAL, WARNING, Repeat, counted, is_refused, warned
 from hermes_jobs.domain.turn import Turn

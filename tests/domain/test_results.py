@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from hermes_jobs.domain.messages import ToolCall
+from hermes_jobs.domain.repeats import WARNING
 from hermes_jobs.domain.results import CLOSE, OPEN, fitted, result_path, stand_in
 from hermes_jobs.domain.turn import Call
 
@@ -49,6 +51,29 @@ def test_a_result_that_was_read_from_a_file_points_at_that_file() -> None:
     (call,) = fitted(calls_of([3_000], source="src/app.py"), 1_000, PREVIEW)
     assert "src/app.py" in (call.result or "")
     assert result_path(call.id) not in (call.result or "")
+
+
+def test_many_results_show_less_of_their_beginnings_until_all_fit() -> None:
+    many = calls_of([1_800] * 26)
+    spilled = tuple(replace(call, result=stand_in("x" * 9_000, "results/x.txt", 1_500)) for call in many)
+    for before in (many, spilled, many[:13] + spilled[:13]):
+        after = fitted(before, 20_000, 1_500)
+        assert size(after) <= 20_000
+        assert sum((call.result or "").startswith(OPEN) for call in after) >= 20
+
+
+def test_a_result_that_what_stands_in_its_place_would_not_make_shorter_is_left_alone() -> None:
+    many = calls_of([150] * 26)
+    assert fitted(many, 1_000, 1_500) == many
+
+
+def test_what_stands_behind_a_warning_is_not_replaced_once_more() -> None:
+    warned = WARNING + stand_in("x" * 9_000, "results/t1-1-0.txt", 1_500)
+    (call,) = (replace(each, result=warned) for each in calls_of([0]))
+    (after,) = fitted((call,), 1_000, 1_500)
+    assert (after.result or "").startswith(WARNING + OPEN)
+    assert (after.result or "").count(OPEN) == 1
+    assert "9,000 characters" in (after.result or "")
 
 
 @given(sizes=SIZES, limit=st.integers(0, 6_000))

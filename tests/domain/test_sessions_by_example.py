@@ -8,6 +8,7 @@ from hermes_jobs.domain import commands as c
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.errors import Rejected, StepLost
 from hermes_jobs.domain.messages import AssistantMessage, ToolCall, UserMessage
+from hermes_jobs.domain.turn import MAX_DEATHS
 from tests.domain.world import World, complaints
 
 
@@ -265,6 +266,32 @@ def test_a_turn_resumed_after_others_is_said_again_at_the_end() -> None:
     world.answer("late")
     assert [m.content for m in world.session.messages][-2:] == ["one", "late"]
     assert complaints(world.requests[-1]) == []
+
+
+def test_a_resumed_turn_is_begun_again_as_often_as_a_new_one() -> None:
+    world = World()
+    turn = world.submit()
+    for _ in range(2):
+        for _ in range(MAX_DEATHS):
+            assert turn not in world.session.ended
+            world.do(c.AbandonStep(step=f"{turn}-prefetch", worker="w1", reason="died"))
+        assert world.session.ended[turn].status == "failed"
+        world.do(c.ResumeTurn(turn=turn))
+    world.answer()
+    assert world.session.ended[turn].status == "completed"
+
+
+@pytest.mark.parametrize(("finish_reason", "enlargements"), [("stop", 0), ("length", 1)])
+def test_an_empty_answer_that_was_cut_off_is_asked_for_with_room_for_more(
+    finish_reason: str, enlargements: int
+) -> None:
+    world = World()
+    world.submit()
+    world.prefetch()
+    world.reply("", finish_reason=finish_reason)
+    assert world.session.current is not None
+    assert world.session.current.reasks == 1
+    assert world.session.current.enlargements == enlargements
 
 
 def test_only_failed_and_cancelled_turns_can_be_resumed() -> None:

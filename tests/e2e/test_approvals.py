@@ -71,6 +71,16 @@ def test_a_dangerous_command_waits_shows_everywhere_and_runs_once_it_is_allowed(
     assert_in_order(home, turn)
 
 
+def test_the_person_sees_the_whole_of_what_is_asked(home: Home, model_server: ModelServer) -> None:
+    lines = ["true a folder that was forgotten here " + "and nowhere else " * 20, "rm -r build"]
+    call = AskedCall("terminal", {"command": "\n".join(lines)})
+    model_server.follow([Answer(tool_calls=(call,))])
+    with asked(home) as (running, turn):
+        whole = f"terminal {lines[0]}\n    {lines[1]}\n"
+        assert whole in running.err
+        assert f"{turn}-1-0: {whole}" in home.run("turns", "show", turn).err
+
+
 def test_the_wait_outlives_its_process_and_whoever_allows_it_goes_on_where_nobody_works(home: Home) -> None:
     with asked(home, "--json") as (running, turn):
         kill(running)

@@ -216,7 +216,7 @@ def test_a_failed_turn_goes_on_and_a_call_that_waits_for_the_person_is_allowed(
     home: Home, model_server: ModelServer
 ) -> None:
     (home.work / "old").mkdir()
-    asked = AskedCall("terminal", {"command": "rm -rf old"})
+    asked = AskedCall("terminal", {"command": "true a folder that was forgotten here\nrm -rf old"})
     refused = Refuse(status=401, message="No such key.")
     model_server.follow([refused, Answer(tool_calls=(asked,)), Answer(text="It is gone.")])
     with chatting(home) as screen:
@@ -224,6 +224,7 @@ def test_a_failed_turn_goes_on_and_a_call_that_waits_for_the_person_is_allowed(
         screen.shows("/retry goes on with it")
         say(screen, "/retry")
         screen.shows("It waits for you")
+        screen.shows("    rm -rf old")
         assert (home.work / "old").exists()
         say(screen, "/approve")
         screen.shows("It is gone.")

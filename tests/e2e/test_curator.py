@@ -11,7 +11,7 @@ from hermes_jobs.settings import load
 from hermes_jobs.wiring import Installation
 from tests.e2e.home import Home
 from tests.e2e.test_skills import call, drop
-from tests.model_script import Answer, AskedCall, Rule, Script
+from tests.model_script import Answer, AskedCall, Refuse, Rule, Script
 from tests.model_server import ModelServer
 
 STEPS = "Run the tests, build the image, push it to the registry, restart the service."
@@ -146,6 +146,18 @@ def test_what_changed_since_is_refused_and_one_that_waits_is_not_asked_for_twice
     assert statuses == ["stale", "open"]
     assert shelf.run("reviews", "apply", review, "--only", "2").code == 0
     assert skills(shelf) == {**BEFORE, "old-way": "archive"}
+
+
+def test_one_that_failed_is_under_way_again_when_it_is_taken_up(
+    shelf: Home, model_server: ModelServer
+) -> None:
+    model_server.follow(Script(sequence=(Refuse(status=400, message="no"),)))
+    shelf.run("reviews", "curate")
+    [review] = shelf.run("reviews", "list", "--json").json
+    again = shelf.run("reviews", "retry", review["id"], "--json").json
+    cancelled = shelf.run("reviews", "cancel", review["id"], "--json").json
+
+    assert [each["status"] for each in (review, again, cancelled)] == ["failed", "running", "cancelled"]
 
 
 def test_without_skills_nobody_is_asked_anything(home: Home, model_server: ModelServer) -> None:

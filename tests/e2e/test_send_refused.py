@@ -63,10 +63,12 @@ def test_a_refused_key_is_said_in_one_sentence_and_stands_nowhere(
 
 
 def test_no_secret_reaches_the_commands_that_the_model_runs(home: Home, model_server: ModelServer) -> None:
-    look = AskedCall("terminal", {"command": "env; cat /proc/$PPID/environ | tr '\\0' '\\n'"})
+    parents = "import os; print(open(f'/proc/{os.getppid()}/environ').read())"
+    look = AskedCall("terminal", {"command": f'env; python3 -c "{parents}"'})
     model_server.follow(Script(rules=(Rule("Look", (Answer(tool_calls=(look,)), Answer(text="Seen."))),)))
     assert home.send("Look around.")["result"] == "Seen."
-    assert "PATH=" in model_server.requests[-1].messages[-1]["content"]
+    seen = model_server.requests[-1].messages[-1]["content"]
+    assert seen.count("PATH=") >= 2, seen
     assert KEY not in str(model_server.requests[-1].messages)
     assert home.files_holding(KEY) == []
 

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from hermes_jobs.domain.events import Effect, PlannedCall, SessionStarted
 from hermes_jobs.domain.messages import ToolCall
 from hermes_jobs.domain.session import Session
-from hermes_jobs.domain.steps import Step
+from hermes_jobs.domain.steps import Step, StepKind
 from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.engine import Engine
+from hermes_jobs.engine.engine import Engine, nothing_first
 from hermes_jobs.engine.perform import CallModel, Limits, Prefetch, RunTool, performers
 from hermes_jobs.engine.ports import (
     Cancel,
     ModelError,
     ModelRequest,
+    Performer,
+    Preflight,
     Reply,
     ToolContext,
     ToolOutcome,
@@ -30,6 +32,7 @@ from hermes_jobs.engine.ports import (
 )
 from hermes_jobs.eventlog.log import Append, EventLog, Recorded, WorkerRow
 
+NOBODY: Mapping[StepKind, Performer] = {}
 LIMITS = Limits(max_iterations=3, max_tokens=None, approval_seconds=60)
 
 
@@ -269,26 +272,32 @@ def simulated_engine(  # noqa: PLR0917 - what a simulated process consists of
     gates: Gates,
     tools: SimulatedToolbox,
     requests: list[ModelRequest],
+    preflight: Preflight = nothing_first,
+    more: Mapping[StepKind, Performer] = NOBODY,
 ) -> Engine:
-    """An engine over the log whose every append and act is a gate."""
+    """An engine over the log whose every append and act is a gate; `more` perform other kinds of steps."""
     return Engine(
         log=GatedLog(log, gates),  # delegates the rest by name
         worker=worker,
         clock=clock,
         ids=ids,
         carrier=wakes,
-        performers=performers(
-            prefetch=Prefetch(PlainPrompt(), LIMITS),
-            call_model=CallModel(
-                model=SimulatedModel(gates, requests),
-                toolbox=tools,
-                pricing=NoPrices(),
-                retry=lambda kind, retries, retry_after, fraction: 5.0 if retries < 2 else None,
-                clock=clock,
-                ids=ids,
-                limits=LIMITS,
-                heard=lambda piece: None,
+        preflight=preflight,
+        performers={
+            **more,
+            **performers(
+                prefetch=Prefetch(PlainPrompt(), LIMITS),
+                call_model=CallModel(
+                    model=SimulatedModel(gates, requests),
+                    toolbox=tools,
+                    pricing=NoPrices(),
+                    retry=lambda kind, retries, retry_after, fraction: 5.0 if retries < 2 else None,
+                    clock=clock,
+                    ids=ids,
+                    limits=LIMITS,
+                    heard=lambda piece: None,
+                ),
+                run_tool=RunTool(tools),
             ),
-            run_tool=RunTool(tools),
-        ),
+        },
     )

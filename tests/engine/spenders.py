@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.budgets import Budgets
-from hermes_jobs.domain.evolve import ASK_AGAIN
+from hermes_jobs.domain.interjections import ASK_AGAIN
 from hermes_jobs.domain.messages import UserMessage
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.claiming import Performed

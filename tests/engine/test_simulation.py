@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
 
@@ -54,8 +55,13 @@ class Worker:
         return self.threads
 
 
-def state_machine(log: EventLog, numbers: count[int], ids: CountedIds) -> type[RuleBasedStateMachine]:
-    """The machine's class over this log; every example works in a session of its own."""
+def state_machine(
+    log: EventLog, numbers: count[int], ids: CountedIds, make: Callable[..., Engine] = simulated_engine
+) -> type[RuleBasedStateMachine]:
+    """The machine's class over this log; every example works in a session of its own.
+
+    `make` makes its engines, as `simulated_engine` does.
+    """
 
     class ManyWorkers(RuleBasedStateMachine):
         @initialize()
@@ -76,9 +82,7 @@ def state_machine(log: EventLog, numbers: count[int], ids: CountedIds) -> type[R
         def _worker(self, name: str) -> Worker:
             clock = ShiftedClock(lambda: self.time)
             name = f"{name}-{next(numbers)}"
-            engine = simulated_engine(
-                log, name, clock, ids, self.wakes, self.gates, self.tools, self.requests
-            )
+            engine = make(log, name, clock, ids, self.wakes, self.gates, self.tools, self.requests)
             return Worker(engine, clock)
 
         # --- people ---------------------------------------------------------------------------

@@ -14,6 +14,8 @@ EXAMPLES: tuple[e.Event, ...] = (
         model="m",
         usage=Usage(1, 2, 3, 4, 5),
         cost_usd=0.5,
+        estimated=Usage(6, 7),
+        estimated_cost_usd=0.25,
     ),
     e.ContextPressure(turn="t1", tokens=55_000, threshold=64_000, window=128_000, high=False),
     e.CompressionRequested(turn="t1", reason="manual", tokens=70_000, window=128_000, focus="Rome"),

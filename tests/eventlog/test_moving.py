@@ -340,6 +340,17 @@ def test_a_log_that_is_not_what_was_written_is_not_exported(source: SqlEventLog)
     source.close()
 
 
+def test_a_log_that_has_lost_the_last_events_of_a_stream_is_not_exported(source: SqlEventLog) -> None:
+    with source._database.turn() as begin:
+        connection = begin(True)
+        newest = "SELECT max(version) FROM events AS other WHERE other.stream = events.stream"
+        connection.execute(f"DELETE FROM events WHERE stream = 'session-zz' AND version = ({newest})")
+        connection.commit()
+    with pytest.raises(Corrupt, match="session-zz has lost its last events"):
+        lines_of(source)
+    source.close()
+
+
 def test_an_export_is_of_one_moment(tmp_path: Path) -> None:
     log = opened(tmp_path)
     log.append(append(write("session-a", *(str(number) for number in range(2000)))))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -87,6 +90,17 @@ def test_a_connection_that_was_lost_while_idle_is_replaced(postgres_log: SqlEven
     assert titles(postgres_log.tail()) == ["one", "two"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="others have no such option")
+def test_a_server_that_the_network_has_swallowed_is_given_up_long_before_the_system_would(
+    postgres_log: SqlEventLog,
+) -> None:
+    with postgres_log._reading() as connection:
+        file = os.dup(connection._connection.fileno())  # type: ignore[attr-defined]
+    with socket.socket(fileno=file) as used:
+        milliseconds = used.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+    assert 0 < milliseconds <= 60_000
+
+
 def test_a_connection_that_is_lost_at_work_loses_that_work_alone(
     postgres_log: SqlEventLog, server: Any
 ) -> None:
@@ -113,6 +127,26 @@ def test_a_writer_that_is_lost_at_its_turn_has_written_nothing(
         postgres_log._queue.run(lose, durable=True)
     postgres_log.append(append(write("session-a", "one")))
     assert titles(postgres_log.tail()) == ["one"]
+
+
+def test_a_connection_that_is_lost_is_told_by_the_error_alone(
+    postgres_log: SqlEventLog, server: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    def lose(connection: Any) -> None:
+        process = connection.execute("SELECT pg_backend_pid()").fetchone()[0]
+        server.execute(text("SELECT pg_terminate_backend(:process, 5000)"), {"process": process})
+        connection.execute("SELECT 1")
+
+    def lose_reading() -> None:
+        with postgres_log._reading() as connection:
+            lose(connection)
+
+    with pytest.raises(LogUnavailable, match="terminating connection"):
+        lose_reading()
+    with pytest.raises(LogUnavailable):
+        postgres_log._queue.run(lose, durable=True)
+    assert caplog.messages == []
+    assert postgres_log.last_position() == 0
 
 
 def test_a_turn_that_does_not_come_is_given_up(

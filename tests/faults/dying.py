@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hermes_jobs.eventlog.appending import PreparedAppend
-from hermes_jobs.eventlog.log import Append, Recorded
+from hermes_jobs.eventlog.database import Connection
+from hermes_jobs.eventlog.log import Recorded
 from hermes_jobs.eventlog.sql import SqlEventLog
 
 Moment = Literal["before", "within", "after"]
@@ -84,16 +85,23 @@ def die_at(at: int, moment: Moment) -> None:
 
 
 def die_after(fact: str) -> None:
-    """Let this process be killed as soon as a fact of that name is in the log."""
-    append = SqlEventLog.append
+    """Let this process be killed when a fact of that name is committed, before its threads are told of it."""
+    written = threading.Event()
+    write, tell = PreparedAppend.__call__, SqlEventLog._tell
 
-    def appended(log: SqlEventLog, change: Append) -> tuple[Recorded, ...]:
-        result = append(log, change)
-        if any(type(event).__name__ == fact for write in change.writes for event in write.events):
+    def writing(prepared: PreparedAppend, connection: Connection) -> tuple[Recorded, ...]:
+        recorded = write(prepared, connection)
+        if any(each.type == fact for each in recorded):
+            written.set()
+        return recorded
+
+    def telling(log: SqlEventLog) -> None:
+        if written.is_set():
             os.kill(os.getpid(), signal.SIGKILL)
-        return result
+        tell(log)
 
-    SqlEventLog.append = appended  # type: ignore[method-assign, assignment]
+    PreparedAppend.__call__ = writing  # type: ignore[method-assign, assignment]
+    SqlEventLog._tell = telling  # type: ignore[method-assign, assignment]
 
 
 class _Counter:

@@ -63,6 +63,18 @@ class RedisServer:
         if self._process is not None:
             self._process.send_signal(SIGSTOP)
 
+    def demote(self) -> None:
+        """Make it a replica of a server that is not there: it answers, and takes nothing."""
+        self._client.execute_command("REPLICAOF", HOST, "1")
+
+    def promote(self) -> None:
+        """Make it what it was."""
+        self._client.execute_command("REPLICAOF", "NO", "ONE")
+
+    def has_refused(self) -> bool:
+        """Whether somebody tried to write while it was a replica."""
+        return "errorstat_READONLY" in self._client.info("errorstats")
+
     def shuffle(self, prefix: str, rng: random.Random, doubled: set[bytes]) -> None:
         """Double each waiting message that was not doubled before, and put all into another order."""
         for queue in ALL_QUEUES:

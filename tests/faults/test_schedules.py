@@ -252,7 +252,7 @@ def test_a_worker_that_is_killed_at_any_of_its_appends_neither_loses_nor_doubles
 def _drained(environ: Mapping[str, str], at: int, moment: Moment) -> int | None:
     """How a worker ends that is killed at its `at`-th append (0: not at all), else when all is done."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["hermes_jobs.performing", "workers.inline", *PRELOADED])
+    context.set_forkserver_preload(["hermes_jobs.wiring.crew", "workers.inline", *PRELOADED])
     process = context.Process(target=_drain, args=(dict(environ), at, moment))
     process.start()
     process.join(PATIENCE)

@@ -145,6 +145,21 @@ def test_a_worker_told_to_leave_leaves_although_its_broker_has_stopped_answering
     assert crew.names() == set()
 
 
+def test_a_worker_outlives_that_its_broker_is_a_replica_for_a_while(
+    crew: Crew, broker: RedisServer, acts: ModelServer
+) -> None:
+    crew.start_one(0)
+    names = crew.names()
+    crew.submit("hello")
+    crew.finish()
+    broker.demote()
+    wait_until(broker.has_refused, "the worker's coming back to its broker")
+    broker.promote()
+    crew.submit("and now?")
+    crew.finish()
+    assert crew.names() == names
+
+
 def test_the_steps_of_a_dead_worker_go_on_long_before_its_lease_would_end(
     crew: Crew, acts: ModelServer, home: Home, effects: Path
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, cast
@@ -13,14 +13,17 @@ import pytest
 from hermes_jobs.context.summary import OPEN
 from hermes_jobs.domain import commands as c
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.compression import MAX_REFITS
 from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.steps import Step, next_steps
 from hermes_jobs.engine.perform.compression import PROMPT_NOTE
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
 from hermes_jobs.wiring import Installation
+from tests.engine.simulation import Wakes
 from tests.learning.conftest import Make
 from tests.learning.talker import CHECKPOINT, has_ended, is_flush, is_summary, question, talker
-from tests.model_script import Action, Answer, AskedCall, Hold, Refuse, Seen
+from tests.model_script import Action, Answer, AskedCall, Hold, Refuse, Seen, counted_usage
 from tests.model_server import ModelServer
 from workers.inline import InlineWorker
 
@@ -142,6 +145,32 @@ def test_a_prompt_that_is_refused_as_too_long_is_compressed_and_sent_again(
     assert requested.reason == "overflow"
 
 
+def test_a_long_turn_is_compressed_as_often_as_it_takes(
+    make_installation: Make, model_server: ModelServer
+) -> None:
+    window, rounds = 12_000, iter(range(10))
+
+    def choose(seen: Seen) -> Action:
+        if is_summary(seen) or is_flush(seen):
+            return talker(seen)
+        if counted_usage(seen.body, Answer())["prompt_tokens"] > window:
+            return Refuse(status=400, message=f"prompt is too long: {window + 1} tokens > {window} maximum")
+        number = next(rounds, None)
+        if number is None:
+            return Answer(text="All read.")
+        commands = (f"yes {number}-{half} | head -c 7000" for half in "ab")
+        return Answer(tool_calls=tuple(AskedCall("terminal", {"command": each}) for each in commands))
+
+    model_server.follow(choose)
+    installation = make_installation(MODEL__CONTEXT_LENGTH=window)
+    with InlineWorker(installation) as worker:
+        session = talk(worker, [1])
+    assert session.ended["t1"].status == "completed"
+    compressed = facts_of(installation, e.ContextCompressed)
+    assert len(compressed) > MAX_REFITS
+    assert {fact.turn for fact in compressed} == {"t1"}
+
+
 def test_a_summariser_that_is_down_leaves_the_history_as_it_is_and_the_turn_goes_on(
     make_installation: Make, model_server: ModelServer
 ) -> None:
@@ -179,6 +208,33 @@ def test_when_the_window_is_full_and_no_summary_can_be_had_messages_are_set_asid
     assert any("were set aside" in message.content for message in session.messages)
     found = installation.views.messages("s1")
     assert any("question 0 " in message.content for message in found)
+
+
+def test_a_worker_that_remembers_the_long_history_does_not_compress_it_once_more(
+    make_installation: Make, model_server: ModelServer
+) -> None:
+    model_server.follow(talker)
+    installation = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=3_000)
+    first, other = (installation.engine(carrier=Wakes()) for _ in range(2))
+
+    def perform_until(reached: Callable[[Session, Step], bool]) -> Step:
+        while True:
+            session = first.sessions.load(STREAM)
+            [step, *_] = next_steps(session)
+            if reached(session, step):
+                return step
+            first.perform(STREAM, step.id)
+
+    for number in range(12):
+        first.submit(c.SubmitTurn(turn=f"t{number}", session="s1", text=question(number), source="cli"))
+    perform_until(lambda session, step: session.compression is not None)
+    other.sessions.keep(first.sessions.load_at(STREAM, first.sessions.load(STREAM).version - 1))
+    step = perform_until(lambda session, step: session.num_compressed == 1)
+    assert step.kind == "turn.call_model"
+    assert other.perform(STREAM, step.id) == "done"
+    assert other.sessions.load(STREAM).num_requested == 1
+    replied = facts_of(installation, e.ModelReplied)
+    assert replied[-1].step == step.id
 
 
 def test_a_person_compresses_with_a_focus_and_the_summary_is_asked_for_it(

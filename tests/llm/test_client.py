@@ -242,6 +242,16 @@ def test_the_key_is_in_no_message(model: OpenAIModel, model_server: ModelServer)
         assert "[REDACTED]" in error.message
 
 
+@pytest.mark.parametrize("key", ["…", "sk-12\n34567", "sk-12\x1b34567"])
+def test_a_key_that_no_request_can_carry_is_a_refused_one(model_server: ModelServer, key: str) -> None:
+    model = OpenAIModel(api_key=key, base_url=model_server.base_url)
+    with pytest.raises(ModelError, match="characters that no key has") as refused:
+        ask(model)
+    model.close()
+    assert (refused.value.kind, refused.value.retryable) == ("auth", False)
+    assert not model_server.requests
+
+
 def test_a_server_that_is_gone_is_a_connection_error(model: OpenAIModel, model_server: ModelServer) -> None:
     model_server.follow([Drop()])
     assert failure(model).kind == "connection"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.evolve import INTERRUPTED
+from hermes_jobs.domain.interjections import INTERRUPTED
 from hermes_jobs.domain.messages import ToolCall
 from hermes_jobs.llm.sharegpt import Told, told_turns
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hermes_jobs.circuit import Circuit
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.events import MemoryTarget
 from hermes_jobs.domain.messages import AssistantMessage, UserMessage
@@ -19,6 +18,7 @@ from hermes_jobs.engine.system import SystemClock
 from hermes_jobs.memory.provider import MemoryProvider, ProviderSession, Setup, Turn
 from hermes_jobs.memory.providers import Providers, switch
 from hermes_jobs.memory.registered import Registered, TimeLimits
+from hermes_jobs.plugins.circuit import Circuit
 
 PATIENT = TimeLimits(ask=30.0, begin=30.0, tool=30.0, learn=30.0, end=30.0)
 REQUIRED = (

@@ -154,6 +154,22 @@ def test_a_folder_that_cannot_be_used_loses_nothing(
     assert file.read_text() == "One\n"
 
 
+@pytest.mark.parametrize("end", ["MEMORY.md", "unmounted/MEMORY.md"], ids=["itself", "nowhere"])
+def test_a_link_that_leads_to_no_file_keeps_nobody_from_the_other_file(
+    home: HomeMemory, file: Path, caplog: pytest.LogCaptureFixture, end: str
+) -> None:
+    write(home, "Likes tea", target="user")
+    file.symlink_to(end)
+    file.with_name("USER.md").write_text("Likes tea\n§\nBy hand\n")
+    write(home, "One")
+    memory = home.settle()
+    assert (memory.memory, memory.user) == (("One",), ("Likes tea", "By hand"))
+    assert [message.split(":")[0] for message in caplog.messages] == ["MEMORY.md cannot be used"]
+    file.unlink()
+    home.settle()
+    assert file.read_text() == "One\n"
+
+
 def test_a_linked_file_stays_a_link(home: HomeMemory, file: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "dotfiles.md"
     elsewhere.write_text("By hand\n")

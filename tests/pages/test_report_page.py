@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -48,6 +48,14 @@ def test_people_get_tables_that_fit_and_nothing_else_on_standard_output(home: Ho
     assert heads == ["MONTH", "MODEL", "PURPOSE", "QUEUE", "MEMORY", "SCHEDULE"]
     assert all(name in shown.out for name in SCHEDULES)
     assert "\x1b" not in shown.out
+
+
+def test_thirty_days_are_shown_also_where_clocks_were_put_forward_among_them(home: Home) -> None:
+    around = [datetime.now(UTC) + timedelta(days=days) for days in (-10, 10)]
+    first, last = (date(2001, at.month, min(at.day, 28)).timetuple().tm_yday for at in around)
+    found = home.run("report", "--json", environ={"TZ": f"WINTER0SUMMER,J{first},J{last}"}).json
+    assert date.fromisoformat(found["until"]) - date.fromisoformat(found["since"]) == timedelta(days=29)
+    assert len(found["periods"]) == 30
 
 
 def test_scripts_get_one_value(home: Home) -> None:

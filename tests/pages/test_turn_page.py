@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -96,6 +97,21 @@ def test_control_characters_and_broken_text_make_no_broken_page(home: Home) -> N
     page = page_of(home)
     assert "abredright" in page
     assert "\x1b" not in page
+
+
+def test_a_page_never_takes_the_place_of_a_device_or_a_link(home: Home) -> None:
+    append(home.log, busy_turn())
+    pipe, link = home.folder / "pipe", home.folder / "link.html"
+    os.mkfifo(pipe)
+    link.symlink_to("page.html")
+
+    refused = home.run("turns", "show", TURN, "--html", str(pipe))
+    written = home.run("turns", "show", TURN, "--html", str(link))
+
+    assert (refused.code, pipe.is_fifo()) == (2, True)
+    assert "is there already" in refused.err
+    assert (written.code, link.is_symlink()) == (0, True)
+    assert TURN in (home.folder / "page.html").read_text()
 
 
 def test_what_cannot_be_written_is_a_usage_error_and_leaves_nothing(home: Home) -> None:

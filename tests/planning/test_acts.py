@@ -92,6 +92,17 @@ def test_a_moment_that_passed_while_paused_cannot_be_resumed_but_run() -> None:
     assert [each.by for each in world.of(e.ScheduleFired)] == ["user"]
 
 
+def test_one_that_has_had_its_last_run_does_not_go_on() -> None:
+    world = World(timing="at 2026-11-23T09:00:00+00:00", kind="once")
+    world.now = NINE
+    world.look()
+    world.end_run()
+    with pytest.raises(Rejected, match="has passed"):
+        world.resume()
+
+    assert (world.schedule.status, world.of(e.ScheduleResumed)) == ("ended", [])
+
+
 def test_a_removed_schedule_is_gone_for_every_act() -> None:
     world = World()
     world.remove()

@@ -251,6 +251,19 @@ def test_a_success_breaks_the_row_of_failures_and_a_cancelled_run_does_not(betwe
     assert (world.schedule.status == "paused") == (between == "cancelled")
 
 
+def test_a_run_that_is_taken_up_again_and_again_is_one_failure() -> None:
+    world = World(timing="* * * * *")
+    world.now += MINUTE
+    world.look()
+    (turn,) = world.schedule.running
+    world.end_run(failed="no")
+    for _ in range(MAX_FAILURES):
+        world.tell("s1", e.TurnResumed(turn=turn, by="user"))
+        world.end_run(turn, failed="no")
+
+    assert (world.schedule.status, world.schedule.failures) == ("active", 1)
+
+
 def test_a_moment_ends_the_schedule_when_it_has_come() -> None:
     world = World(timing="at 2026-11-23T09:00:00+00:00", kind="once")
     before = world.schedule

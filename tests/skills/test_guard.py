@@ -162,6 +162,11 @@ def test_programs_and_stray_binaries_are_told(content: str, path: str, severity:
     assert [each.severity for each in concerns] == ([severity] if severity else [])
 
 
+def test_the_mark_that_some_editors_put_before_a_text_hides_nothing() -> None:
+    assert found(f"\ufeff{as_skill('bom: Reads files.' + chr(10) + 'Read them.')}") == {}
+    assert found("Read\ufeff them.") == {"hidden characters": "dangerous"}
+
+
 def test_the_verdict_is_the_worst_of_all() -> None:
     worst = concerns_of({"SKILL.md": SkillFile('eval "$1"\nrm -rf /\n')})
     assert [verdict(worst), verdict(worst[:1]), verdict(())] == ["dangerous", "caution", "safe"]

@@ -268,6 +268,29 @@ def test_a_folder_that_cannot_be_written_is_a_problem_of_this_host_alone(host, o
     assert host.files() == other.files()
 
 
+def test_a_link_to_itself_keeps_no_skill_from_being_taken_in(host):
+    host.create("tidy", category="home")
+    for loop in ("loop", "home/loop"):
+        (host.root / loop).symlink_to("loop")
+    host.put("pdf/SKILL.md", skill_text("pdf"))
+    assert list(host.home.settle()) == ["pdf", "tidy"]
+    assert host.home.problems == ()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_a_category_that_cannot_be_read_loses_no_skill_and_hides_no_other(host):
+    host.create("tidy", category="home")
+    host.put("pdf/SKILL.md", skill_text("pdf"))
+    (host.root / "home").chmod(0)
+    try:
+        assert list(host.home.settle()) == ["pdf", "tidy"]
+        assert types(host, "tidy") == ["SkillCreated"]
+        assert "home" in problems(host)
+    finally:
+        (host.root / "home").chmod(0o700)
+    assert problems(host) == {}
+
+
 def test_a_pipe_makes_nobody_wait(host):
     host.create("tidy")
     os.mkfifo(host.root / "tidy/pipe")

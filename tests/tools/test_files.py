@@ -142,6 +142,13 @@ def test_a_file_is_written_with_its_folders_and_says_how_much(desk):
     assert [each.name for each in (desk.work / "new/deep").iterdir()] == ["a.txt"]
 
 
+@pytest.mark.parametrize("name", ["x" * 255, "\u6f22" * 85])
+def test_a_name_may_be_as_long_as_the_system_takes(desk, name):
+    assert desk.write(name, "old").startswith("Created")
+    assert desk.patch(name, "old", "new").startswith("Changed")
+    assert (desk.work / name).read_text() == "new"
+
+
 def test_a_file_keeps_its_mode(desk):
     path = desk.work / "run.sh"
     path.touch(0o640)

@@ -98,6 +98,15 @@ def test_a_whole_sentence_will_do(planner: Planner) -> None:
     )
 
 
+def test_a_name_that_another_schedule_has_gets_a_number(planner: Planner) -> None:
+    planner.ask(action="add", when="every day at 9", task="Read the mail.", name="Mail")
+    told = planner.ask(action="add", when="every day at 17", task="Read the mail.", name="mail")
+    planner.ask(action="remove", schedule="Mail")
+
+    assert told.startswith("Added: «mail 2» (p000002)")
+    assert planner.ask(action="add", when="at noon", task="Eat.", name="Mail").startswith("Added: «Mail» ")
+
+
 def test_its_answers_go_where_the_answer_of_this_conversation_goes(planner: Planner) -> None:
     context = replace(HERE, deliver=("telegram:42",))
     told = planner.ask(context, action="add", when="in 2 hours", task="Remind the user of the oven.")

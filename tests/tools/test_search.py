@@ -100,6 +100,11 @@ def test_windows_line_ends_and_broken_utf_8_do_not_matter(desk):
     assert desk.search("(one|two)$").splitlines()[1:] == ["a.txt", "1: one", "2: caf� two"]
 
 
+def test_a_byte_order_mark_is_no_part_of_the_first_line(desk):
+    (desk.work / "a.txt").write_text("one\n", encoding="utf-8-sig")
+    assert desk.search("^one").splitlines()[1:] == ["a.txt", "1: one"]
+
+
 def test_escape_sequences_and_odd_names_come_through_as_text(desk):
     (desk.work / "1: ä\nb.txt").write_text("\x1b[31mred\x1b[0m\n")
     assert desk.search("red").splitlines()[1:] == ["1: ä", "b.txt", "1: \x1b[31mred\x1b[0m"]

@@ -231,6 +231,13 @@ def test_a_redirect_is_followed_and_its_target_is_the_base(server):
     assert server.asked == ["/old", "/new/?token=secret"]
 
 
+@pytest.mark.parametrize("written", ["/caf\u00e9".encode(), "/caf\u00e9".encode("latin-1"), b"/caf%C3%A9"])
+def test_a_redirect_to_letters_beyond_ascii_is_followed_however_it_is_written(server, written):
+    server.pages["/old"] = Page(status=302, headers={"Location": written.decode("latin-1")})
+    server.pages["/caf%C3%A9"] = Page(b"found it")
+    assert fetch(f"{server.url}/old").content.endswith("found it")
+
+
 @pytest.mark.parametrize(
     ("location", "why"),
     [

@@ -12,16 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.evolve import (
+from hermes_jobs.domain.interjections import (
     ASK_AGAIN,
     CONCLUDE,
     CONTINUE,
     ENDED_UNANSWERED,
     GO_ON,
     NO_ANSWER,
+    NOTED,
     STEERED,
 )
-from hermes_jobs.domain.evolve import STOPPED_WITHOUT_WORDS as STOPPED
+from hermes_jobs.domain.interjections import STOPPED_WITHOUT_WORDS as STOPPED
 from hermes_jobs.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from hermes_jobs.domain.session import Session
 from hermes_jobs.domain.usage import NO_USAGE
@@ -123,7 +124,7 @@ def conversation_agrees(views: Views, folder: Path, session: Session, name: str)
         message.content
         for message in session.messages
         if isinstance(message, AssistantMessage)
-        and message.content not in {"", NO_ANSWER, ENDED_UNANSWERED, *STOPPED.values(), GO_ON}
+        and message.content not in {"", NO_ANSWER, NOTED, ENDED_UNANSWERED, *STOPPED.values(), GO_ON}
     ]
     assert "\n\n".join(m.content for m in said if m.role == "user") == "\n\n".join(user)
     assert [m.content for m in said if m.role == "assistant"] == assistant

@@ -9,7 +9,7 @@ import pytest
 
 from hermes_jobs.domain.errors import Corrupt
 from hermes_jobs.domain.events import ModelReplied, ToolInterrupted, TurnSubmitted
-from hermes_jobs.domain.evolve import INTERRUPTED
+from hermes_jobs.domain.interjections import INTERRUPTED
 from hermes_jobs.eventlog.log import Append, Meta, StreamWrite
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.views.texts import texts_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -78,3 +78,23 @@ def test_a_broker_that_is_away_is_told_and_is_no_error(app: Celery, broker: Redi
     broker.start()
     outbox.put([message(app, "after")])
     assert waiting(app) == ["after"]
+
+
+class Interrupted(list[Message]):
+    """Messages in the middle of whose sending another thread puts one in."""
+
+    def __init__(self, messages: Iterable[Message], outbox: Outbox, other: Message) -> None:
+        super().__init__(messages)
+        self._outbox = outbox
+        self._other = other
+
+    def __iter__(self) -> Iterator[Message]:
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(self._outbox.put, [self._other]).result()
+        return super().__iter__()
+
+
+def test_what_is_put_in_while_the_relay_sends_goes_out_right_after(app: Celery) -> None:
+    outbox = Outbox(app)
+    assert outbox.send(Interrupted([message(app, "relayed")], outbox, message(app, "meanwhile")))
+    assert waiting(app) == ["relayed", "meanwhile"]

@@ -19,7 +19,7 @@ from tests.engine.simulation import (
     Wakes,
     simulated_engine,
 )
-from workers.relay import FEW, LONGEST, Relay, is_elected
+from workers.relay import FEW, LONGEST, MOST_DUE, MOST_OUT, OVERHEARD, Relay, is_elected
 
 
 class Broker:
@@ -95,6 +95,38 @@ def test_however_many_streams_were_written_to_theirs_alone_is_sent_at_once(
     assert sorted(scene.broker.first) == sorted(f"t{number}-prefetch" for number in range(2, streams + 2))
 
 
+def test_what_was_overheard_is_sent_by_the_next_elected_unless_it_was_claimed(scene: Scene) -> None:
+    submit(scene, 2)
+    scene.relay.overhear({"session-s1"})
+    scene.relay.overhear({"session-s2"})
+    scene.engine.perform("session-s2", "t2-prefetch")
+    scene.engine.perform("session-s2", "t2-1")
+    scene.engine.perform("session-s2", "t2-record")
+    assert scene.relay.send_at_once(()) == 1
+    assert scene.broker.first == ["t1-prefetch"]
+
+
+def test_what_was_overheard_long_ago_is_left_to_a_look(scene: Scene) -> None:
+    scene.relay.overhear({"session-s1"})
+    scene.time += OVERHEARD
+    scene.relay.overhear(())
+    assert scene.relay.send_at_once(()) == 0
+
+
+def test_a_look_that_sees_a_step_before_its_news_come_does_not_keep_it_from_being_sent(scene: Scene) -> None:
+    scene.relay.look()
+    assert scene.relay.send_at_once({"session-s1"}) == 1
+    assert scene.broker.first == ["t1-prefetch"]
+
+
+def test_behind_a_long_backlog_what_was_just_written_is_sent_at_once(scene: Scene) -> None:
+    for number in range(2, MOST_DUE + FEW + 3):
+        submit(scene, number)
+    last = {f"s{number}" for number in range(MOST_DUE + 2, MOST_DUE + FEW + 3)}
+    scene.relay.send_at_once({f"session-{session}" for session in last})
+    assert sorted(scene.broker.first) == sorted(f"t{session[1:]}-prefetch" for session in last)
+
+
 def test_a_message_gets_a_second_to_be_claimed_then_is_sent_again_at_growing_intervals(scene: Scene) -> None:
     sent_at = []
     for second in range(140):
@@ -122,6 +154,23 @@ def test_while_a_lane_is_busy_its_backlog_is_not_sent_again(scene: Scene) -> Non
     scene.time += 1
     scene.relay.look()
     assert "t4-prefetch" in scene.broker.again
+
+
+def test_a_backlog_without_messages_is_sent_as_fast_as_it_is_claimed(scene: Scene) -> None:
+    for number in range(2, 2 * MOST_OUT + 2):
+        submit(scene, number)
+    scene.relay.look()
+    scene.time += 1
+    assert scene.relay.look() == MOST_OUT
+    scene.time += 0.25
+    assert scene.relay.look() == 0, "as many as that are out"
+    for number in range(1, MOST_OUT - 1):
+        scene.engine.perform(f"session-s{number}", f"t{number}-prefetch")
+        scene.engine.perform(f"session-s{number}", f"t{number}-1")
+        scene.engine.perform(f"session-s{number}", f"t{number}-record")
+    scene.time += 0.25
+    assert scene.relay.look() == MOST_OUT - 2
+    assert len(set(scene.broker.again)) == len(scene.broker.again) == 2 * MOST_OUT - 2
 
 
 def test_a_step_that_a_later_one_has_overtaken_is_sent_again_however_busy_the_lane(scene: Scene) -> None:

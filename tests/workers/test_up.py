@@ -304,6 +304,14 @@ def test_a_broker_that_does_not_answer_is_exit_code_5_and_its_password_is_not_sa
     assert "sesame-open" not in ended.err
 
 
+def test_without_its_log_nothing_is_started(home: Home) -> None:
+    ended = home.run("up", HERMES_JOBS_LOG_URL="postgresql://127.0.0.1:1/hermes")
+
+    assert ended.code == 5
+    assert "The log at 127.0.0.1:1/hermes cannot be used" in ended.err
+    assert left_of(home) == []
+
+
 @pytest.mark.parametrize("command", ["up", "worker", "doctor"])
 def test_a_broker_of_an_unknown_kind_is_wrong_configuration(home: Home, command: str) -> None:
     ended = home.run(command, HERMES_JOBS_BROKER_URL="nats://127.0.0.1:1/0")

@@ -43,10 +43,10 @@ from hermes_jobs.cli.stage import Stage
 from hermes_jobs.cli.waiting import workers_are_alive
 from hermes_jobs.domain.errors import HermesJobsError, Rejected
 from hermes_jobs.domain.titles import printable
-from hermes_jobs.endpoints import caches
 from hermes_jobs.engine.live import LiveChannel, LocalChannel
 from hermes_jobs.eventlog.log import Recorded
 from hermes_jobs.gateway.helper import Helper
+from hermes_jobs.wiring.endpoints import caches
 
 logger = logging.getLogger(__name__)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 
 import msgspec
 
 from hermes_jobs.cli.chat.telling import Telling
+from hermes_jobs.cli.choosing import working_folder
 from hermes_jobs.cli.stage import Stage
 from hermes_jobs.domain import commands as c
 from hermes_jobs.domain import events as e
@@ -94,13 +94,15 @@ class Conversation:
         """Say something; a new session begins with it."""
         with self._lock:
             installation, name = self._installation, self._installation.ids.name
-            start = self._start
-            opening = Opening(
-                model=start.model,
-                system=start.system,
-                workdir=os.getcwd(),  # noqa: PTH109
-                toolsets=start.toolsets,
-            )
+            opening = None
+            if self._lineage is None:
+                start = self._start
+                opening = Opening(
+                    model=start.model,
+                    system=start.system,
+                    workdir=working_folder(),
+                    toolsets=start.toolsets,
+                )
             lineage = self._lineage or name("s")
             command = c.SubmitTurn(
                 turn=name("t"),
@@ -108,7 +110,7 @@ class Conversation:
                 text=text,
                 source=SOURCE,
                 if_busy=installation.settings.session.if_busy,
-                opening=None if self._lineage else opening,
+                opening=opening,
             )
             self._telling.expect(command.turn)
             submitted = self._engine.submit(command)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import click
 
 from hermes_jobs.cli.output import one_line
-from hermes_jobs.cli.progress import Progress, called
+from hermes_jobs.cli.progress import Progress, called_whole
 from hermes_jobs.cli.stage import Stage
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.titles import printable
@@ -63,7 +63,7 @@ class Telling:
             case e.ModelReplied():
                 stage.said(event.step, event.attempt, event.content)
                 for asked, planned in zip(event.tool_calls, event.plan, strict=False):
-                    self._calls[planned.call] = called(asked.name, asked.arguments)
+                    self._calls[planned.call] = called_whole(asked.name, asked.arguments)
             case e.ModelCallFailed(kind="cancelled"):
                 stage.stopped(event.step, event.attempt)
             case e.ModelCallFailed():
@@ -90,7 +90,7 @@ class Telling:
     def _ask(self, event: e.ApprovalRequested) -> None:
         until = datetime.fromtimestamp(event.expires_at, UTC).astimezone()
         self._stage.line(
-            f"It waits for you ({event.rule}): {printable(self._calls.get(event.call, event.call))}\n"
+            f"It waits for you ({event.rule}): {self._calls.get(event.call, event.call)}\n"
             f"  /approve or /deny (with {event.call} where several wait); refused at {until:%H:%M:%S}."
         )
 

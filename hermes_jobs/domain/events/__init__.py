@@ -1,7 +1,7 @@
-"""Every fact that a stream can hold, one file a kind of stream. Frozen, typed; never changed after release.
+"""Every fact that a stream can hold, one file a kind of stream; a session's has a folder.
 
-A field may be added with a default; anything else is a new type, or an upcast in
-`hermes_jobs.eventlog.upcasts`. Id, version, position, time and author live in the envelope.
+Frozen, typed; never changed after release. A field may be added with a default; anything else is a new type,
+or an upcast in `hermes_jobs.eventlog.upcasts`. Id, version, position, time and author live in the envelope.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ from hermes_jobs.domain.events.delivery import (
     DeliveryRequested,
     DeliverySent,
 )
-from hermes_jobs.domain.events.event import (
-    Event,
-)
+from hermes_jobs.domain.events.event import Event
 from hermes_jobs.domain.events.gateway import ConversationOpened, GatewayEvent, GatewayTaken
 from hermes_jobs.domain.events.listener import ListenerEvent, WritesTold
 from hermes_jobs.domain.events.memory import (
@@ -54,48 +52,56 @@ from hermes_jobs.domain.events.schedule import (
     ScheduleWorded,
     TimingKind,
 )
-from hermes_jobs.domain.events.session import (
-    AbandonReason,
-    ApprovalDenied,
-    ApprovalGiven,
-    ApprovalRequested,
-    BusyPolicy,
+from hermes_jobs.domain.events.session import SessionEvent
+from hermes_jobs.domain.events.session.compression import (
     CompressionFailed,
     CompressionReason,
     CompressionRequested,
     CompressionStarted,
     ContextCompressed,
     ContextFlushed,
-    ContextPrefetched,
     ContextPressure,
-    Effect,
-    InterruptReason,
-    ListenerTold,
+)
+from hermes_jobs.domain.events.session.listening import ListenerTold
+from hermes_jobs.domain.events.session.model_call import (
     ModelCallFailed,
     ModelCallStarted,
-    ModelChanged,
     ModelReplied,
-    Opening,
-    OutcomeDiscarded,
-    PlannedCall,
     ResponseBooked,
+)
+from hermes_jobs.domain.events.session.review import (
     ReviewCompleted,
     ReviewFailed,
     ReviewKind,
     ReviewRequested,
     ReviewStarted,
+)
+from hermes_jobs.domain.events.session.session import (
+    ModelChanged,
+    Opening,
     SessionEnded,
-    SessionEvent,
     SessionKind,
     SessionStarted,
     SessionTitled,
-    StepAbandoned,
     Todo,
     TodoStatus,
     TodosWritten,
+)
+from hermes_jobs.domain.events.session.step import AbandonReason, OutcomeDiscarded, StepAbandoned
+from hermes_jobs.domain.events.session.tool_call import (
+    ApprovalDenied,
+    ApprovalGiven,
+    ApprovalRequested,
+    Effect,
+    InterruptReason,
+    PlannedCall,
     ToolFinished,
     ToolInterrupted,
     ToolStarted,
+)
+from hermes_jobs.domain.events.session.turn import (
+    BusyPolicy,
+    ContextPrefetched,
     TurnCancelled,
     TurnCancelRequested,
     TurnCompleted,

@@ -85,6 +85,11 @@ INSTRUCTION_RULES = (
         (?= \s*(?:[.,;:!]|$) | \s+(?:and|instead)\b )""",
     ),
     _overrides(
+        "above",
+        r"""(?<![\w,;]\s) (?:(?:please|now)\s+)? (?: ignore | disregard | forget )\s+
+        (?:all\s+(?:of\s+)?)? the\s+above (?= \s*(?:[.,;:!]|$) | \s+(?:and|instead)\b )""",
+    ),
+    _overrides(
         "overrid overrul disabled",
         r"""\b(?:system|safety)\s+ (?:prompt|instructions?|rules|guidelines)\s+
         (?: overrid(?:e|den) | overruled? | disabled )\b""",

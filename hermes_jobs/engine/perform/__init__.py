@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hermes_jobs.domain.steps import StepKind
-from hermes_jobs.engine.engine import Performer
 from hermes_jobs.engine.perform.by_kind import ByKind
 from hermes_jobs.engine.perform.call_model import CallModel
 from hermes_jobs.engine.perform.compression import Compress, Flush
@@ -15,6 +14,7 @@ from hermes_jobs.engine.perform.record_usage import RecordUsage
 from hermes_jobs.engine.perform.requests import Requests
 from hermes_jobs.engine.perform.run_tool import RunTool
 from hermes_jobs.engine.perform.sizing import Sizing
+from hermes_jobs.engine.ports import Performer
 
 __all__ = [
     "ByKind",

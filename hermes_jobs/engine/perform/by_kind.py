@@ -5,9 +5,8 @@ from __future__ import annotations
 from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.session import Session
 from hermes_jobs.domain.steps import Step
-from hermes_jobs.engine.engine import Performer
 from hermes_jobs.engine.perform.context import purpose_of
-from hermes_jobs.engine.ports import Cancel
+from hermes_jobs.engine.ports import Cancel, Performer
 
 
 class ByKind:

@@ -12,15 +12,14 @@ from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.changes import Change
 from hermes_jobs.domain.events import ApprovalRequested, ModelCallFailed, ModelReplied
 from hermes_jobs.domain.repeats import is_refused
-from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.session import Session, running_turn
 from hermes_jobs.domain.steps import Step
 from hermes_jobs.domain.turn import Turn
 from hermes_jobs.domain.usage import NO_USAGE, Usage
-from hermes_jobs.engine.engine import Stopped
 from hermes_jobs.engine.live import Heard, Speech
-from hermes_jobs.engine.perform.context import context_of, current, purpose_of, workdir_of
+from hermes_jobs.engine.perform.context import context_of, purpose_of, workdir_of
 from hermes_jobs.engine.perform.limits import Limits
-from hermes_jobs.engine.perform.requests import Requests, shorter_answer
+from hermes_jobs.engine.perform.requests import OUTPUT_LIMIT, Requests, shorter_answer
 from hermes_jobs.engine.perform.sizing import CHARACTERS_A_TOKEN, Sizing
 from hermes_jobs.engine.ports import (
     CANCELLED,
@@ -33,10 +32,10 @@ from hermes_jobs.engine.ports import (
     Pricing,
     Reply,
     RetryPlan,
+    Stopped,
     Toolbox,
 )
 
-OUTPUT_LIMIT = "output_limit"
 OVERFLOW = "context_overflow"
 UNREPORTED = frozenset({CANCELLED, "timeout"})
 """Kinds of failures after which the provider may bill what it never reported."""
@@ -81,7 +80,7 @@ class CallModel:
         self._requests = requests or Requests(toolbox, limits)
 
     def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
-        turn = current(session)
+        turn = running_turn(session)
         request = self._requests.next(session, turn)
         speech = Speech(
             self._heard, turn=turn.id, step=step.id, attempt=step.attempt, call=self._ids.name("m")

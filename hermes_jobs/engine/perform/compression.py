@@ -17,8 +17,10 @@ from hermes_jobs.domain.steps import Step
 from hermes_jobs.domain.streams import in_sequence
 from hermes_jobs.domain.titles import continued_title
 from hermes_jobs.domain.usage import NO_USAGE, Usage
-from hermes_jobs.engine.engine import Stopped
+from hermes_jobs.engine.perform.call_model import UNREPORTED
 from hermes_jobs.engine.perform.context import workdir_of
+from hermes_jobs.engine.perform.requests import OUTPUT_LIMIT, shorter_answer
+from hermes_jobs.engine.perform.sizing import CHARACTERS_A_TOKEN
 from hermes_jobs.engine.ports import (
     CANCELLED,
     Cancel,
@@ -30,7 +32,9 @@ from hermes_jobs.engine.ports import (
     ModelRequest,
     Pricing,
     PromptBuilder,
+    Reply,
     Shortened,
+    Stopped,
     Toolbox,
     ToolContext,
     ToolSpec,
@@ -47,6 +51,8 @@ itself.]"""
 PROMPT_NOTE = """\
 An earlier part of this conversation was compressed into a summary, which stands in its place. What it calls
 done is done; look at files and state before you do anything again."""
+MORE_ROOM = 4
+"""How many times as long a summary may be that was cut off."""
 FULL = 0.95
 """The part of the window from which on a history has to be made smaller, with a summary or without."""
 
@@ -60,11 +66,16 @@ class Summariser:
         self._pricing = pricing
         self._purpose = purpose
         self._cancel = cancel
-        self.responses: list[tuple[str, Usage, float | None]] = []
+        self.responses: list[ResponseBooked] = []
 
     def __call__(self, system_prompt: str, text: str, max_tokens: int) -> str:
-        """The answer to one message. Raises `ModelError`."""
-        return self.ask(system_prompt, (UserMessage(text),), (), max_tokens)[0]
+        """The answer to one message; one that was cut off is asked for once more, with more room: a model may
+        have spent it on reasoning. Raises `ModelError`."""
+        said = (UserMessage(text),)
+        reply = self.ask(system_prompt, said, (), max_tokens)
+        if reply.finish_reason == "length":
+            reply = self.ask(system_prompt, said, (), max_tokens * MORE_ROOM)
+        return reply.content
 
     def ask(
         self,
@@ -72,8 +83,8 @@ class Summariser:
         messages: Sequence[Message],
         tools: tuple[ToolSpec, ...],
         max_tokens: int,
-    ) -> tuple[str, tuple[ToolCall, ...]]:
-        """What the model says and which calls it makes. Raises `ModelError`."""
+    ) -> Reply:
+        """The reply, no longer than `max_tokens` and than what the model allows. Raises `ModelError`."""
         request = ModelRequest(
             model=self._name,
             system_prompt=system_prompt,
@@ -81,27 +92,40 @@ class Summariser:
             tools=tools,
             max_tokens=max_tokens,
         )
-        try:
-            reply = self._model.reply(request, self._cancel, lambda text: None)
-        except ModelError as error:
-            if error.usage != NO_USAGE:
-                self._book(self._name, error.usage)
-            raise
-        self._book(reply.model or self._name, reply.usage)
-        return reply.content, reply.tool_calls
+        while True:
+            try:
+                reply = self._model.reply(request, self._cancel, lambda text: None)
+            except ModelError as error:
+                if error.usage != NO_USAGE or error.kind in UNREPORTED:
+                    self._book(request, self._name, error.usage, None)
+                shorter = shorter_answer(request.max_tokens, error.limit)
+                if error.kind != OUTPUT_LIMIT or shorter is None:
+                    raise
+                request = replace(request, max_tokens=shorter)
+            else:
+                self._book(request, reply.model or self._name, reply.usage, reply.content + reply.reasoning)
+                return reply
 
     def booked(self, job: Compression, step: str) -> tuple[ResponseBooked, ...]:
         """The responses so far, as facts."""
-        return tuple(
-            ResponseBooked(
-                turn=job.turn, step=step, purpose=self._purpose, model=model, usage=usage, cost_usd=cost
-            )
-            for model, usage, cost in self.responses
-        )
+        return tuple(replace(each, turn=job.turn, step=step) for each in self.responses)
 
-    def _book(self, model: str, usage: Usage) -> None:
-        cost = None if usage == NO_USAGE else self._pricing.cost_usd(model, usage)
-        self.responses.append((model, usage, cost))
+    def _book(self, request: ModelRequest, model: str, usage: Usage, said: str | None) -> None:
+        """Book a call; `said` is what was answered, null for a call that failed."""
+        cost = self._pricing.cost_usd(model, usage)
+        fact = ResponseBooked(
+            turn=None, step="", purpose=self._purpose, model=model, usage=usage, cost_usd=cost
+        )
+        if usage == NO_USAGE:
+            sent = sum(len(message.content) for message in request.messages) + len(request.system_prompt)
+            used = Usage(sent // CHARACTERS_A_TOKEN, len(said or "") // CHARACTERS_A_TOKEN)
+            fact = replace(
+                fact,
+                cost_usd=0.0 if said is None else None,  # a response whose usage is unknown has no known cost
+                estimated=used,
+                estimated_cost_usd=self._pricing.cost_usd(model, used),
+            )
+        self.responses.append(fact)
 
 
 def nothing_before(session: Session) -> None:
@@ -147,7 +171,7 @@ class Flush:
         name = self._name or session.model or session.started.model
         summariser = Summariser(self._model, name, self._pricing, "flush", cancel)
         try:
-            _, calls = summariser.ask(
+            reply = summariser.ask(
                 session.started.system_prompt, self._material(session, name), tools, FLUSH_TOKENS
             )
         except ModelError as error:
@@ -158,7 +182,7 @@ class Flush:
             )
         changes = [
             change
-            for index, call in enumerate(calls)
+            for index, call in enumerate(reply.tool_calls)
             if call.name == "memory" and (change := self._change(session, step, call, index, cancel))
         ]
         return c.FinishFlush(

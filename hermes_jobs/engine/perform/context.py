@@ -1,4 +1,4 @@
-"""Whom a step serves: the running turn, its folder and its tools."""
+"""For whom a step is done: its session, the folder and the tools."""
 
 from __future__ import annotations
 
@@ -7,12 +7,6 @@ from typing import Literal
 from hermes_jobs.domain.session import Session
 from hermes_jobs.domain.turn import Turn
 from hermes_jobs.engine.ports import ToolContext
-
-
-def current(session: Session) -> Turn:
-    """The running turn, which a due step's session always has."""
-    assert session.current is not None, f"{session.stream} has no running turn"
-    return session.current
 
 
 def context_of(session: Session, turn: Turn, call: str) -> ToolContext:

@@ -8,9 +8,8 @@ from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.events import ContextPrefetched
 from hermes_jobs.domain.results import UNLIMITED, room_for_results
-from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.session import Session, running_turn
 from hermes_jobs.domain.steps import Step
-from hermes_jobs.engine.perform.context import current
 from hermes_jobs.engine.perform.limits import Limits
 from hermes_jobs.engine.ports import Cancel, PromptBuilder, Recall
 
@@ -41,7 +40,7 @@ class Prefetch:
         self._recall = recall
 
     def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
-        turn = current(session)
+        turn = running_turn(session)
         try:
             started = self._prompt.start(session) if session.started is None else None
         except Rejected as refused:

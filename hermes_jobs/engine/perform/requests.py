@@ -12,6 +12,9 @@ from hermes_jobs.engine.perform.limits import Limits
 from hermes_jobs.engine.ports import ModelRequest, Toolbox
 from hermes_jobs.engine.purse import SHORTEST_ANSWER
 
+OUTPUT_LIMIT = "output_limit"
+"""The kind of failure after which a `shorter_answer` may be had."""
+
 Beside = Callable[[UserMessage, str], UserMessage]
 
 
@@ -42,15 +45,12 @@ class Requests:
 
     def _messages(self, session: Session, turn: Turn) -> tuple[Message, ...]:
         """The history, with what was recalled beside the message that began the turn."""
-        said = UserMessage(turn.asked)
-        if not turn.recalled or said not in session.messages:
-            return session.messages
-        at = len(session.messages) - 1 - session.messages[::-1].index(said)
-        return (
-            *session.messages[:at],
-            self._beside(said, turn.recalled),
-            *session.messages[at + 1 :],
-        )
+        messages = session.messages
+        for at in range(len(messages) - 1, -1, -1) if turn.recalled else ():
+            said = messages[at]
+            if isinstance(said, UserMessage) and _holds(said.content, turn.asked):
+                return (*messages[:at], self._beside(said, turn.recalled), *messages[at + 1 :])
+        return messages
 
     def _wanted_answer(self, turn: Turn) -> int | None:
         limit = self._limits.max_tokens
@@ -59,6 +59,11 @@ class Requests:
         if turn.max_tokens is not None:
             limit = min(limit or turn.max_tokens, turn.max_tokens)
         return limit
+
+
+def _holds(content: str, asked: str) -> bool:
+    """Whether the text was said there, alone or, since a compression, beside its notes."""
+    return f"\n\n{asked}\n\n" in f"\n\n{content}\n\n"
 
 
 def shorter_answer(asked: int | None, named: int | None) -> int | None:

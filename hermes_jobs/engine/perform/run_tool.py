@@ -8,12 +8,11 @@ from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.events import ResponseBooked, ToolFinished, ToolInterrupted
 from hermes_jobs.domain.repeats import REFUSAL, is_refused, warned
 from hermes_jobs.domain.results import result_path, stand_in
-from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.session import Session, running_turn
 from hermes_jobs.domain.steps import Step
 from hermes_jobs.domain.turn import Call, Turn
-from hermes_jobs.engine.engine import Stopped
-from hermes_jobs.engine.perform.context import context_of, current, toolsets_of
-from hermes_jobs.engine.ports import CANCELLED, Cancel, Toolbox, ToolOutcome
+from hermes_jobs.engine.perform.context import context_of, toolsets_of
+from hermes_jobs.engine.ports import CANCELLED, Cancel, Stopped, Toolbox, ToolOutcome
 
 
 def keep_nothing(call: str, content: str) -> None:
@@ -29,7 +28,7 @@ class RunTool:
         self._keep = keep
 
     def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
-        turn = current(session)
+        turn = running_turn(session)
         call = turn.call(step.id)
         assert call is not None, f"{step.id} is not a call of {turn.id}"
         if call.approval == "waiting":

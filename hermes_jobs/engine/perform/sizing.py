@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from hermes_jobs.domain import commands as c
-from hermes_jobs.domain.compression import MAX_FUTILE, MAX_IN_A_TURN
+from hermes_jobs.domain.compression import MAX_FUTILE, MAX_REFITS
 from hermes_jobs.domain.events import ContextPressure, ModelReplied
 from hermes_jobs.domain.session import Session
 from hermes_jobs.domain.turn import Turn
@@ -48,11 +48,12 @@ class Sizing:
         reason = context.should_compress(size)
         if reason is None or not context.has_content_to_compress(session.messages, size.window):
             return None
-        return c.RequestCompression(reason=reason, tokens=size.tokens, window=size.window)
+        number = session.num_requested + 1
+        return c.RequestCompression(reason=reason, tokens=size.tokens, window=size.window, number=number)
 
     def overflow(self, session: Session, turn: Turn, kind: str) -> c.RequestCompression | None:
         """What may make a prompt fit that was refused as too long."""
-        if kind not in OVERFLOWS or not self._automatic or turn.compressions >= MAX_IN_A_TURN:
+        if kind not in OVERFLOWS or not self._automatic or turn.refits >= MAX_REFITS:
             return None
         size = self.size(session, turn)
         if not self._contexts.of(session).has_content_to_compress(session.messages, size.window):

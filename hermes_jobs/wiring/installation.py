@@ -1,4 +1,4 @@
-"""Which adapter stands behind which port: settings in, a working installation out.
+"""`Installation`: one home and its log, and whatever is made of them.
 
 Adapters are imported when they are first wanted: a command that only reads the log loads no model client.
 """
@@ -11,10 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import asdict
-
-from hermes_jobs import __version__
-from hermes_jobs.domain.errors import LogUnavailable, Misconfigured
+from hermes_jobs.domain.errors import LogUnavailable
 from hermes_jobs.engine.live import Heard, nobody_listens
 from hermes_jobs.engine.ports import Carrier, Clock, Ids
 from hermes_jobs.engine.system import RandomIds, SystemClock
@@ -23,12 +20,10 @@ from hermes_jobs.settings import Settings, ensure_home
 
 if TYPE_CHECKING:
     from hermes_jobs.context.engines import BuiltIn, Plugged
-    from hermes_jobs.couriers import InstalledCouriers
     from hermes_jobs.domain.events import Event
     from hermes_jobs.domain.memory import Limits
     from hermes_jobs.domain.steps import Step
     from hermes_jobs.domain.streams import StreamState
-    from hermes_jobs.endpoints import Endpoints
     from hermes_jobs.engine.engine import Engine
     from hermes_jobs.engine.ports import Model
     from hermes_jobs.eventlog.leases import Lease, Observer
@@ -42,6 +37,8 @@ if TYPE_CHECKING:
     from hermes_jobs.tools.toolbox import Toolbox
     from hermes_jobs.views import Views
     from hermes_jobs.views.results import ResultFiles
+    from hermes_jobs.wiring.couriers import InstalledCouriers
+    from hermes_jobs.wiring.endpoints import Endpoints
 
 logger = logging.getLogger(__name__)
 
@@ -123,7 +120,7 @@ class Installation:
     @cached_property
     def providers(self) -> Providers:
         """All memories, our own first. Raises `Misconfigured` for a provider that there is not."""
-        from hermes_jobs.remembering import providers_of
+        from hermes_jobs.wiring.memories import providers_of
 
         return providers_of(self)
 
@@ -141,7 +138,7 @@ class Installation:
     @cached_property
     def curator(self) -> Curator:
         """Who tells of the skills as a whole, and carries out what is proposed for them."""
-        from hermes_jobs.curation import curator_of
+        from hermes_jobs.wiring.curator import curator_of
 
         return curator_of(self)
 
@@ -170,7 +167,7 @@ class Installation:
                 performers={},
                 witness=self._witness,
             )
-        from hermes_jobs.performing import Crew
+        from hermes_jobs.wiring.crew import Crew
 
         crew = Crew(self, heard)
         return Engine(
@@ -203,27 +200,9 @@ class Installation:
     @cached_property
     def tracing(self) -> Tracing | None:
         """What tells a collector; null where none is configured."""
-        from hermes_jobs.telemetry.wanted import content_is_wanted, traces_are_wanted
+        from hermes_jobs.wiring.collector import tracing_of
 
-        if not traces_are_wanted(self._environ):
-            return None
-        try:
-            from hermes_jobs.telemetry.tracing import Tracing
-        except ModuleNotFoundError as error:
-            logger.warning("no traces are sent: %s is missing. Install hermes-jobs[otel].", error.name)
-            return None
-        try:
-            return Tracing(
-                self.log,
-                version=__version__,
-                content=content_is_wanted(self._environ),
-                redact=self.settings.secrets.redact,
-            )
-        except ValueError as error:
-            raise Misconfigured(
-                f"An OTEL_* variable cannot be used: {error}.",
-                hint="Mend it, or set OTEL_SDK_DISABLED=true to go without traces.",
-            ) from error
+        return tracing_of(self, self._environ)
 
     def _follow(self, streams: Sequence[str]) -> None:
         """Let the home's files follow the log. See `Follow`."""
@@ -267,8 +246,8 @@ class Installation:
     @cached_property
     def endpoints(self) -> Endpoints:
         """Where models are asked."""
-        from hermes_jobs.endpoints import Endpoints
         from hermes_jobs.engine.recalling import RecalledWindows
+        from hermes_jobs.wiring.endpoints import Endpoints
 
         watch = None if self.tracing is None else self.tracing.watch_client
         return Endpoints(self.settings, self.clock, RecalledWindows(self.log, self.clock), watch=watch)
@@ -291,21 +270,21 @@ class Installation:
     @cached_property
     def contexts(self) -> BuiltIn | Plugged:
         """What makes long histories smaller. Raises `Misconfigured` for an engine that there is not."""
-        from hermes_jobs.condensing import context_engines
+        from hermes_jobs.wiring.contexts import context_engines
 
         return context_engines(self)
 
     @cached_property
     def couriers(self) -> InstalledCouriers:
         """Who brings answers to where they were asked for."""
-        from hermes_jobs.couriers import InstalledCouriers
+        from hermes_jobs.wiring.couriers import InstalledCouriers
 
         return InstalledCouriers(self.settings, self._environ, self.clock)
 
     @cached_property
     def toolbox(self) -> Toolbox:
         """All tools that this build has, as configured."""
-        from hermes_jobs.equipping import toolbox_of
+        from hermes_jobs.wiring.toolbox import toolbox_of
 
         return toolbox_of(self, self._environ)
 
@@ -325,32 +304,13 @@ class Installation:
     def check(self, model: str | None = None) -> None:
         """Raise `Misconfigured` where a turn with that model (null: the configured one) could not be held to
         the budgets, or where there is no memory provider or context engine of the configured name."""
-        provider = self.settings.memory.provider
-        if provider is not None:
-            from hermes_jobs.memory.plugins import check_name
+        from hermes_jobs.wiring.checks import check_budgets, check_parts
 
-            check_name(provider, self.settings.paths.plugins)
-        self._check_context_engine()
-        self.check_budgets(model)
-
-    def _check_context_engine(self) -> None:
-        from hermes_jobs.context.plugins import BUILT_IN
-
-        if self.settings.context.engine != BUILT_IN:
-            _ = self.contexts
+        check_parts(self)
+        check_budgets(self, model)
 
     def check_budgets(self, model: str | None = None) -> None:
         """Raise `Misconfigured` where a turn with that model could not be held to the budgets."""
-        from hermes_jobs.domain.usage import Usage
+        from hermes_jobs.wiring.checks import check_budgets
 
-        settings = self.settings
-        name = model or settings.model_name
-        limited = [f"budgets.{key}" for key, value in asdict(settings.budgets).items() if value is not None]
-        if not limited or settings.budgets.turn_tokens is not None:
-            return
-        if self.endpoints.prices(settings.main_model.base_url).cost_usd(name, Usage(1)) is None:
-            raise Misconfigured(
-                f"{limited[0]} is set ({settings.origins[limited[0]]}), and the price of {name!r} is not "
-                "known: a limit in money alone cannot be held.",
-                hint="Set one in tokens beside it: hermes-jobs config set budgets.turn_tokens 200000",
-            )
+        check_budgets(self, model)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hermes_jobs.circuit import Circuit
 from hermes_jobs.domain.errors import HermesJobsError
 from hermes_jobs.domain.session import Session
 from hermes_jobs.engine.ports import Recall
@@ -18,9 +17,10 @@ from hermes_jobs.memory.provider import Factory, Setup
 from hermes_jobs.memory.providers import Providers, switch
 from hermes_jobs.memory.recalling import OwnRecall
 from hermes_jobs.memory.registered import Registered, TimeLimits
+from hermes_jobs.plugins.circuit import Circuit
 
 if TYPE_CHECKING:
-    from hermes_jobs.wiring import Installation
+    from hermes_jobs.wiring.installation import Installation
 
 logger = logging.getLogger(__name__)
 

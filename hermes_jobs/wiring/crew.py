@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,6 @@ from hermes_jobs.domain.changes import Change
 from hermes_jobs.domain.events import Opening
 from hermes_jobs.domain.session import Session
 from hermes_jobs.domain.steps import StepKind
-from hermes_jobs.engine.engine import Job, Performer
 from hermes_jobs.engine.firing import FireSchedule
 from hermes_jobs.engine.live import Heard
 from hermes_jobs.engine.perform import (
@@ -32,7 +31,7 @@ from hermes_jobs.engine.perform import (
     performers,
 )
 from hermes_jobs.engine.perform.context import purpose_of
-from hermes_jobs.engine.ports import Listener, Model, Pricing, WriteListener
+from hermes_jobs.engine.ports import Job, Listener, Model, Performer, Pricing, WriteListener
 from hermes_jobs.engine.purse import Purse
 from hermes_jobs.engine.telling import TellListener, TellMemory
 from hermes_jobs.learning.curation import BeginCuration
@@ -44,8 +43,8 @@ from hermes_jobs.prompt.fences import Unfenced, with_recall
 from hermes_jobs.skills.telling import Librarian
 
 if TYPE_CHECKING:
-    from hermes_jobs.settings import Choice
-    from hermes_jobs.wiring import Installation
+    from hermes_jobs.settings import Choice, Settings
+    from hermes_jobs.wiring.installation import Installation
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,17 +65,7 @@ class Crew:
         self._heard = heard
         settings = installation.settings
         self._listeners = _listeners(installation)
-        self._limits = Limits(
-            max_iterations=settings.agent.max_iterations,
-            max_tokens=settings.model.max_tokens,
-            approval_seconds=settings.terminal.approval_seconds,
-            result_chars=settings.tools.result_chars,
-            turn_chars=settings.tools.turn_chars,
-            preview_chars=settings.tools.preview_chars,
-            memory_nudge=settings.memory.nudge_interval,
-            skill_nudge=settings.skills.creation_nudge_interval,
-            listeners=tuple(each.name for each in self._listeners if each is not None),
-        )
+        self._limits = _limits(settings, self._listeners)
         self._prompt = SessionPrompt(
             soul=settings.paths.soul,
             default_model=settings.model_name,
@@ -92,18 +81,12 @@ class Crew:
         self._sizing = self._sized(self._main)
         self._sizing_reviews = self._sized(self._reviews)
 
-        budgets = settings.budgets
         self._requests = Requests(installation.toolbox, self._limits, with_recall)
         self.purse = Purse(
             request=self._requests.next,
             estimate=estimated_tokens,
             pricing=self._main.prices,
-            budgets=Budgets(
-                turn_usd=budgets.turn_usd,
-                turn_tokens=budgets.turn_tokens,
-                session_usd=budgets.session_usd,
-                day_usd=budgets.day_usd,
-            ),
+            budgets=_budgets(settings),
             clock=installation.clock,
             zone=settings.zone,
             summariser=self._summary_prices,
@@ -235,3 +218,26 @@ def _listeners(installation: Installation) -> tuple[WriteListener | None, Listen
     providers, contexts = installation.providers, installation.contexts
     memory = providers if providers.external is not None else None
     return memory, contexts if isinstance(contexts, Plugged) and contexts.listens else None
+
+
+def _limits(settings: Settings, listeners: Sequence[Listener | None]) -> Limits:
+    return Limits(
+        max_iterations=settings.agent.max_iterations,
+        max_tokens=settings.model.max_tokens,
+        approval_seconds=settings.terminal.approval_seconds,
+        result_chars=settings.tools.result_chars,
+        turn_chars=settings.tools.turn_chars,
+        preview_chars=settings.tools.preview_chars,
+        memory_nudge=settings.memory.nudge_interval,
+        skill_nudge=settings.skills.creation_nudge_interval,
+        listeners=tuple(each.name for each in listeners if each is not None),
+    )
+
+
+def _budgets(settings: Settings) -> Budgets:
+    return Budgets(
+        turn_usd=settings.budgets.turn_usd,
+        turn_tokens=settings.budgets.turn_tokens,
+        session_usd=settings.budgets.session_usd,
+        day_usd=settings.budgets.day_usd,
+    )

@@ -11,7 +11,7 @@ from hermes_jobs.skills.curator import Curator, Use
 from hermes_jobs.views.skills import SkillUse
 
 if TYPE_CHECKING:
-    from hermes_jobs.wiring import Installation
+    from hermes_jobs.wiring.installation import Installation
 
 
 def curator_of(installation: Installation) -> Curator:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from hermes_jobs.circuit import Circuit
 from hermes_jobs.context.contained import TimeLimits
 from hermes_jobs.context.engines import BuiltIn, ModelInUse, Plugged
 from hermes_jobs.context.plugins import BUILT_IN, ENGINES
@@ -15,10 +14,11 @@ from hermes_jobs.domain.session import Session
 from hermes_jobs.engine.ports import ModelError
 from hermes_jobs.engine.refs import kind_of
 from hermes_jobs.engine.replaying import Replay
+from hermes_jobs.plugins.circuit import Circuit
 
 if TYPE_CHECKING:
     from hermes_jobs.settings import Settings
-    from hermes_jobs.wiring import Installation
+    from hermes_jobs.wiring.installation import Installation
 
 REDACTED = "[REDACTED]"
 

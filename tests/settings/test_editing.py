@@ -93,6 +93,7 @@ def test_the_first_value_makes_home_and_file(tmp_path):
         ("openai_api_key", "sk-0123456789", "looks like a secret"),
         ("broker_url", "redis://:secret-word@h/0", "broker_url holds a password"),
         ("terminal.allow", "[", "no YAML"),
+        ("schedules.timezone", "Europe/Berln", "'Europe/Berln' (config set). The nearest known one is"),
     ],
 )
 def test_a_wrong_key_or_value_is_refused_and_nothing_is_written(home, key, text, said):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from hermes_jobs.endpoints import endpoint_name
 from hermes_jobs.settings import Choice, load
 from hermes_jobs.wiring import Installation
+from hermes_jobs.wiring.endpoints import endpoint_name
 
 KEY = {"OPENAI_API_KEY": "sk-123456"}
 LOCAL = "http://127.0.0.1:1/v1"

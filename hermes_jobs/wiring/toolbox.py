@@ -27,7 +27,7 @@ from hermes_jobs.tools.web import WebOptions
 
 if TYPE_CHECKING:
     from hermes_jobs.settings import Settings
-    from hermes_jobs.wiring import Installation
+    from hermes_jobs.wiring.installation import Installation
 
 
 def toolbox_of(installation: Installation, environ: Mapping[str, str]) -> Toolbox:

@@ -1,0 +1,89 @@
+"""The context's size: when a history is too long, and who makes it smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from hermes_jobs.domain.events import CompressionReason
+from hermes_jobs.domain.messages import Message
+from hermes_jobs.domain.session import Session
+
+
+class ContextSize(msgspec.Struct, frozen=True, kw_only=True):
+    """What the next call would send, in tokens. `is_measured`: mostly as the provider counted it.
+
+    `first_call`: of its turn. `num_compressions`: those of the turn since the model last answered.
+    """
+
+    window: int
+    tokens: int
+    num_messages: int
+    is_measured: bool
+    first_call: bool
+    num_compressions: int
+
+
+class History(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be compressed. `todos` are those that are open; `summary_window` is the summariser's."""
+
+    messages: tuple[Message, ...]
+    todos: tuple[str, ...]
+    focus: str
+    window: int
+    summary_window: int
+
+
+class Shortened(msgspec.Struct, frozen=True, kw_only=True):
+    """A history made smaller: `removed` of its messages gave way to `summary`."""
+
+    messages: tuple[Message, ...]
+    summary: str
+    removed: int
+
+
+class Ask(Protocol):
+    """Asks the summariser."""
+
+    def __call__(self, system_prompt: str, text: str, max_tokens: int) -> str:
+        """Its answer. Raises `ModelError`."""
+
+
+class ContextEngine(Protocol):
+    """Decides when a history is too long, and makes it smaller.
+
+    Each question comes with all it needs. One that keeps more in mind has some of `context.hooks` besides.
+    """
+
+    def threshold(self, window: int) -> int:
+        """Tokens from which on a history is compressed."""
+
+    def should_compress(self, size: ContextSize) -> CompressionReason | None:
+        """Whether to compress before the next call, and why."""
+
+    def pressure(self, size: ContextSize) -> bool:
+        """Whether the context comes close to being compressed."""
+
+    def has_content_to_compress(self, messages: Sequence[Message], window: int) -> bool:
+        """Whether a compression would find anything to take away."""
+
+    def estimate(self, messages: Sequence[Message]) -> int:
+        """About how many tokens the messages take."""
+
+    def newest(self, messages: Sequence[Message], room: int) -> tuple[Message, ...]:
+        """As many of the newest messages as fit into `room` tokens, no tool call without its results."""
+
+    def compress(self, history: History, ask: Ask) -> Shortened:
+        """The history made smaller. Raises `ModelError` where the summariser gives nothing to use."""
+
+    def set_aside(self, history: History) -> Shortened:
+        """The history made smaller without a summariser."""
+
+
+class ContextEngines(Protocol):
+    """The context engine of each session."""
+
+    def of(self, session: Session) -> ContextEngine:
+        """The one that looks after that session, and by now knows what it came to. Never raises."""

@@ -1,0 +1,93 @@
+"""A language model: what it is asked, what it answers or why not, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from hermes_jobs.domain.messages import Message, ToolCall
+from hermes_jobs.domain.usage import NO_USAGE, Usage
+from hermes_jobs.engine.ports.cancel import Cancel
+from hermes_jobs.engine.ports.toolbox import ToolSpec
+
+
+class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One model call. `max_tokens` and `temperature` null leave these to the provider."""
+
+    model: str
+    system_prompt: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    max_tokens: int | None = None
+    temperature: float | None = None
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """One response, as said. `finish_reason`: `stop`, `tool_calls`, `length`, or the provider's word."""
+
+    content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    reasoning: str = ""
+    finish_reason: str = "stop"
+    usage: Usage = NO_USAGE
+    model: str = ""
+
+
+class ModelError(Exception):
+    """A call that gave no usable response. Its message holds no secret.
+
+    `kind`: auth, billing, rate_limit, overloaded, server, timeout, context_overflow, output_limit,
+    payload_too_large, model_not_found, content_policy, bad_request, connection, garbage, unknown, cancelled.
+    `retryable`: the same call may succeed later, after `retry_after` seconds where the provider said so.
+    `limit`: tokens, where the provider named them: for context_overflow the model's window, for output_limit
+    the longest answer.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        *,
+        hint: str = "",
+        retryable: bool = False,
+        retry_after: float | None = None,
+        limit: int | None = None,
+        usage: Usage = NO_USAGE,
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.hint = hint
+        self.retryable = retryable
+        self.retry_after = retry_after
+        self.limit = limit
+        self.usage = usage
+
+
+class Model(Protocol):
+    """A language model. Blocks the calling thread; safe for many threads."""
+
+    def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
+        """Ask once, calling `on_text` with each piece of visible text as it arrives.
+
+        Raises `ModelError`; kind `cancelled`, at once, when `cancel` fires.
+        """
+
+
+class RetryPlan(Protocol):
+    """When a failed call is tried again."""
+
+    def __call__(self, kind: str, retries: int, retry_after: float | None, fraction: float) -> float | None:
+        """Seconds to wait before the next attempt after `retries` so far; null to give up.
+
+        `fraction` is random, from 0 up to 1.
+        """
+
+
+class Pricing(Protocol):
+    """What tokens cost."""
+
+    def cost_usd(self, model: str, usage: Usage) -> float | None:
+        """US dollars, or null where the price is not known."""

@@ -1,0 +1,103 @@
+"""The tools: what the model is told of them, and how a call of one is run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Protocol
+
+import msgspec
+
+from hermes_jobs.domain.changes import Change
+from hermes_jobs.domain.events import Author, Effect, PlannedCall, SessionEvent, Todo
+from hermes_jobs.domain.messages import ToolCall
+from hermes_jobs.engine.ports.cancel import Cancel
+
+
+class ToolSpec(msgspec.Struct, frozen=True, dict=True):
+    """A tool as the model is told of it; `parameters` is a JSON Schema object."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+    @cached_property
+    def num_characters(self) -> int:
+        """How long it is where the model reads it."""
+        return len(self.name) + len(self.description) + len(msgspec.json.encode(self.parameters))
+
+
+class ProvidedSpec(ToolSpec, frozen=True, dict=True):
+    """A tool that somebody brings along. `effect` says whether it may run again by itself."""
+
+    effect: Effect = "write"
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """Whether a call may run: `allow`, `ask` a person, or `deny`; `rule` names why not simply allowed."""
+
+    decision: str
+    rule: str = ""
+
+
+class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
+    """For whom a tool works. `workdir` is the session's folder; `attended` when a person can answer.
+
+    `lineage` is the session that its lineage began with.
+    `author`: as whose words the log keeps what the tool writes. `toolsets` are those that are on. `source`:
+    where the turn's text came from; `deliver`: where its answer goes.
+    """
+
+    session: str
+    turn: str
+    call: str
+    workdir: str
+    attended: bool
+    todos: tuple[Todo, ...] = ()
+    author: Author = "turn"
+    toolsets: tuple[str, ...] = ()
+    source: str = ""
+    deliver: tuple[str, ...] = ()
+    lineage: str = ""
+
+
+class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool's answer to the model. `invalid`: the call itself was wrong and nothing was done.
+
+    `interrupted`: it was stopped by `cancel` before it had an answer. `source`: the file that was read.
+    `facts` become facts of the session together with the answer: the whole effect of a tool that works on
+    nothing else. `change` is the whole effect of a tool that works on other streams; it has the answer, and
+    `content` is empty.
+    """
+
+    content: str
+    source: str | None = None
+    ok: bool = True
+    invalid: bool = False
+    interrupted: bool = False
+    facts: tuple[SessionEvent, ...] = ()
+    change: Change | None = None
+
+
+class Toolbox(Protocol):
+    """All tools there are. Never raises for what a model wrote."""
+
+    @property
+    def toolsets(self) -> tuple[str, ...]:
+        """The names by which tools may be asked for."""
+
+    def specs(self, toolsets: Sequence[str] | None) -> tuple[ToolSpec, ...]:
+        """The tools of these toolsets (null: the configured ones) that are available here, by name."""
+
+    def plan(
+        self, call_prefix: str, calls: Sequence[ToolCall], context_workdir: str
+    ) -> tuple[PlannedCall, ...]:
+        """How to run a reply's calls: ids `{call_prefix}-{index}`, effects, and which go after which."""
+
+    def verdict(self, call: ToolCall, context: ToolContext) -> Verdict:
+        """Whether the call may run as it is."""
+
+    def run(
+        self, call: ToolCall, context: ToolContext, toolsets: Sequence[str] | None, cancel: Cancel
+    ) -> ToolOutcome:
+        """Validate and run the call. Returns early, `interrupted`, when `cancel` fires."""

@@ -1,0 +1,59 @@
+"""The files of the views as they are: how far each generation has come, and what stands in it."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.views.connecting import connect
+from hermes_jobs.views.rows import GenerationStatus, ViewsStatus
+from hermes_jobs.views.store import SCHEMA, Store
+
+
+def select_status(log: EventLog, store: Store) -> ViewsStatus:
+    """The state of all files, before anything is caught up with."""
+    last = log.last_position()
+    current = store.generations.current()
+    files = store.generations.all()
+    generations = tuple(_generation(file, last, current=file == current) for file in files)
+    behind = any(each.current and each.behind for each in generations)
+    return ViewsStatus(
+        last_position=last,
+        generations=generations,
+        stopped=store.catch_up().stopped if behind else None,
+    )
+
+
+def _generation(file: Path, last: int, *, current: bool) -> GenerationStatus:
+    sizes = [Path(f"{file}{suffix}") for suffix in ("", "-wal")]
+    size = sum(path.stat().st_size for path in sizes if path.exists())
+    try:
+        position, rows = _contents(file)
+        problem = None
+    except sqlite3.Error as error:
+        position, rows, problem = 0, {}, str(error)
+    return GenerationStatus(
+        file=file.name,
+        current=current,
+        position=position,
+        behind=max(0, last - position),
+        size=size,
+        rows=rows,
+        problem=problem,
+    )
+
+
+def _contents(file: Path) -> tuple[int, dict[str, int]]:
+    connection = connect(file, seconds=1.0)
+    try:
+        (schema,) = connection.execute("PRAGMA user_version").fetchone()
+        if schema != SCHEMA:
+            raise sqlite3.DatabaseError(f"made by another hermes-jobs (schema {schema})")
+        (position,) = connection.execute("SELECT position FROM checkpoint").fetchone()
+        names = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+        tables = [name for (name,) in names if name != "checkpoint" and not name.startswith("entries")]
+        counts = {name: connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in tables}
+        return position, counts
+    finally:
+        connection.close()

@@ -1,0 +1,111 @@
+"""Standard streams as scripts leave them: closed, unread, in another encoding, no text, a pipe."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import ROOT, Home
+
+
+def run(
+    home: Home, command: str, stdin: bytes = b"", stderr: int = subprocess.PIPE, **environ: str
+) -> subprocess.CompletedProcess[bytes]:
+    """One line of a shell, in which `$HJ` is the command line."""
+    return subprocess.run(
+        ["sh", "-c", command],
+        cwd=ROOT,
+        env={
+            "PATH": os.environ["PATH"],
+            "HJ": f"{sys.executable} -m hermes_jobs",
+            "HERMES_JOBS_HOME": str(home.folder),
+            **environ,
+        },
+        input=stdin,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_an_empty_one(home: Home, closed: str) -> None:
+    done = run(home, f"$HJ send --no-wait Hi {closed}")
+
+    assert done.returncode == 0, done
+    assert [turn["text"] for turn in home.run("turns", "list", "--json").json] == ["Hi"]
+
+
+def test_from_a_closed_input_nothing_can_be_sent(home: Home) -> None:
+    done = run(home, "$HJ send - <&-")
+
+    assert done.returncode == 2
+    assert b"There is nothing to send" in done.stderr
+
+
+@pytest.fixture(params=["a full disk", "a reader that has left"])
+def untaken(request: pytest.FixtureRequest) -> Iterator[int]:
+    """The number of an open file that takes nothing."""
+    if request.param == "a full disk":
+        writer = os.open("/dev/full", os.O_WRONLY)
+    else:
+        reader, writer = os.pipe()
+        os.close(reader)
+    yield writer
+    os.close(writer)
+
+
+def test_notes_that_nobody_takes_change_neither_answer_nor_exit_code(home: Home, untaken: int) -> None:
+    saved = run(home, "$HJ memory add 'Likes tea' --json", stderr=untaken)
+    refused = run(home, "$HJ turns show nosuch --json", stderr=untaken)
+
+    assert saved.returncode == 0
+    assert json.loads(saved.stdout)["memory"]["entries"] == ["Likes tea"]
+    assert (refused.returncode, refused.stdout) == (2, b"")
+
+
+@pytest.mark.parametrize("command", ["turns list --json", "events --json"])
+def test_json_is_utf_8_whatever_the_terminals_encoding(home: Home, command: str) -> None:
+    run(home, "$HJ send --no-wait -", stdin="Grüße".encode())
+
+    done = run(home, f"$HJ {command}", PYTHONIOENCODING="latin-1")
+
+    assert "Grüße" in json.dumps(json.loads(done.stdout), ensure_ascii=False)
+
+
+@pytest.mark.parametrize("command", ["send -", "memory add -"])
+def test_an_input_that_is_no_text_is_wrong_usage(home: Home, command: str) -> None:
+    done = run(home, f"$HJ {command}", stdin=b"caf\xe9")
+
+    assert done.returncode == 2
+    assert b"standard input is not UTF-8 text (byte 3)" in done.stderr
+
+
+@pytest.mark.parametrize("packed", ["", "gzip |"])
+def test_an_export_goes_from_home_to_home_through_a_pipe(home: Home, tmp_path: Path, packed: str) -> None:
+    home.answered("aa", "t1")
+
+    done = run(
+        home, f"$HJ export - | {packed} HERMES_JOBS_HOME={tmp_path}/other $HJ import /dev/stdin --json"
+    )
+
+    assert done.returncode == 0, done
+    assert json.loads(done.stdout)["streams"] == ["session-aa"]
+
+
+def test_a_backup_may_go_to_standard_output_and_is_read_from_a_file(home: Home, tmp_path: Path) -> None:
+    home.answered("aa", "t1")
+    there = f"HERMES_JOBS_HOME={tmp_path}/other $HJ"
+
+    piped = run(home, f"$HJ backup - | {there} import /dev/stdin")
+    saved = run(home, f"$HJ backup - >{tmp_path}/home.zip && {there} import {tmp_path}/home.zip --json")
+
+    assert (piped.returncode, b"from a file, not from a pipe" in piped.stderr) == (2, True)
+    assert json.loads(saved.stdout)["streams"] == ["session-aa"]

@@ -1,0 +1,94 @@
+"""A gateway that has lost the post and has it again: it gives up nothing by numbers of before."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import cast
+
+import pytest
+
+from hermes_jobs.domain.hearing import Said
+from hermes_jobs.gateway import service
+from hermes_jobs.gateway.platform import Update
+from hermes_jobs.gateway.post import Post
+from hermes_jobs.gateway.reception import Reception
+from hermes_jobs.gateway.service import Service
+
+OLD, NEW = 700_000_001, 42
+"""After a week in which nobody has written, Telegram goes on with any number."""
+
+
+class Line:
+    """A platform that answers each question with the next of these updates, and then with nothing more."""
+
+    name = "telegram:4242"
+
+    def __init__(self, *numbers: int) -> None:
+        self.asked: list[int] = []
+        self._numbers = list(numbers)
+        self.is_quiet = asyncio.Event()
+
+    async def open(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+    async def introduce(self) -> str:
+        return "@hermes_test_bot"
+
+    async def receive(self, after: int) -> Sequence[Update]:
+        self.asked.append(after)
+        if not self._numbers:
+            self.is_quiet.set()
+            await asyncio.Event().wait()
+        number = self._numbers.pop(0)
+        said = Said(key=f"{self.name}:{number}", user="telegram:12", target="telegram:12", text="Hello")
+        return (Update(number=number, said=said),)
+
+    async def show_typing(self, target: str) -> None:
+        pass
+
+
+class Heard:
+    """A reception that writes down what it hears."""
+
+    def __init__(self) -> None:
+        self.keys: list[str] = []
+
+    def hear(self, said: Said) -> None:
+        self.keys.append(said.key)
+
+    def waiting_targets(self) -> Sequence[str]:
+        return ()
+
+
+class Turns:
+    """A post that is held, or not, as these say, and held in the end."""
+
+    def __init__(self, *held: bool) -> None:
+        self._held = list(held)
+
+    def is_mine(self) -> bool:
+        return self._held.pop(0) if self._held else True
+
+
+def test_numbers_of_before_confirm_nothing_when_the_post_is_held_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(service, "STAND_BY", 0.01)
+    heard = Heard()
+
+    async def serve() -> list[int]:
+        line = Line(OLD, NEW)
+        post = Turns(True, True, False)  # for a question and its update, and then another process has it
+        serving = Service(line, cast(Reception, heard), cast(Post, post), lambda _told: None)
+        task = asyncio.create_task(serving.run())
+        await line.is_quiet.wait()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        return line.asked
+
+    assert asyncio.run(serve()) == [0, 0, NEW]
+    assert heard.keys == [f"telegram:4242:{OLD}", f"telegram:4242:{NEW}"]

@@ -1,0 +1,57 @@
+"""A process's place among the workers, which others may have taken from it."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from hermes_jobs.domain.errors import LogUnavailable
+from hermes_jobs.eventlog.leases import Lease
+from hermes_jobs.eventlog.lock_folder import LockFolder
+from hermes_jobs.eventlog.log import EventLog, WorkerRow
+from tests.engine.simulation import (
+    CountedIds,
+    Gates,
+    ShiftedClock,
+    SimulatedToolbox,
+    Wakes,
+    simulated_engine,
+)
+from workers.tenure import Tenure
+
+
+def test_a_place_that_was_lost_is_taken_anew_once_the_log_is_back(
+    log: EventLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gates = Gates()
+    engine = simulated_engine(
+        log, "", ShiftedClock(lambda: 0.0), CountedIds(), Wakes(), gates, SimulatedToolbox(gates), []
+    )
+    folder = LockFolder(tmp_path / "locks")
+    made: list[Lease] = []
+    numbers = itertools.count(1)
+
+    def new_lease() -> Lease:
+        lease = Lease(log, folder, worker=f"w-{next(numbers)}", name="", lanes=(), lease_seconds=600.0)
+        made.append(lease)
+        return lease
+
+    def unreachable(worker: WorkerRow) -> None:
+        raise LogUnavailable("gone")
+
+    tenure = Tenure(engine, new_lease)
+    log.unregister("w-1")
+    made[0].renew()
+    with monkeypatch.context() as patched:
+        patched.setattr(log, "register", unreachable)
+        for _ in range(2):
+            with pytest.raises(LogUnavailable):
+                tenure.mind()
+    assert not tenure.holds
+    assert tenure.mind()
+    assert [each.id for each in log.workers()] == [engine.worker] == ["w-4"]
+    assert folder.is_free("w-1")
+    tenure.close()
+    assert list(log.workers()) == []
