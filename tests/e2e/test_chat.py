@@ -23,13 +23,14 @@ from tests.tools.support import wait_until
 from workers.broker import find_server
 
 CTRL_D, ESCAPE, TAB = "\x04", "\x1b", "\t"
+BAR = "tokens · "  # of the line below the prompt: it stands there whenever the prompt does
 
 
 @contextmanager
 def chatting(home: Home, *arguments: str, **environ: str) -> Iterator[Screen]:
     """A chat whose prompt is up; afterwards it is left, which has to go well."""
     with Screen(home, "chat", *arguments, columns=100, lines=40, **environ) as screen:
-        screen.shows("tokens · ")
+        screen.shows(BAR)
         yield screen
         if screen.process.poll() is None:
             screen.type(CTRL_D)
@@ -191,8 +192,9 @@ def test_commands_of_the_command_line_run_within_it_and_tab_completes_what_they_
         screen.shows("There is no schedule")
         say(screen, "/schedule add say hi every day at 9")
         screen.shows("Add it?")
+        assert BAR not in screen.text
         screen.interrupt()
-        screen.shows("›")
+        screen.shows(BAR)  # a terminal forgets what is typed while a question breaks off
         assert "Ctrl-C again" not in screen.text
         say(screen, "/usage")
         screen.shows("REQUESTS")
