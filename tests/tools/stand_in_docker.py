@@ -13,7 +13,7 @@ import socketserver
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -44,8 +44,14 @@ class Engine:
     def __init__(self, folder: Path) -> None:
         self.socket = folder / "docker.sock"
         self.asked: list[list[str]] = []
-        self.running: dict[str, subprocess.Popen[str]] = {}
-        self.lock = threading.Lock()
+        self._containers: dict[str, subprocess.Popen[str]] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def running(self) -> Sequence[str]:
+        """The containers' names; one whose command has done something already is among them."""
+        with self._lock:
+            return tuple(self._containers)
 
     def answer(self, arguments: list[str]) -> Iterator[str | int]:
         """Output and at last the exit code."""
@@ -58,8 +64,8 @@ class Engine:
     def _run(self, arguments: list[str]) -> Iterator[str | int]:
         name = arguments[arguments.index("--name") + 1]
         folder = arguments[arguments.index("--workdir") + 1]
-        with self.lock:
-            container = self.running[name] = subprocess.Popen(
+        with self._lock:
+            container = self._containers[name] = subprocess.Popen(
                 ["bash", *arguments[-2:]],
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
@@ -72,13 +78,13 @@ class Engine:
         with container.stdout:
             yield from container.stdout
         code = container.wait()
-        with self.lock:
-            self.running.pop(name, None)
+        with self._lock:
+            self._containers.pop(name, None)
         yield code if code >= 0 else 128 - code
 
     def _remove(self, name: str) -> int:
-        with self.lock:
-            container = self.running.get(name)
+        with self._lock:
+            container = self._containers.get(name)
         if container is None:
             return 1
         with suppress(ProcessLookupError):
@@ -106,7 +112,7 @@ def stand_in_docker(folder: Path) -> Iterator[Engine]:
     try:
         yield engine
     finally:
-        for name in list(engine.running):
+        for name in engine.running:
             engine._remove(name)
         server.shutdown()
         server.server_close()
