@@ -19,10 +19,8 @@ from workers.up_state import UpState, already_up, is_held, read_state
 START_SECONDS = 60.0
 LOOK_EVERY = 0.05
 LINES_SHOWN = 12
-KINDS = {
-    2: "usage",
-    5: "broker",
-}  # what the supervisor's exit codes stand for, so that `up -d` ends like `up`
+KINDS = {2: "usage", 5: "broker"}
+"""What the supervisor's exit codes stand for, so that `up -d` ends like `up`."""
 
 
 def start_in_background(paths: Paths, arguments: Sequence[str], environ: Mapping[str, str]) -> UpState:

@@ -10,6 +10,7 @@ It keeps nothing on disk: what is due stands in the log, and the relay sends aga
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import secrets
 import shutil
@@ -174,7 +175,8 @@ class EmbeddedBroker:
         return self._paths.run / "broker.conf"
 
     def _guarded(self) -> Guarded:
-        command = (self._program, str(self._configuration))
+        # The server takes the name for a pattern; where no file fits, it would run without a configuration.
+        command = (self._program, glob.escape(str(self._configuration)))
         return Guarded(command, log=self._log, grace=GRACE, cwd=self._paths.run)
 
     def _configure(self) -> None:

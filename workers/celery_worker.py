@@ -24,6 +24,7 @@ from workers.attendant import Attendant
 from workers.carrier import CeleryCarrier, Sending, unwatched
 from workers.dispatcher import Flushing
 from workers.live import channel_of
+from workers.open_files import allow_open_files
 from workers.tasks import Desk, register
 from workers.tenure import Tenure
 
@@ -42,6 +43,7 @@ def run(
 ) -> int:
     """Consume the queues until told to stop; the exit code. Call it from the main thread."""
     threads = concurrency or installation.settings.workers.concurrency
+    allow_open_files(threads)
     transport.use()
     app = make_app(broker_url, prefix=f"{installation.log.log_id}.")
     carrier = CeleryCarrier(app, installation.ids, sending=_told(installation, app))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hermes_jobs.engine.live import Heard, Piece, tell_listener
+from hermes_jobs.engine.live import Heard, Listeners, Piece
 from hermes_jobs.wiring import Installation
 from workers.broker import broker_url
 
@@ -220,27 +220,23 @@ class _Listener(_Loop):
 
     def __init__(self, url: Callable[[], str | None], prefix: str) -> None:
         super().__init__(url, prefix, "live-listener")
-        self._wanted: dict[str, list[Heard]] = {}
+        self._wanted = Listeners()
         self._heard: set[str] = set()
         self._subscription: Any = None
 
     def listen(self, turn: str, hear: Heard) -> Callable[[], None]:
         with self._lock:
-            self._wanted.setdefault(turn, []).append(hear)
+            self._wanted.add(turn, hear)
             self._want()
         return lambda: self._leave(turn, hear)
 
     def _leave(self, turn: str, hear: Heard) -> None:
         with self._lock:
-            listeners = self._wanted.get(turn, [])
-            if hear in listeners:
-                listeners.remove(hear)
-            if not listeners:
-                self._wanted.pop(turn, None)
+            self._wanted.remove(turn, hear)
 
     def _round(self) -> None:
         with self._lock:
-            wanted = {self._channel(turn) for turn in self._wanted}
+            wanted = {self._channel(turn) for turn in self._wanted.turns}
             self._wake.clear()
         if not wanted and not self._heard:
             self._wake.wait()
@@ -258,12 +254,8 @@ class _Listener(_Loop):
         self._heard = wanted
         message = self._subscription.get_message(timeout=GLANCE) if wanted else None
         if message is not None and message["type"] == "message":
-            self._pass_on(msgspec.json.decode(message["data"], type=Piece))
-
-    def _pass_on(self, piece: Piece) -> None:
-        with self._lock:
-            for hear in self._wanted.get(piece.turn, ()):
-                tell_listener(hear, piece)
+            with self._lock:
+                self._wanted.tell(msgspec.json.decode(message["data"], type=Piece))
 
     def _hang_up(self) -> None:
         subscription, self._subscription = self._subscription, None

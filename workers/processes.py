@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 GUARDIAN = Path(__file__).with_name("guardian.py")
@@ -32,14 +32,12 @@ class Guarded:
         grace: float,
         environ: Mapping[str, str] | None = None,
         cwd: Path | None = None,
-        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`grace` are the seconds between TERM and KILL when it is stopped."""
         self._command = [sys.executable, "-I", "-S", str(GUARDIAN), str(grace), *command]
         self._log = log
         self._environ = environ
         self._cwd = cwd
-        self._monotonic = monotonic
         self._process: subprocess.Popen[bytes] | None = None
         self._started_at = 0.0
         self._start_again_at = 0.0
@@ -60,7 +58,7 @@ class Guarded:
             )
         finally:
             os.close(log)
-        self._started_at = self._monotonic()
+        self._started_at = time.monotonic()
 
     @property
     def pid(self) -> int | None:
@@ -72,11 +70,6 @@ class Guarded:
         """Whether it has been started and has not ended."""
         return self._process is not None and self._process.poll() is None
 
-    @property
-    def exit_code(self) -> int | None:
-        """How it ended; null while it runs."""
-        return None if self._process is None else self._process.poll()
-
     def keep(self) -> int | None:
         """To be called every moment: starts it again after its end, later each time that it ends early.
 
@@ -85,7 +78,7 @@ class Guarded:
         bound_log(self._log)
         if self.is_running:
             return None
-        now = self._monotonic()
+        now = time.monotonic()
         if self._process is not None:
             code = self._process.returncode
             self._release()
@@ -101,12 +94,12 @@ class Guarded:
     def _put_off(self, *, steady: bool = False) -> None:
         """Make the next start wait: twice as long as the last one, unless all had been well for a while."""
         self._pause = FIRST_PAUSE if steady else min(max(self._pause * 2, FIRST_PAUSE), LONGEST_PAUSE)
-        self._start_again_at = self._monotonic() + self._pause
+        self._start_again_at = time.monotonic() + self._pause
 
     @property
     def starts_in(self) -> float:
         """Seconds until `keep` will start it again."""
-        return max(0.0, self._start_again_at - self._monotonic())
+        return max(0.0, self._start_again_at - time.monotonic())
 
     def ask_to_stop(self) -> None:
         """Let it end in its own time, its grace at most; asked once more: at once."""

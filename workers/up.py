@@ -24,6 +24,7 @@ from typing import Protocol
 import msgspec
 
 from hermes_jobs.domain.errors import LogUnavailable, Misconfigured
+from hermes_jobs.eventlog.log import NOBODY
 from hermes_jobs.wiring import Installation
 from workers.broker import EmbeddedBroker, require_broker
 from workers.flower import DEFAULT_ADDRESS, DEFAULT_PORT
@@ -109,6 +110,7 @@ class Supervisor:
     def _run(self, lock: UpLock, signals: Signals) -> None:
         state = UpState(pid=os.getpid())
         lock.publish(state)
+        self._installation.log.beat(NOBODY)
         registered = self._registered()
         self._start_broker()
         self._start_worker()

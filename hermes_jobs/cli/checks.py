@@ -17,6 +17,7 @@ import msgspec
 
 from hermes_jobs.cli.failures import CREDENTIALS, FAILED, LOG, USAGE
 from hermes_jobs.domain.errors import HermesJobsError, Misconfigured, Rejected
+from hermes_jobs.eventlog.log import NOBODY
 
 if TYPE_CHECKING:
     from hermes_jobs.settings import Settings
@@ -122,10 +123,11 @@ def budgets(installation: Installation) -> Iterator[Finding]:
     """Whether the limits that are set can be held, and how much of the day's is spent."""
     from hermes_jobs.domain.budgets import DAY, NANO
     from hermes_jobs.engine.system import day_of
+    from hermes_jobs.wiring.checks import check_budgets
 
     settings = installation.settings
     try:
-        installation.check_budgets()
+        check_budgets(installation, None)
     except Misconfigured as error:
         yield Finding(check="budgets", status="fail", message=error.message, hint=error.hint, code=USAGE)
         return
@@ -160,11 +162,12 @@ def context(installation: Installation) -> Finding:
 
 
 def log(installation: Installation) -> Finding:
-    """Whether the log can be read."""
+    """Whether the log can be read and written."""
     settings = installation.settings
     where = settings.log_url or str(settings.paths.events_db)
     try:
         position = installation.log.last_position()
+        installation.log.beat(NOBODY)
     except HermesJobsError as error:
         hint = "Start its database, or mend log_url." if settings.log_url else ""
         return Finding(check="log", status="fail", message=str(error), hint=hint, code=LOG)

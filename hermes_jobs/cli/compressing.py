@@ -9,6 +9,7 @@ import click
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, json_option, session_argument, timeout_option
 from hermes_jobs.cli.output import note, print_json
+from hermes_jobs.cli.values import Text
 
 if TYPE_CHECKING:
     from hermes_jobs.domain.events import ContextCompressed
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 
 @click.command("compress", epilog=example('hermes-jobs sessions compress s3k9 --focus "the trip to Rome"'))
 @session_argument
-@click.option("--focus", metavar="T", default="", help="What the summary is to be about above all.")
+@click.option(
+    "--focus", metavar="T", type=Text(), default="", help="What the summary is to be about above all."
+)
 @click.option("--wait/--no-wait", default=True, help="Wait until it is done (the default).")
 @timeout_option
 @json_option
@@ -41,23 +44,33 @@ def compress_session(
     command = RequestCompression(reason="manual", focus=focus.strip())
     installation.engine().execute(session.stream, command)
     if not wait:
-        note(f"Session {session.id} will be compressed by the next process that works.")
+        told = f"Session {session.id} will be compressed by the next process that works."
+        _say_there_is_none(session.lineage, told, as_json=as_json)
         return 0
     if not work_until(invocation, session.stream, lambda now: now.compression is None, timeout):
-        note(f"Waited long enough; session {session.id} will be compressed.")
+        told = f"Waited long enough; session {session.id} will be compressed."
+        _say_there_is_none(session.lineage, told, as_json=as_json)
         return TIMED_OUT
     news = [each.event for each in installation.log.tail(before, stream=session.stream)]
     ends = [each for each in news if isinstance(each, ContextCompressed | CompressionFailed)]
     outcome = ends[-1] if ends else None
     if not isinstance(outcome, ContextCompressed):
         why = outcome.message if outcome is not None else "it was cancelled"
-        note(f"Session {session.id} was not compressed: {why}.")
+        told = f"Session {session.id} was not compressed: {why}."
+        _say_there_is_none(session.lineage, told, as_json=as_json)
         return FAILED
     if as_json:
         print_json(_told(session.lineage, outcome))
     else:
         _print_told(outcome)
     return 0
+
+
+def _say_there_is_none(lineage: str, why: str, *, as_json: bool) -> None:
+    """Say why there is no summary, or not yet."""
+    note(why)
+    if as_json:
+        print_json({"session": lineage, "into": None, "message": why})
 
 
 def _told(lineage: str, outcome: ContextCompressed) -> dict[str, str | int]:

@@ -7,6 +7,7 @@ import click
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, json_option, limit_option
 from hermes_jobs.cli.output import note, print_json, print_table
+from hermes_jobs.cli.values import Text
 
 
 @click.group(epilog=example("hermes-jobs config show --origin"))
@@ -51,7 +52,7 @@ def path(invocation: Invocation, as_json: bool) -> None:
 
 @config.command("set", epilog=example("hermes-jobs config set compression.threshold 0.4"))
 @click.argument("key")
-@click.argument("value")
+@click.argument("value", type=Text())
 @pass_invocation
 def change(invocation: Invocation, key: str, value: str) -> None:
     """Write one key into `config.yaml`.

@@ -7,7 +7,7 @@ import click
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, json_option, timeout_option
 from hermes_jobs.cli.output import note, print_json
-from hermes_jobs.cli.values import Name
+from hermes_jobs.cli.values import Name, Whole
 
 LOOKED_AT = 50  # newest reviews among which one under way is looked for
 
@@ -93,7 +93,7 @@ def review_json(invocation: Invocation, review: str) -> object:
 @click.option(
     "--only",
     "numbers",
-    type=click.IntRange(min=1),
+    type=Whole(min=1),
     multiple=True,
     metavar="N",
     help="This proposal; repeatable.",

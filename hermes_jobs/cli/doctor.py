@@ -46,7 +46,10 @@ def doctor(context: click.Context, live: bool, as_json: bool) -> None:
 
 
 def examine(invocation: Invocation, *, live: bool = False) -> Iterator[Finding]:
-    """Every check's findings, as they come. Without a readable configuration there is only that."""
+    """Every check's findings, as they come.
+
+    Without a readable configuration there is only that; without a log, what can be told without one.
+    """
     from hermes_jobs.cli import checks
     from hermes_jobs.cli.gateway_checks import telegram
     from hermes_jobs.cli.memory_provider import provider
@@ -64,15 +67,15 @@ def examine(invocation: Invocation, *, live: bool = False) -> Iterator[Finding]:
     yield from checks.home(settings)
     yield checks.model(settings)
     yield from checks.auxiliary(settings)
-    if live:
-        yield checks.model_answers(installation)
     log = checks.log(installation)
     yield log
-    yield from checks.budgets(installation)
-    yield from provider(installation)
-    yield checks.context(installation)
     yield checks.broker(settings)
     if log.status != "fail":
+        if live:
+            yield checks.model_answers(installation)
+        yield from checks.budgets(installation)
+        yield from provider(installation)
+        yield checks.context(installation)
         yield from checks.toolsets(installation)
         yield checks.workers(installation)
         yield checks.beat(installation)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import click
 import msgspec
 
+from hermes_jobs.cli.output import echo_json
 from hermes_jobs.eventlog.log import Recorded
 
 
@@ -19,7 +19,7 @@ def print_event(recorded: Recorded) -> None:
         "meta": {**msgspec.to_builtins(recorded.meta), "schema": recorded.schema},
         "recorded_at": recorded.recorded_at,
     }
-    click.echo(msgspec.json.encode(line))
+    echo_json(msgspec.json.encode(line))
 
 
 def _whole(value: object) -> object:

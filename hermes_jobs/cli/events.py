@@ -11,13 +11,15 @@ from hermes_jobs.cli.event_line import print_event
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, json_option, limit_option
 from hermes_jobs.cli.output import columns, cut, note, one_line, print_json, shown_time
+from hermes_jobs.cli.streams import is_read
+from hermes_jobs.cli.values import Whole
 from hermes_jobs.domain.errors import Corrupt, Rejected
 
 if TYPE_CHECKING:
     from hermes_jobs.eventlog.log import EventLog, Recorded
 
 BATCH = 1000
-WAIT_SECONDS = 5.0
+WAIT_SECONDS = 1.0
 SHOWN = 6  # names that a message lists
 LINE = 280  # characters of an event that is not shown on a terminal
 
@@ -27,7 +29,7 @@ LINE = 280  # characters of an event that is not shown on a terminal
     epilog=example("hermes-jobs events --stream session-s3k9 --json", "hermes-jobs events verify"),
 )
 @click.option("--stream", metavar="S", help="Only that stream: session-s3k9, or how its name begins.")
-@click.option("--after", metavar="POSITION", type=click.IntRange(min=0), help="Only what comes after it.")
+@click.option("--after", metavar="POSITION", type=Whole(min=0), help="Only what comes after it.")
 @click.option("--follow", "-f", is_flag=True, help="Go on with what is appended, until Ctrl-C.")
 @limit_option("events: the first after POSITION, else the newest", default=None)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
@@ -55,8 +57,10 @@ def events(
     for recorded in _limited(_events(log, stream, start), limit):
         position = recorded.position
         show(recorded)
+    if position == start and not follow and not as_json:
+        note("No events.")
     seen = position
-    while follow:
+    while follow and is_read():
         log.wait(seen, WAIT_SECONDS)
         seen = log.last_position()  # of any stream, so that another's events do not keep this awake
         for recorded in _events(log, stream, position):

@@ -17,7 +17,7 @@ from hermes_jobs.cli.completing import complete_session
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example
 from hermes_jobs.cli.output import note
-from hermes_jobs.cli.values import Moment
+from hermes_jobs.cli.values import Moment, Name
 from hermes_jobs.cli.whole_file import whole_file
 from hermes_jobs.domain.errors import Rejected
 
@@ -51,6 +51,7 @@ force_option = click.option("--force", is_flag=True, help="Put it in the place o
     "--session",
     "sessions",
     metavar="ID|TITLE",
+    type=Name(),
     multiple=True,
     shell_complete=complete_session,
     help="Only that session, and those it goes on from. Several may be given.",
@@ -80,9 +81,7 @@ def export(
     if form == "sharegpt":
         from hermes_jobs.cli.training import Selection, training_lines
 
-        zone = invocation.settings.zone
-        began = since.replace(tzinfo=zone) if since and zone else since
-        after = began.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if began else ""
+        after = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if since else ""
         selection = Selection(lineages=tuple(lineages), since=after, system=system)
         lines: Iterable[bytes] = training_lines(invocation.installation, selection)
     elif since is not None:

@@ -23,6 +23,7 @@ import click
 from hermes_jobs.cli.invocation import DEBUG, Invocation
 from hermes_jobs.cli.streams import lead_nowhere
 from hermes_jobs.domain.errors import Corrupt, HermesJobsError, LogUnavailable, Misconfigured, Rejected
+from hermes_jobs.domain.titles import printable
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -84,9 +85,9 @@ def report(error: Exception, invocation: Invocation) -> int:
 
 def explain(message: str, hint: str, invocation: Invocation) -> None:
     """One line of what was wrong, and one of what to do where that is known."""
-    click.echo(f"{click.style('Error:', fg='red')} {invocation.redact(message)}", err=True)
+    click.echo(f"{click.style('Error:', fg='red')} {printable(invocation.redact(message))}", err=True)
     if hint:
-        click.echo(f"Hint: {invocation.redact(hint)}", err=True)
+        click.echo(f"Hint: {printable(invocation.redact(hint))}", err=True)
 
 
 def code_of(error: HermesJobsError) -> int:

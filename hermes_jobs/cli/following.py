@@ -15,11 +15,12 @@ from hermes_jobs.cli.invocation import Invocation
 from hermes_jobs.cli.process_log import log_to_file
 from hermes_jobs.cli.shown import Shown
 from hermes_jobs.cli.style import Style
-from hermes_jobs.cli.waiting import LogWaiter, NobodyWorks, workers_are_alive
+from hermes_jobs.cli.waiting import LogWaiter, NobodyWorks
 from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.engine.engine import Engine, Submitted
 from hermes_jobs.views.result import TurnResult, turn_result
+from hermes_jobs.wiring.workforce import workers_are_alive
 
 if TYPE_CHECKING:
     from hermes_jobs.engine.live import LiveChannel

@@ -10,8 +10,17 @@ import click
 
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, json_option, limit_option
-from hermes_jobs.cli.output import note, print_json, print_table, print_text, short_time, shown_time
+from hermes_jobs.cli.output import (
+    note,
+    print_heading,
+    print_json,
+    print_table,
+    print_text,
+    short_time,
+    shown_time,
+)
 from hermes_jobs.cli.values import Name
+from hermes_jobs.cli.zones import local
 from hermes_jobs.views.deliveries import DeliveryView
 
 
@@ -88,7 +97,7 @@ def print_deliveries(found: Sequence[DeliveryView]) -> None:
 def shown_state(each: DeliveryView) -> str:
     """How the delivery stands, in words for people."""
     if each.status == "waiting" and each.retry_at is not None:
-        again = datetime.fromtimestamp(each.retry_at, UTC).astimezone()
+        again = local(datetime.fromtimestamp(each.retry_at, UTC))
         several = "attempt" if each.attempts == 1 else "attempts"
         return f"{each.attempts} {several} failed, tried again at {again:%H:%M:%S}: {each.message}"
     if each.status == "waiting":
@@ -132,7 +141,7 @@ def _print_delivery(each: DeliveryView, *, first: bool) -> None:
     if not first:
         click.echo()
     about = (each.source, shown_time(each.requested_at), "" if each.ok else "failed", each.id)
-    click.secho(" · ".join(word for word in about if word), bold=True)
+    print_heading(" · ".join(word for word in about if word))
     if each.status == "failed":
         note(f"It could not be delivered to {each.target}: {each.message}")
     print_text(each.text)

@@ -22,22 +22,13 @@ class Invocation:
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.debug = environ.get(DEBUG, "") not in {"", "0"}
         self.environ = {name: value for name, value in environ.items() if name != DEBUG}
-        self.overrides: Mapping[str, object] = {}
-
-    def override(self, flags: Mapping[str, object]) -> None:
-        """Let these flags, by the dotted key that each sets, win over every other source of settings.
-
-        Null stands for a flag that was not given. To be called before the settings are first wanted.
-        """
-        assert "settings" not in self.__dict__, "the settings have been read already"
-        self.overrides = {**self.overrides, **flags}
 
     @cached_property
     def settings(self) -> Settings:
         """The settings. Raises `Misconfigured`."""
         from hermes_jobs.settings import load
 
-        return load(self.environ, overrides=self.overrides)
+        return load(self.environ)
 
     @cached_property
     def installation(self) -> Installation:

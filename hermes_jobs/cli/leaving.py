@@ -8,8 +8,8 @@ from hermes_jobs.cli.event_line import print_event
 from hermes_jobs.cli.invocation import Invocation
 from hermes_jobs.cli.output import note, print_json
 from hermes_jobs.cli.style import Style
-from hermes_jobs.cli.waiting import workers_are_alive
 from hermes_jobs.engine.engine import Submitted
+from hermes_jobs.wiring.workforce import workers_are_alive
 
 
 def leave(invocation: Invocation, submitted: Submitted, style: Style) -> int:

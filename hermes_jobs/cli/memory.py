@@ -10,6 +10,7 @@ from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, json_option, limit_option, newest
 from hermes_jobs.cli.output import note, print_json, print_table, print_text
 from hermes_jobs.cli.streams import read_stdin
+from hermes_jobs.cli.values import Text, Whole
 from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.memory import TARGETS, Memory, chars, fill
 
@@ -48,7 +49,7 @@ def show(invocation: Invocation, target: MemoryTarget | None, limit: int | None,
         'hermes-jobs memory add user "Prefers metric units"', "hermes-jobs memory add - < note.txt"
     ),
 )
-@click.argument("words", metavar="TEXT", nargs=-1, required=True)
+@click.argument("words", metavar="TEXT", type=Text(), nargs=-1, required=True)
 @click.option("-t", "--target", type=click.Choice(TARGETS), help="Where to; memory unless it is said.")
 @json_option
 @pass_invocation
@@ -64,7 +65,7 @@ def add(invocation: Invocation, words: tuple[str, ...], target: MemoryTarget | N
     options_metavar="[OPTIONS] [memory|user]",
     epilog=example('hermes-jobs memory replace "metric units" "Prefers imperial units"'),
 )
-@click.argument("words", metavar="OLD NEW", nargs=-1, required=True)
+@click.argument("words", metavar="OLD NEW", type=Text(), nargs=-1, required=True)
 @click.option("-t", "--target", type=click.Choice(TARGETS), help="Where; the one that holds OLD.")
 @json_option
 @pass_invocation
@@ -82,7 +83,7 @@ def replace(
     options_metavar="[OPTIONS] [memory|user]",
     epilog=example('hermes-jobs memory remove "metric units"'),
 )
-@click.argument("words", metavar="OLD", nargs=-1, required=True)
+@click.argument("words", metavar="OLD", type=Text(), nargs=-1, required=True)
 @click.option("-t", "--target", type=click.Choice(TARGETS), help="Where; the one that holds OLD.")
 @json_option
 @pass_invocation
@@ -116,11 +117,14 @@ def log(invocation: Invocation, limit: int, as_json: bool) -> None:
 
 
 @memory.command("undo", epilog=example("hermes-jobs memory log", "hermes-jobs memory undo 7"))
-@click.argument("number", metavar="N", type=click.IntRange(min=1))
+@click.argument("number", metavar="N", type=Whole(min=1))
 @json_option
 @pass_invocation
 def undo(invocation: Invocation, number: int, as_json: bool) -> None:
-    """Take back the write N of `memory log`; that is a new write, which can be taken back too."""
+    """Take back the write N of `memory log`.
+
+    That is a new write, which can be taken back too.
+    """
     from hermes_jobs.domain.memory_past import Undo
 
     installation = invocation.installation
@@ -138,12 +142,15 @@ def undo(invocation: Invocation, number: int, as_json: bool) -> None:
 
 
 @memory.command("why", epilog=example('hermes-jobs memory why "metric units"'))
-@click.argument("text")
+@click.argument("text", type=Text())
 @limit_option("entries", default=5)
 @json_option
 @pass_invocation
 def why(invocation: Invocation, text: str, limit: int, as_json: bool) -> None:
-    """Show what an entry came from: the session, the turn, and what you said there."""
+    """Show what an entry came from.
+
+    The session, the turn, and what you said there.
+    """
     from hermes_jobs.cli.memory_writes import Evidences, entries_with
 
     home = invocation.installation.memory
@@ -164,7 +171,7 @@ def why(invocation: Invocation, text: str, limit: int, as_json: bool) -> None:
 @json_option
 @pass_invocation
 def at(invocation: Invocation, date: str, as_json: bool) -> None:
-    """Show what was remembered at that moment, or by the end of that day."""
+    """Show what was remembered at a moment, or by the end of a day."""
     from hermes_jobs.cli.memory_writes import moment
     from hermes_jobs.domain.memory import history
 
@@ -176,11 +183,14 @@ def at(invocation: Invocation, date: str, as_json: bool) -> None:
 
 
 @memory.command("provider", epilog=example("hermes-jobs memory provider"))
-@click.argument("values", metavar="[KEY=VALUE]...", nargs=-1)
+@click.argument("values", metavar="[KEY=VALUE]...", type=Text(), nargs=-1)
 @json_option
 @pass_invocation
 def provider(invocation: Invocation, values: tuple[str, ...], as_json: bool) -> None:
-    """Show what can be configured in the memory provider beside the built-in one, or set it."""
+    """Show or set what the other memory provider takes.
+
+    The one beside the built-in one: memory.provider names it.
+    """
     from hermes_jobs.cli.memory_provider import make, save, schema_of
 
     wrong = next((each for each in values if "=" not in each), None)

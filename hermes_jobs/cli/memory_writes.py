@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from hermes_jobs.cli.output import one_line, short_time, shown_time
+from hermes_jobs.cli.zones import local
 from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.events import (
     Author,
@@ -184,7 +185,7 @@ def moment(date: str) -> str:
     """The moment that a person means, as the log writes moments: of a day its end. Raises `Rejected`."""
     given = date.strip()
     try:
-        at = datetime.fromisoformat(given)
+        at = local(datetime.fromisoformat(given))
         if len(given) <= DAY:
             at += timedelta(days=1, microseconds=-1)
         return iso(at.timestamp())

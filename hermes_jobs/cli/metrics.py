@@ -25,6 +25,7 @@ from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example
 from hermes_jobs.cli.output import note
 from hermes_jobs.cli.queue_load import Load, Watcher, read_load
+from hermes_jobs.cli.values import Whole
 from hermes_jobs.domain.errors import LogUnavailable, Misconfigured
 from hermes_jobs.domain.steps import LANES
 from hermes_jobs.views.counts import BOUNDS, Counts
@@ -42,7 +43,7 @@ QUEUES = tuple(dict.fromkeys(LANES.values()))
         "hermes-jobs metrics | grep queue", "hermes-jobs metrics --port 9464", "curl localhost:9464/metrics"
     )
 )
-@click.option("--port", type=click.IntRange(1, 65_535), metavar="P", help="Serve them there until Ctrl-C.")
+@click.option("--port", type=Whole(1, 65_535), metavar="P", help="Serve them there until Ctrl-C.")
 @click.option(
     "--address", metavar="HOST", help="Where to listen; by default, metrics.address: this machine alone."
 )

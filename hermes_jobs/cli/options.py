@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import click
 
 from hermes_jobs.cli.completing import complete_schedule, complete_session, complete_turn
-from hermes_jobs.cli.values import Amount, Name
+from hermes_jobs.cli.values import Amount, Name, Whole
 
 if TYPE_CHECKING:
     from hermes_jobs.cli.style import Style
@@ -30,7 +30,7 @@ def limit_option(what: str, default: int | None = 20) -> Callable[[F], F]:
     return click.option(
         "-n",
         "limit",
-        type=click.IntRange(min=1),
+        type=Whole(min=1),
         metavar="N",
         default=default,
         show_default=default is not None,

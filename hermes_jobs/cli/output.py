@@ -3,13 +3,15 @@ notes on standard error."""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import click
 
-from hermes_jobs.domain.titles import printable
+from hermes_jobs.cli.zones import local
+from hermes_jobs.domain.titles import UNPRINTABLE, printable
 
 GAP = "  "
 CELL = 100  # characters of a free text in a table that is not on a terminal
@@ -35,17 +37,33 @@ def print_json(value: object) -> None:
     encoded = msgspec.json.encode(value)
     if sys.stdout.isatty():
         encoded = msgspec.json.format(encoded, indent=2)
+    echo_json(encoded)
+
+
+def echo_json(encoded: bytes) -> None:
+    """Encoded JSON on standard output; for a terminal, what it would obey is written by its code."""
+    if sys.stdout.isatty():
+        encoded = UNPRINTABLE.sub(_by_code, encoded.decode()).encode()
     click.echo(encoded)
 
 
+def _by_code(found: re.Match[str]) -> str:
+    return "".join(f"\\u{ord(character):04x}" for character in found[0])
+
+
 def note(text: str) -> None:
-    """Something for the person, not for the pipe."""
-    click.echo(text, err=True)
+    """Something for the person, not for the pipe; its text may be of any origin."""
+    click.echo(printable(text), err=True)
 
 
 def print_text(text: str) -> None:
     """A text of any origin on standard output, with nothing in it that moves the cursor."""
     click.echo(printable(text))
+
+
+def print_heading(text: str) -> None:
+    """What stands over a text, in bold on one line."""
+    click.secho(one_line(text), bold=True)
 
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -101,20 +119,20 @@ def one_line(text: str) -> str:
 
 
 def shown_time(moment: str | None, now: datetime | None = None) -> str:
-    """A moment of the log in the local zone, with how long ago it was while that is less than a day."""
+    """A moment of the log in the zone here, with how long ago it was while that is less than a day."""
     if moment is None:
         return ""
     at = datetime.fromisoformat(moment)
-    clock = at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    clock = local(at).strftime("%Y-%m-%d %H:%M:%S")
     seconds = ((now or datetime.now(UTC)) - at).total_seconds()
     return f"{clock} ({ago(seconds)})" if 0 <= seconds < 86_400 else clock
 
 
 def short_time(moment: str, now: datetime | None = None) -> str:
-    """A moment of the log for a column: how long ago, or the local day and minute."""
+    """A moment of the log for a column: how long ago, or the day and minute."""
     at = datetime.fromisoformat(moment)
     seconds = ((now or datetime.now(UTC)) - at).total_seconds()
-    return ago(seconds) if 0 <= seconds < 86_400 else at.astimezone().strftime("%Y-%m-%d %H:%M")
+    return ago(seconds) if 0 <= seconds < 86_400 else local(at).strftime("%Y-%m-%d %H:%M")
 
 
 def ago(seconds: float) -> str:
@@ -128,8 +146,3 @@ def ago(seconds: float) -> str:
 def shown_cost(cost_usd: float | None) -> str:
     """US dollars for people; an unknown price is said, not guessed."""
     return "unknown" if cost_usd is None else f"${cost_usd:.4f}"
-
-
-def shown_duration(milliseconds: int) -> str:
-    """A duration for people."""
-    return f"{milliseconds} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"

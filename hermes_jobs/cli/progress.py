@@ -11,11 +11,12 @@ from datetime import datetime
 
 import msgspec
 
-from hermes_jobs.cli.output import one_line, shown_duration
+from hermes_jobs.cli.output import one_line
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.compression import MAX_FUTILE
 from hermes_jobs.domain.titles import printable
 from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.pages.wording import duration
 
 LONG = 3.0  # seconds after which a call that has not ended is spoken of
 LONG_THOUGHT = 15.0  # and a model call
@@ -98,12 +99,12 @@ class Progress:
         took = self._now() - call.since
         if not call.told and took >= seconds:
             call.told = True
-            self._tell(f"· {call.label}: at it for {_duration(took)}")
+            self._tell(f"· {call.label}: at it for {duration(took)}")
 
     def _ended(self, call: str, how: str, at: float) -> None:
         begun = self._tools.pop(call, None)
         if begun is not None:
-            self._tell(f"· {begun.label}: {how}, {_duration(at - begun.since)}")
+            self._tell(f"· {begun.label}: {how}, {duration(at - begun.since)}")
 
     def _compressed(self, event: e.ContextCompressed) -> None:
         self._tell(
@@ -117,7 +118,7 @@ class Progress:
 
     def _retried(self, event: e.ModelCallFailed, at: float) -> None:
         if event.retry_at is not None:
-            wait = _duration(max(0.0, event.retry_at - at))
+            wait = duration(max(0.0, event.retry_at - at))
             self._tell(f"· the model call failed ({event.kind}); tried again in {wait}")
 
 
@@ -146,10 +147,6 @@ def _told_arguments(arguments: str) -> str:
 
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def _duration(seconds: float) -> str:
-    return shown_duration(round(seconds * 1000))
 
 
 def _seconds(moment: str) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import click
 import msgspec
 
-from hermes_jobs.cli.output import note, print_text
+from hermes_jobs.cli.output import note, print_heading, print_text
 from hermes_jobs.domain import curation as curations
 from hermes_jobs.domain.curation import Curation, Proposal
 from hermes_jobs.domain.events import MergeProposed
@@ -62,7 +62,7 @@ def print_proposals(installation: Installation, review: str) -> None:
     proposals = shown(installation, review)
     for proposal in proposals:
         click.echo()
-        click.secho(proposal.heading(), bold=True)
+        print_heading(proposal.heading())
         print_text(proposal.reason)
         if proposal.into is not None and proposal.content is not None and proposal.status != "applied":
             click.echo()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from hermes_jobs.cli.output import shown_duration
+from hermes_jobs.pages.wording import duration
 
 if TYPE_CHECKING:
     from hermes_jobs.domain.steps import Step
@@ -22,7 +22,7 @@ BEATS_MISSED = 1.5  # heartbeats of a worker elsewhere that a single look waits 
 
 
 class QueueLoad(msgspec.Struct, frozen=True, kw_only=True):
-    """One queue. `waiting`: due and unclaimed, the oldest for `oldest_seconds`; `later`: not due yet."""
+    """One queue. `waiting`: due, with nobody at it, the oldest for `oldest_seconds`; `later`: not due."""
 
     name: str
     waiting: int
@@ -87,8 +87,11 @@ def read_load(installation: Installation, names: Sequence[str], watcher: Watcher
     rows = log.steps()
     alive = watcher.alive()
     running = [row.owner for row in rows if row.owner is not None]
+    at_work = {worker.id for worker, _ in alive}
     return Load(
-        queues=tuple(_load(log, name, [row for row in rows if row.step.lane == name], now) for name in names),
+        queues=tuple(
+            _load(log, [row for row in rows if row.step.lane == name], name, now, at_work) for name in names
+        ),
         workers=tuple(
             LiveWorker(
                 name=worker.id,
@@ -101,16 +104,18 @@ def read_load(installation: Installation, names: Sequence[str], watcher: Watcher
     )
 
 
-def _load(log: EventLog, name: str, rows: Sequence[StepRow], now: float) -> QueueLoad:
-    unclaimed = [row.step for row in rows if row.owner is None]
-    waiting = [step for step in unclaimed if step.not_before <= now]
+def _load(
+    log: EventLog, rows: Sequence[StepRow], name: str, now: float, at_work: Collection[str]
+) -> QueueLoad:
+    idle = [row.step for row in rows if row.owner not in at_work]  # what the dead had begun as well
+    waiting = [step for step in idle if step.not_before <= now]
     # Oldest first. A retry keeps its place, so that the first may be a little younger than another one.
     since = _due_since(log, waiting[0]) if waiting else None
     return QueueLoad(
         name=name,
         waiting=len(waiting),
-        running=len(rows) - len(unclaimed),
-        later=len(unclaimed) - len(waiting),
+        running=len(rows) - len(idle),
+        later=len(idle) - len(waiting),
         oldest_seconds=None if since is None else round(max(0.0, now - since), 1),
     )
 
@@ -144,4 +149,4 @@ def lanes(worker: LiveWorker) -> str:
 
 def age(seconds: float | None) -> str:
     """How old a step is, for people; empty for none."""
-    return "" if seconds is None else shown_duration(int(seconds * 1000))
+    return "" if seconds is None else duration(seconds)

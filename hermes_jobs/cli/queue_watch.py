@@ -13,6 +13,8 @@ import click
 
 from hermes_jobs.cli.output import print_json
 from hermes_jobs.cli.queue_load import LiveWorker, Load, QueueLoad, age, lanes
+from hermes_jobs.cli.streams import is_read
+from hermes_jobs.cli.zones import local
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -37,7 +39,7 @@ def watch(read: Callable[[], Load], *, as_json: bool) -> None:
 
 def _print_changes(read: Callable[[], Load], *, as_json: bool) -> None:
     seen: object = None
-    while True:
+    while is_read():
         load = read()
         if (now := _without_ages(load)) != seen:
             seen = now
@@ -63,7 +65,7 @@ def told(load: Load, now: datetime) -> str:
         if each.waiting or each.running
     ]
     alive = f"{len(load.workers)} worker{'s' * (len(load.workers) != 1)}"
-    return f"{now.astimezone():%H:%M:%S}  {'; '.join([*(busy or ['nothing waits or runs']), alive])}"
+    return f"{local(now):%H:%M:%S}  {'; '.join([*(busy or ['nothing waits or runs']), alive])}"
 
 
 def _oldest(queue: QueueLoad) -> str:

@@ -14,6 +14,7 @@ from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, json_option
 from hermes_jobs.cli.output import note, print_json, print_table, shown_cost
 from hermes_jobs.cli.values import Moment
+from hermes_jobs.cli.zones import local
 from hermes_jobs.pages.wording import duration
 
 if TYPE_CHECKING:
@@ -59,8 +60,7 @@ def _report(invocation: Invocation, since: datetime | None) -> Report:
     zone = invocation.settings.zone
     until = datetime.fromtimestamp(invocation.installation.clock.now(), zone).astimezone(zone)
     # A day's own midnight: clocks may have been put forward or back between it and now.
-    wanted = since or datetime.combine(until.date() - timedelta(days=DAYS - 1), time())
-    began = wanted.replace(tzinfo=zone) if zone else wanted.astimezone()
+    began = since or local(datetime.combine(until.date() - timedelta(days=DAYS - 1), time()))
     if began > until:
         raise click.BadParameter(f"{began:%Y-%m-%d %H:%M} has not come yet.", param_hint="--since")
     days = (until - began).days

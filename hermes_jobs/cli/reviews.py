@@ -12,6 +12,7 @@ from hermes_jobs.cli.options import example, json_option, limit_option, newest
 from hermes_jobs.cli.output import (
     note,
     print_fields,
+    print_heading,
     print_json,
     print_table,
     print_text,
@@ -97,7 +98,7 @@ def show_review(invocation: Invocation, review_id: str, limit: int | None, as_js
     for step in steps:
         if step.kind == "tool_call" and review.kind != "curate":
             click.echo()
-            click.secho(f"{step.name} {step.arguments}"[:400], bold=True)
+            print_heading(f"{step.name} {step.arguments}"[:400])
             print_text(step.message or step.outcome)
     note(f"Step by step: hermes-jobs turns show {turn.id}")
 

@@ -13,6 +13,7 @@ from hermes_jobs.cli.failures import USAGE, explain
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, json_option
 from hermes_jobs.cli.output import print_fields, print_json
+from hermes_jobs.cli.values import Text, Whole
 from hermes_jobs.domain.errors import Rejected
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def schedule() -> None:
         'hermes-jobs schedule preview "0 9 * * 1-5" --tz America/New_York --from 2026-12-24',
     ),
 )
-@click.argument("text")
+@click.argument("text", type=Text())
 @click.option(
     "--from", "start", metavar="TIME", help="Count from then, such as 2026-12-24T18:00.  [default: now]"
 )
@@ -69,7 +70,7 @@ def schedule() -> None:
 @click.option(
     "-n",
     "count",
-    type=click.IntRange(1, MOST),
+    type=Whole(1, MOST),
     metavar="N",
     default=NEXT,
     show_default=True,

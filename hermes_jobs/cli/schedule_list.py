@@ -6,7 +6,7 @@ import click
 
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, json_option, limit_option, schedule_argument
-from hermes_jobs.cli.output import note, print_json, print_table, shown_cost
+from hermes_jobs.cli.output import cut, note, one_line, print_json, print_table, shown_cost
 from hermes_jobs.cli.schedule_shown import (
     NEXT,
     WHY,
@@ -20,6 +20,8 @@ from hermes_jobs.cli.schedule_shown import (
 from hermes_jobs.planning.rule import Rule, rule_of
 from hermes_jobs.views.planned import RunView, ScheduleView
 
+NAME = 30  # columns of a name in the list, so that 80 show which schedule a row is
+
 
 @click.command("list", epilog=example("hermes-jobs schedule list"))
 @click.option("--all", "everything", is_flag=True, help="Removed ones too.")
@@ -32,7 +34,7 @@ def list_schedules(invocation: Invocation, everything: bool, limit: int, as_json
     if as_json:
         print_json([listed(schedule) for schedule in found])
     elif found:
-        headers = ("SCHEDULE", "STATUS", "NEXT", "LAST", "DELIVERY", "COST", "WHEN", "NAME")
+        headers = ("SCHEDULE", "STATUS", "NEXT", "NAME", "WHEN", "LAST", "DELIVERY", "COST")
         print_table(headers, [_row(schedule) for schedule in found])
     else:
         note('No schedules. `hermes-jobs schedule add "Check my mail every weekday at 9"` adds one.')
@@ -81,11 +83,11 @@ def _row(schedule: ScheduleView) -> tuple[str, ...]:
         schedule.id,
         "running" if schedule.running else schedule.status,
         "" if next_due is None else short_moment(rule, next_due),
+        cut(one_line(schedule.plan.name), NAME),
+        f"{schedule.plan.timing}, {schedule.plan.timezone}",
         "" if last is None else f"{last.outcome} {short_moment(rule, last.due)}",
         "" if last is None else _delivery_status(last),
         shown_cost(schedule.books.cost_usd),
-        f"{schedule.plan.timing}, {schedule.plan.timezone}",
-        schedule.plan.name,
     )
 
 

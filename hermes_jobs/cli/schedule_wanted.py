@@ -14,6 +14,7 @@ import msgspec
 from hermes_jobs.cli.choosing import chosen_toolsets
 from hermes_jobs.cli.completing import complete_session
 from hermes_jobs.cli.invocation import Invocation
+from hermes_jobs.cli.values import Name, Text
 from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.events import MissedPolicy, OverlapPolicy, Plan, TimingKind
 from schedules.phrases import Refused, Understood, parse
@@ -56,23 +57,30 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 def plan_options(function: F) -> F:
     """The options that `add` and `edit` share."""
     options = (
-        click.argument("sentence", required=False),
+        click.argument("sentence", type=Text(), required=False),
         click.option("--cron", metavar="FIELDS", help="When: five fields of cron, or @daily and its like."),
         click.option("--every", metavar="WHEN", help="When: `30m`, `2 hours`, `weekday at 9`."),
         click.option("--at", metavar="TIME", help="When: once, at `14:00` or `2026-12-24T18:00`."),
         click.option("--in", "in_", metavar="TIME", help="When: once, in `20 minutes` or `2h`."),
-        click.option("--task", metavar="TEXT", help="What is to be done then."),
+        click.option("--task", metavar="TEXT", type=Text(), help="What is to be done then."),
         click.option("--tz", metavar="ZONE", help="The zone, such as Europe/Berlin.  [default: yours]"),
-        click.option("--name", metavar="NAME", help="What to call it.  [default: how the task begins]"),
+        click.option(
+            "--name",
+            metavar="NAME",
+            type=Text(),
+            help="What to call it.  [default: how the task begins]",
+        ),
         click.option(
             "--session",
             metavar="ID|TITLE",
+            type=Name(),
             help="Go on in that session; else each run has one of its own.",
             shell_complete=complete_session,
         ),
         click.option(
             "--deliver",
             metavar="TARGET",
+            type=Name(),
             multiple=True,
             help="Where answers go: cli (the inbox), file:PATH, webhook:URL, telegram:CHAT. Repeatable.",
         ),
@@ -80,7 +88,7 @@ def plan_options(function: F) -> F:
         click.option(
             "--overlap", type=click.Choice(get_args(OverlapPolicy)), help="Due while the last run still runs."
         ),
-        click.option("-m", "--model", metavar="NAME", help="The model of its runs."),
+        click.option("-m", "--model", metavar="NAME", type=Name(), help="The model of its runs."),
         click.option("--toolsets", metavar="A,B", help="The toolsets of its runs."),
         click.option("--budget", metavar="USD", help="What one run may cost."),
         click.option("--no-model", is_flag=True, help="Ask no model where the rules do not understand."),

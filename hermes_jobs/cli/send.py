@@ -43,7 +43,7 @@ CONTINUE = "--continue"  # what a key is bound to where the session was not name
     type=Name(),
     help="The model: of a new session, else of this turn alone.",
 )
-@click.option("--system", metavar="TEXT", help="What a new session's prompt says besides.")
+@click.option("--system", metavar="TEXT", type=Text(), help="What a new session's prompt says besides.")
 @click.option("--toolsets", metavar="A,B", help="The toolsets: of a new session, else of this turn alone.")
 @click.option(
     "--source",

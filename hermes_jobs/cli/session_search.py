@@ -11,7 +11,7 @@ import click
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, json_option, limit_option
 from hermes_jobs.cli.output import note, one_line, print_json, short_time
-from hermes_jobs.cli.values import Moment
+from hermes_jobs.cli.values import Moment, Text
 from hermes_jobs.domain.search.excerpt import CLOSE, OPEN
 from hermes_jobs.domain.titles import printable
 from hermes_jobs.engine.archive import Hit, Role, Scope
@@ -38,7 +38,7 @@ def _roles(_context: click.Context, _parameter: click.Parameter, written: str) -
         "hermes-jobs sessions search 'deploy*' --after 2026-11-01",
     ),
 )
-@click.argument("words", metavar="QUERY", nargs=-1, required=True)
+@click.argument("words", metavar="QUERY", type=Text(), nargs=-1, required=True)
 @limit_option("hits")
 @click.option(
     "--role",
@@ -50,7 +50,9 @@ def _roles(_context: click.Context, _parameter: click.Parameter, written: str) -
 )
 @click.option("--after", type=Moment(), metavar="DATE", help="Only from then on, local time.")
 @click.option("--before", type=Moment(), metavar="DATE", help="Only from before then, local time.")
-@click.option("--source", metavar="NAME", help="Only texts from there and their answers: cli, telegram, …")
+@click.option(
+    "--source", metavar="NAME", type=Text(), help="Only texts from there and their answers: cli, telegram, …"
+)
 @click.option("--all", "everything", is_flag=True, help="Reviews and sub-agents' sessions too.")
 @json_option
 @pass_invocation
@@ -66,11 +68,11 @@ def search(  # noqa: PLR0913 - the options
     everything: bool,
     as_json: bool,
 ) -> None:
-    """Search what was said, the best hits first, those of a session together.
+    """Search what was said, the best hits first.
 
     All the words have to be there, in any case. "A phrase" keeps its words together, begin* finds all that
     begins so; OR, NOT and brackets work. Paths, addresses, versions and names such as C++ are found as they
-    are written. Tools' names, arguments and results are searched as well.
+    are written. Tools' names, arguments and results are searched as well. Hits of one session stand together.
     """
     query = " ".join(words)
     scope = Scope(

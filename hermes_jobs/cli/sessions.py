@@ -13,6 +13,7 @@ from hermes_jobs.cli.options import example, json_option, limit_option, session_
 from hermes_jobs.cli.output import (
     note,
     print_fields,
+    print_heading,
     print_json,
     print_table,
     print_text,
@@ -20,6 +21,7 @@ from hermes_jobs.cli.output import (
     shown_cost,
     shown_time,
 )
+from hermes_jobs.cli.values import Text, Whole
 from hermes_jobs.views.result import usage_shown
 from hermes_jobs.views.rows import MessageView, SessionView
 
@@ -76,7 +78,7 @@ def show_session(invocation: Invocation, session_id: str, limit: int | None, as_
 
 @sessions.command("rename", epilog=example('hermes-jobs sessions rename s3k9 "Trip to Rome"'))
 @session_argument
-@click.argument("title")
+@click.argument("title", type=Text())
 @json_option
 @pass_invocation
 def rename_session(invocation: Invocation, session_id: str, title: str, as_json: bool) -> None:
@@ -93,16 +95,16 @@ def rename_session(invocation: Invocation, session_id: str, title: str, as_json:
 @session_argument
 @click.option(
     "--at",
-    type=click.IntRange(min=1),
+    type=Whole(min=1),
     metavar="N",
     help="At event N of its stream (`hermes-jobs events --stream`), not at its end.",
 )
 @json_option
 @pass_invocation
 def fork_session(invocation: Invocation, session_id: str, at: int | None, as_json: bool) -> None:
-    """Begin a new session with the history of another, as it was at any event.
+    """Begin a new session with the history of another.
 
-    The other one stays as it is. The new session's id is printed.
+    As it was at any event; the other one stays as it is. The new session's id is printed.
     """
     from hermes_jobs.engine.fork import fork
 
@@ -123,7 +125,10 @@ def fork_session(invocation: Invocation, session_id: str, at: int | None, as_jso
 @click.option("--force", is_flag=True, help="Put it in the place of a file that is there.")
 @pass_invocation
 def export_session(invocation: Invocation, session_id: str, output: str, force: bool) -> None:
-    """Write a session, and those it goes on from, as lines that `hermes-jobs import` brings in elsewhere."""
+    """Write a session, and those it goes on from, as JSON lines.
+
+    `hermes-jobs import` brings them in elsewhere.
+    """
     from hermes_jobs.cli.export import STDOUT, exported_lines, write_lines
 
     found = _find(invocation, session_id)
@@ -206,7 +211,7 @@ def _print_session(session: SessionView, said: Sequence[MessageView]) -> None:
     for message in said:
         if message.content:
             click.echo()
-            click.secho(_speaker(message), bold=True)
+            print_heading(_speaker(message))
             print_text(_shown(message))
 
 

@@ -12,6 +12,7 @@ from hermes_jobs.cli.output import one_line, print_json
 from hermes_jobs.cli.page import Page, PlainPage, TerminalPage
 from hermes_jobs.cli.progress import Progress, called_whole
 from hermes_jobs.cli.style import Style
+from hermes_jobs.cli.zones import local
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.titles import printable
 from hermes_jobs.engine.engine import Submitted
@@ -99,7 +100,7 @@ class Shown:
         self._asked.update(self._waiting)
         for request in fresh:
             flag = f" --call {request.call}" if len(self._waiting) > 1 else ""
-            until = datetime.fromtimestamp(request.expires_at, UTC).astimezone()
+            until = local(datetime.fromtimestamp(request.expires_at, UTC))
             self.note(f"It waits for you ({request.rule}): {self._calls.get(request.call, request.call)}")
             self.note(f"  allow it:  hermes-jobs turns approve {request.turn}{flag}")
             self.note(f"  refuse it: hermes-jobs turns deny {request.turn}{flag}")

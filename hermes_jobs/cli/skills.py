@@ -9,14 +9,14 @@ import click
 from hermes_jobs.cli.completing import complete_skill
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, json_option, limit_option
-from hermes_jobs.cli.output import note, print_fields, print_json, print_table, print_text
-from hermes_jobs.cli.values import Name
+from hermes_jobs.cli.output import note, print_fields, print_heading, print_json, print_table, print_text
+from hermes_jobs.cli.values import Name, Whole
 
 name_argument = click.argument("name", metavar="NAME", type=Name(), shell_complete=complete_skill)
 version_option = click.option(
     "--version",
     "number",
-    type=click.IntRange(min=1),
+    type=Whole(min=1),
     metavar="N",
     help="Which proposal, where several wait.",
 )
@@ -35,7 +35,7 @@ def skills() -> None:
 @json_option
 @pass_invocation
 def list_skills(invocation: Invocation, limit: int | None, as_json: bool) -> None:
-    """List skills, how often they were used, and what waits for approval."""
+    """List skills, how often they were used, and what waits for you."""
     from hermes_jobs.cli import skill_rows as rows
 
     found, problems = rows.listed(invocation.installation)
@@ -75,7 +75,7 @@ def show_skill(invocation: Invocation, name: str, limit: int | None, as_json: bo
         print_text(shown.content.rstrip("\n"))
     for proposal in shown.proposals:
         click.echo()
-        click.secho(f"Proposed as version {proposal.version}: {proposal.action} {proposal.path}", bold=True)
+        print_heading(f"Proposed as version {proposal.version}: {proposal.action} {proposal.path}")
         for rule in proposal.rules:
             print_text(f"  {rule}")
         print_text(proposal.text())
@@ -87,7 +87,7 @@ def show_skill(invocation: Invocation, name: str, limit: int | None, as_json: bo
 @json_option
 @pass_invocation
 def show_log(invocation: Invocation, name: str, limit: int, as_json: bool) -> None:
-    """List what was written to a skill: by whom, when, and in which turn."""
+    """List what was written to a skill: by whom, when, in which turn."""
     from hermes_jobs.cli import skill_rows as rows
 
     writes = rows.writes(invocation.installation, name)[::-1][:limit]
@@ -104,7 +104,10 @@ def show_log(invocation: Invocation, name: str, limit: int, as_json: bool) -> No
 @json_option
 @pass_invocation
 def undo(invocation: Invocation, name: str, as_json: bool) -> None:
-    """Take back the last write of a skill, or its deletion; once more, and the one before."""
+    """Take back the last write of a skill, or its deletion.
+
+    Once more, and the one before is taken back.
+    """
     changed = invocation.installation.skills.undo(name)
     _print_outcome(invocation, name, changed.answer, as_json=as_json)
 
@@ -113,7 +116,10 @@ def undo(invocation: Invocation, name: str, as_json: bool) -> None:
 @click.argument("path", type=click.Path(path_type=Path))
 @json_option
 def scan(path: Path, as_json: bool) -> int:
-    """Look at a skill's folder, or one file, as the guard does; exit code 1 where it is dangerous."""
+    """Look at a skill's folder, or one file, as the guard does.
+
+    The exit code is 1 where it is dangerous.
+    """
     from hermes_jobs.skills.examining import examined
 
     found = examined(path)
@@ -135,7 +141,10 @@ def scan(path: Path, as_json: bool) -> int:
 @json_option
 @pass_invocation
 def approve(invocation: Invocation, name: str, number: int | None, as_json: bool) -> None:
-    """Let a write be made that the guard held back; `skills show` has it."""
+    """Let a write be made that the guard held back.
+
+    `skills show` has it.
+    """
     changed = invocation.installation.skills.approve(name, number)
     _print_outcome(invocation, name, f"approved, {changed.answer}", as_json=as_json)
 

@@ -53,6 +53,15 @@ def prepare() -> None:
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a TextIOWrapper in a process
 
 
+def is_read() -> bool:
+    """Whether standard output may still have a reader: that of a pipe may have left (`… | head -1`)."""
+    import select
+
+    look = select.poll()
+    look.register(sys.stdout.fileno(), 0)  # for nothing but the errors that are always told
+    return not look.poll(0)
+
+
 def read_stdin() -> str:
     """What stands on standard input. Raises a usage error where it is no text."""
     return decoded(sys.stdin.buffer.read(), "standard input")

@@ -19,7 +19,7 @@ from hermes_jobs.cli.options import (
     waiting_options,
 )
 from hermes_jobs.cli.output import note, print_json
-from hermes_jobs.cli.values import Amount
+from hermes_jobs.cli.values import Amount, Name
 
 if TYPE_CHECKING:
     from hermes_jobs.domain.commands import SessionCommand
@@ -134,7 +134,7 @@ def retry_turn(invocation: Invocation, turn_id: str, budget: float | None, waiti
     return follow(invocation, found, waiting.style, waiting.timeout, alone=ALONE)
 
 
-_CALL = click.option("--call", metavar="CALL", help="Which call, where several wait.")
+_CALL = click.option("--call", metavar="CALL", type=Name(), help="Which call, where several wait.")
 _WHERE = "Wait for the turn's answer.  [default: where no worker is alive, until it needs you again]"
 
 
@@ -177,7 +177,7 @@ def _answer(invocation: Invocation, found: Submitted, answer: SessionCommand, wa
     """Record a person's answer to a call, and go on with the turn where that is left to this process."""
     from hermes_jobs.cli.following import ALONE, follow
     from hermes_jobs.cli.leaving import print_as_it_stands
-    from hermes_jobs.cli.waiting import workers_are_alive
+    from hermes_jobs.wiring.workforce import workers_are_alive
 
     installation = invocation.installation
     installation.engine().execute(found.stream, answer)
@@ -197,7 +197,7 @@ def _find(invocation: Invocation, given: str) -> Submitted:
 
     views = invocation.installation.views
     turn = views.turn(views.find_turn(given))
-    return Submitted(turn=turn.id, stream=turn.stream, existing=True)
+    return Submitted(turn=turn.id, stream=turn.stream)
 
 
 ACTS = (follow_turn, wait_for_turn, cancel_turn, retry_turn, approve_call, deny_call)

@@ -20,11 +20,11 @@ from hermes_jobs.cli.output import (
     print_text,
     short_time,
     shown_cost,
-    shown_duration,
     shown_time,
 )
 from hermes_jobs.cli.progress import called, called_whole
 from hermes_jobs.cli.turn_acts import ACTS
+from hermes_jobs.pages.wording import duration
 from hermes_jobs.views.result import detailed_result, milliseconds, turn_result
 from hermes_jobs.views.rows import StepView, TurnStatus, TurnView
 
@@ -77,7 +77,7 @@ def list_turns(
 def show_turn(
     invocation: Invocation, turn_id: str, html: Path | None, limit: int | None, as_json: bool
 ) -> None:
-    """Show a turn: what it waited for, every model and tool call, what they cost."""
+    """Show a turn: what it waited for, each call, what they cost."""
     from msgspec.structs import replace
 
     if html is not None and as_json:
@@ -127,7 +127,7 @@ def _print_turn(invocation: Invocation, turn: TurnView, limit: int | None) -> No
             ("Model", turn.model),
             ("Submitted", shown_time(turn.submitted_at)),
             ("Ended", shown_time(turn.ended_at)),
-            ("Took", shown_duration(milliseconds(turn.began_waiting_at, turn.ended_at or turn.seen_at))),
+            ("Took", duration(milliseconds(turn.began_waiting_at, turn.ended_at or turn.seen_at) / 1000)),
             (
                 "Tokens",
                 f"{usage.prompt_tokens} in ({usage.cache_read_tokens} cached), {usage.output_tokens} out",
@@ -208,7 +208,7 @@ def _print_steps(steps: Sequence[StepView]) -> None:
 def _step_row(step: StepView, *, with_worker: bool) -> tuple[str, ...]:
     took = ""
     if step.started_at and step.ended_at:
-        took = shown_duration(milliseconds(step.started_at, step.ended_at))
+        took = duration(milliseconds(step.started_at, step.ended_at) / 1000)
     what = " ".join(part for part in (called(step.name, step.arguments, WHAT), step.finish_reason) if part)
     told = f"{what} — {step.message}" if step.message else what
     worker = (step.worker or "",) * with_worker

@@ -10,14 +10,15 @@ import click
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example
 from hermes_jobs.cli.output import note
+from hermes_jobs.cli.values import Whole
 
 
 @click.command(epilog=example("hermes-jobs up", "hermes-jobs up -d --concurrency 8"))
 @click.option("-d", "--detach", is_flag=True, help="In the background; `hermes-jobs down` stops it.")
-@click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="Threads of the worker.")
+@click.option("--concurrency", type=Whole(min=1), metavar="N", help="Threads of the worker.")
 @click.option(
     "--flower-port",
-    type=click.IntRange(1, 65_535),
+    type=Whole(1, 65_535),
     metavar="P",
     help="Flower's port.  [default: 5555, or the next that is free]",
 )

@@ -48,8 +48,7 @@ def usage(
     Calls that ended without their response (killed, cancelled) are estimated, and stand apart.
     """
     zone = invocation.settings.zone
-    began = since.replace(tzinfo=zone) if since and zone else since
-    moment = began.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if began else None
+    moment = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if since else None
     views = invocation.installation.views
     if estimated:
         _print_estimates(newest(views.estimates(since=moment), limit), as_json=as_json)

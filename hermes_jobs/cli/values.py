@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
 from datetime import datetime
 from typing import Any
 
 import click
+
+from hermes_jobs.cli.zones import local
 
 YEARS = range(1900, 9999)  # those that every zone and every database can write
 
@@ -20,8 +23,15 @@ class Text(click.ParamType[str]):
         try:
             str(value).encode()
         except UnicodeEncodeError:
-            self.fail("it is not UTF-8 text.", param, ctx)
+            return self._decoded(value, param, ctx)
         return str(value)
+
+    def _decoded(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """What Python could not read in the terminal's encoding, which may be plain ASCII."""
+        try:
+            return os.fsencode(value).decode()
+        except UnicodeError:
+            self.fail("it is not UTF-8 text.", param, ctx)
 
 
 class Name(Text):
@@ -34,8 +44,16 @@ class Name(Text):
         return name
 
 
+class Whole(click.IntRange):
+    """A whole number within bounds."""
+
+    name = "whole number"
+
+
 class Amount(click.FloatRange):
     """A number of at least 0, and no `nan` or `inf`."""
+
+    name = "number"
 
     def __init__(self) -> None:
         super().__init__(min=0)
@@ -47,11 +65,16 @@ class Amount(click.FloatRange):
         return amount
 
 
-class Moment(click.DateTime):
-    """A day or a moment, of whichever zone."""
+class Moment(click.ParamType[datetime]):
+    """A day or a moment, of the zone here where it names none."""
+
+    name = "date"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        moment: datetime = super().convert(value, param, ctx)
+        try:
+            moment = datetime.fromisoformat(str(value).strip())
+        except ValueError:
+            self.fail(f"{value!r} is no date: write 2026-11-01, or 2026-11-01 12:30.", param, ctx)
         if moment.year not in YEARS:
             self.fail(f"{value!r} is not of the years {YEARS.start} to {YEARS.stop - 1}.", param, ctx)
-        return moment
+        return local(moment)

@@ -6,32 +6,17 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from hermes_jobs.eventlog.log import Recorded, WorkerRow
+from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.wiring.workforce import are_enough
 
 if TYPE_CHECKING:
     from hermes_jobs.wiring import Installation
 
 LOOK_EVERY = 1.0  # seconds between looks at who is alive
-NEEDED = frozenset({"turns", "tools"})
 
 
 class NobodyWorks(Exception):
     """No live worker consumes what a turn needs."""
-
-
-def workers_are_alive(installation: Installation) -> bool:
-    """Whether live workers consume what a turn needs.
-
-    A process of this host is known at once to have ended; one of another host is believed for now.
-    """
-    workers = installation.log.workers()
-    dead = installation.observer().dead(workers)
-    return _served(workers, dead)
-
-
-def _served(workers: Sequence[WorkerRow], dead: set[str]) -> bool:
-    lanes = {lane for worker in workers if worker.id not in dead for lane in worker.lanes}
-    return lanes >= NEEDED
 
 
 class LogWaiter:
@@ -83,5 +68,5 @@ class LogWaiter:
 
     def _insist_on_workers(self) -> None:
         workers = self.engine.log.workers()
-        if not _served(workers, self._observer.dead(workers)):
+        if not are_enough(workers, self._observer.dead(workers)):
             raise NobodyWorks

@@ -10,11 +10,12 @@ import click
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example
 from hermes_jobs.cli.process_log import log_to_stderr
+from hermes_jobs.cli.values import Whole
 
 
 @click.command(epilog=example("hermes-jobs worker", "hermes-jobs worker -Q turns,tools -c 64"))
 @click.option("-Q", "--queues", metavar="A,B", help="Only these queues.  [default: all]")
-@click.option("-c", "--concurrency", type=click.IntRange(min=1), metavar="N", help="Threads.")
+@click.option("-c", "--concurrency", type=Whole(min=1), metavar="N", help="Threads.")
 @pass_invocation
 def worker(invocation: Invocation, queues: str | None, concurrency: int | None) -> int:
     """Run one worker in the foreground. SIGTERM or Ctrl-C stops it warmly, a second one at once."""
@@ -45,9 +46,7 @@ def beat(invocation: Invocation) -> int:
 
 
 @click.command(epilog=example("hermes-jobs flower --port 5556"))
-@click.option(
-    "--port", type=click.IntRange(1, 65_535), metavar="P", default=5555, show_default=True, help="Its port."
-)
+@click.option("--port", type=Whole(1, 65_535), metavar="P", default=5555, show_default=True, help="Its port.")
 @click.option(
     "--address",
     metavar="HOST",

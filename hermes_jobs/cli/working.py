@@ -7,8 +7,9 @@ from importlib import import_module
 
 from hermes_jobs.cli.invocation import Invocation
 from hermes_jobs.cli.process_log import log_to_file
-from hermes_jobs.cli.waiting import LogWaiter, NobodyWorks, workers_are_alive
+from hermes_jobs.cli.waiting import LogWaiter, NobodyWorks
 from hermes_jobs.domain.session import Session
+from hermes_jobs.wiring.workforce import workers_are_alive
 
 
 def work_until(

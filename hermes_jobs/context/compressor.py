@@ -22,10 +22,11 @@ from hermes_jobs.context.summary import (
     transcript,
     without_notes,
 )
-from hermes_jobs.context.tokens import CHARACTERS_A_TOKEN, text_tokens, tokens_of
+from hermes_jobs.context.tokens import tokens_of
 from hermes_jobs.context.units import flat, repaired, units_of
 from hermes_jobs.domain.events import CompressionReason
 from hermes_jobs.domain.messages import Message, UserMessage
+from hermes_jobs.domain.tokens import CHARACTERS_A_TOKEN, beginning, ending, tokens, weight
 from hermes_jobs.engine.ports import Ask, ContextSize, History, ModelError, Shortened
 
 HYGIENE = 0.85
@@ -38,8 +39,6 @@ RATIO_LEAST, RATIO_MOST = 0.10, 0.80
 
 class Compressor:
     """A `ContextEngine`. `redact` takes secrets out of what a summariser sees and says."""
-
-    name = "compressor"
 
     def __init__(self, options: CompressorOptions, redact: Redact) -> None:
         self._options = options
@@ -123,7 +122,7 @@ class Compressor:
     def _summarised(self, before: str, material: tuple[Message, ...], history: History, ask: Ask) -> str:
         budget = summary_budget(tokens_of(material), history.window)
         told = instructions(budget, history.focus)
-        room = history.summary_window - 2 * budget - text_tokens(len(told)) - text_tokens(len(UPDATE))
+        room = history.summary_window - 2 * budget - tokens(told) - tokens(UPDATE)
         summary = self._redact(before)
         for part in _portions(material, max(room, 1_000)):
             text = self._redact(transcript(part))
@@ -175,8 +174,8 @@ def _portions(messages: tuple[Message, ...], room: int) -> list[tuple[Message, .
 
 
 def _shortest(message: Message, room: int) -> Message:
-    characters = room * CHARACTERS_A_TOKEN // 2
-    if len(message.content) <= 2 * characters:
+    half = room * CHARACTERS_A_TOKEN // 2
+    if weight(message.content) <= 2 * half:
         return message
-    cut_out = f"{message.content[:characters]}\n[…]\n{message.content[-characters:]}"
+    cut_out = f"{beginning(message.content, half)}\n[…]\n{ending(message.content, half)}"
     return msgspec.structs.replace(message, content=cut_out)

@@ -1,12 +1,12 @@
-"""About how many tokens a history takes: four characters a token, and a little for each message."""
+"""About how many tokens a history takes: what its texts weigh, and a little for each message."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from hermes_jobs.domain.messages import AssistantMessage, Message
+from hermes_jobs.domain.tokens import CHARACTERS_A_TOKEN, weight
 
-CHARACTERS_A_TOKEN = 4
 A_MESSAGE = 4  # tokens for its role and frame
 
 
@@ -17,12 +17,7 @@ def tokens_of(messages: Iterable[Message]) -> int:
 
 def message_tokens(message: Message) -> int:
     """The estimate for one message."""
-    characters = len(message.content)
+    weighs = weight(message.content)
     if isinstance(message, AssistantMessage):
-        characters += sum(len(call.name) + len(call.arguments) for call in message.tool_calls)
-    return A_MESSAGE + text_tokens(characters)
-
-
-def text_tokens(characters: int) -> int:
-    """The estimate for so many characters, rounded up."""
-    return -(-characters // CHARACTERS_A_TOKEN)
+        weighs += sum(weight(call.name) + weight(call.arguments) for call in message.tool_calls)
+    return A_MESSAGE + -(-weighs // CHARACTERS_A_TOKEN)

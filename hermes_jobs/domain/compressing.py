@@ -11,7 +11,7 @@ from hermes_jobs.domain import compression as compressions
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain import turn as turns
 from hermes_jobs.domain.errors import Rejected, StepLost
-from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.session import Session, compression_of
 from hermes_jobs.domain.usage import Reservation
 
 CompressionEvent = (
@@ -40,12 +40,11 @@ def is_at_rest(session: Session) -> bool:
 
 def evolve(session: Session, event: CompressionEvent) -> Session:
     """The session after the fact."""
-    job = session.compression
     if isinstance(event, e.ContextPressure):
         return replace(session, pressed=event.high)
     if isinstance(event, e.CompressionRequested):
         return _requested(session, event)
-    assert job is not None, f"{session.stream} is not being compressed at version {session.version}"
+    job = compression_of(session)
     if isinstance(event, e.CompressionStarted):
         return replace(session, compression=replace(job, running=True, reserved=event.reserved))
     if isinstance(event, e.ContextFlushed):
@@ -58,7 +57,7 @@ def evolve(session: Session, event: CompressionEvent) -> Session:
 def _requested(session: Session, event: e.CompressionRequested) -> Session:
     number = session.num_requested + 1
     job = compressions.requested(event, session=session.id, number=number)
-    if session.started is not None and session.started.kind == "review":
+    if session.is_review:
         job = compressions.flushed(job)  # who reviews is saving what is worth it already
     return replace(session, compression=job, num_requested=number)
 
@@ -110,9 +109,7 @@ def measured(session: Session, event: e.ModelReplied) -> Session:
 
 def abandoned(session: Session, event: e.StepAbandoned) -> Session:
     """The compression without its worker; after too many deaths it is given up."""
-    job = session.compression
-    assert job is not None
-    turn = session.current
+    job, turn = compression_of(session), session.current
     if turn is not None and turn.id == job.turn:
         books = turn.books.with_estimate(event.estimated, event.estimated_cost_usd)
         session = replace(session, current=replace(turn, books=books))
@@ -167,7 +164,7 @@ def finish_flush(command: c.FinishFlush, session: Session) -> Iterator[e.Session
 
 def finish(command: c.FinishCompression, session: Session) -> Iterator[e.SessionEvent]:
     """The history gives way to a summary, in a session that continues this one; or stays as it is."""
-    job = due(session, command.step)
+    due(session, command.step)
     yield from command.responses
     if isinstance(command.outcome, e.CompressionFailed):
         yield command.outcome
@@ -185,7 +182,6 @@ def finish(command: c.FinishCompression, session: Session) -> Iterator[e.Session
     )
     if command.title is not None:
         yield e.SessionTitled(session=command.outcome.into, title=command.title)
-    assert job.phase == "compress"
 
 
 def give_up(session: Session) -> Iterator[e.SessionEvent]:

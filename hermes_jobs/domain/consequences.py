@@ -29,10 +29,10 @@ def consequences(session: Session, facts: Iterable[e.SessionEvent], load: Load) 
     for fact in facts:
         if isinstance(fact, e.TurnResumed):
             writes.extend(_review_taken_up(session, fact, load))
-        if not isinstance(fact, e.TurnCompleted | e.TurnFailed | e.TurnCancelled):
+        if not isinstance(fact, e.TurnEnd):
             continue
         turn = session.find(fact.turn)
-        if turn is not None and session.started is not None and session.started.kind == "review":
+        if turn is not None and session.is_review:
             writes.extend(_review_ended(session, turn, fact))
         elif turn is not None:
             writes.extend(_deliveries(session, turn, fact))
@@ -40,9 +40,7 @@ def consequences(session: Session, facts: Iterable[e.SessionEvent], load: Load) 
     return Changed(writes=tuple(writes))
 
 
-def _run_ended(
-    session: Session, turn: Turn, end: e.TurnCompleted | e.TurnFailed | e.TurnCancelled, load: Load
-) -> Iterator[StreamFacts]:
+def _run_ended(session: Session, turn: Turn, end: e.TurnEnd, load: Load) -> Iterator[StreamFacts]:
     if not turn.source.startswith(schedules.SOURCE):
         return
     stream = schedules.stream_of(turn.source.removeprefix(schedules.SOURCE))
@@ -63,25 +61,21 @@ def _run_ended(
 
 
 def _review_taken_up(session: Session, resumed: e.TurnResumed, load: Load) -> Iterator[StreamFacts]:
-    if session.started is None or session.started.kind != "review" or session.forked_from is None:
+    if not session.is_review or session.forked_from is None:
         return
     stream = sessions.stream_of(session.forked_from)
-    fact = reviewing.taken_up(session.stream.removeprefix("session-"), resumed.turn, load(stream))
+    fact = reviewing.taken_up(session.lineage, resumed.turn, load(stream))
     yield StreamFacts(stream, (fact,))
 
 
-def _review_ended(
-    session: Session, turn: Turn, end: e.TurnCompleted | e.TurnFailed | e.TurnCancelled
-) -> Iterator[StreamFacts]:
+def _review_ended(session: Session, turn: Turn, end: e.TurnEnd) -> Iterator[StreamFacts]:
     if session.forked_from is None:
         return
-    fact = reviewing.end_of(session.stream.removeprefix("session-"), turn, end)
+    fact = reviewing.end_of(session.lineage, turn, end)
     yield StreamFacts(sessions.stream_of(session.forked_from), (fact,))
 
 
-def _deliveries(
-    session: Session, turn: Turn, end: e.TurnCompleted | e.TurnFailed | e.TurnCancelled
-) -> Iterator[StreamFacts]:
+def _deliveries(session: Session, turn: Turn, end: e.TurnEnd) -> Iterator[StreamFacts]:
     if isinstance(end, e.TurnCancelled):
         return
     ok = isinstance(end, e.TurnCompleted)

@@ -203,12 +203,13 @@ def _begin(step_id: str, session: Session, reserved: Reservation | None) -> Iter
         yield from compressing.begin(session, step_id, reserved)
         return
     step, turn = due(session, step_id)
-    if act_of(session, step_id) == "turn.call_model":
+    act = act_of(session, step_id)
+    if act == "turn.call_model":
         for steer in session.waiting:
             if steer.if_busy == "steer":
                 yield e.TurnMerged(turn=steer.id, into=turn.id)
         yield e.ModelCallStarted(turn=turn.id, step=step.id, attempt=step.attempt, reserved=reserved)
-    elif act_of(session, step_id) == "turn.run_tool":
+    elif act == "turn.run_tool":
         call = turn.call(step.id)
         if call is not None and call.approval != "waiting":
             yield e.ToolStarted(
@@ -259,24 +260,10 @@ def _abandon(command: c.AbandonStep, session: Session) -> Iterator[e.SessionEven
     job = session.compression
     if job is not None and job.step_id == command.step:
         compressing.due(session, command.step)
-        abandoned = e.StepAbandoned(
-            turn=job.turn or "",
-            step=command.step,
-            worker=command.worker,
-            attempt=job.attempt,
-            reason=command.reason,
-        )
-        yield charged(abandoned, set_aside(session, command.step))
+        yield _abandoned(command, session, job.turn or "", job.attempt)
         return
     step, turn = due(session, command.step)
-    abandoned = e.StepAbandoned(
-        turn=turn.id,
-        step=step.id,
-        worker=command.worker,
-        attempt=step.attempt,
-        reason=command.reason,
-    )
-    yield charged(abandoned, set_aside(session, command.step))
+    yield _abandoned(command, session, turn.id, step.attempt)
     call = turn.call(step.id)
     if call is None or not call.running:
         return
@@ -284,3 +271,10 @@ def _abandon(command: c.AbandonStep, session: Session) -> Iterator[e.SessionEven
         yield e.ToolInterrupted(turn=turn.id, call=call.id, reason="unknown_outcome", attempt=call.attempt)
     elif command.reason == "died" and call.deaths + 1 >= MAX_DEATHS:
         yield e.ToolInterrupted(turn=turn.id, call=call.id, reason="worker_lost", attempt=call.attempt)
+
+
+def _abandoned(command: c.AbandonStep, session: Session, turn: str, attempt: int) -> e.StepAbandoned:
+    fact = e.StepAbandoned(
+        turn=turn, step=command.step, worker=command.worker, attempt=attempt, reason=command.reason
+    )
+    return charged(fact, set_aside(session, command.step))

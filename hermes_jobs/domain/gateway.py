@@ -33,11 +33,6 @@ class Gateway(msgspec.Struct, frozen=True, kw_only=True):
     version: int = 0
     worker: str | None = None
 
-    @property
-    def name(self) -> str:
-        """The platform and the account on it, such as `telegram:123456`."""
-        return self.stream.removeprefix(PREFIX)
-
 
 def stream_of_person(name: str) -> str:
     """The stream of the person of that name."""
@@ -45,7 +40,7 @@ def stream_of_person(name: str) -> str:
 
 
 def stream_of(gateway: str) -> str:
-    """The stream of the gateway of that name."""
+    """The stream of the gateway of that name, which is a platform and an account, as in `telegram:123456`."""
     return f"{PREFIX}{gateway}"
 
 

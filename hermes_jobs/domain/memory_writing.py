@@ -21,6 +21,7 @@ MemoryAction = Literal["add", "replace", "remove"]
 
 PREVIEW = 80
 SHOWN = 5
+NEAREST = 3
 ALIKE = 0.35
 
 
@@ -176,7 +177,7 @@ def found(entries: Sequence[str], old_text: str | None) -> str:
     )
 
 
-def nearest(entries: Sequence[str], text: str, count: int = 3) -> tuple[str, ...]:
+def nearest(entries: Sequence[str], text: str) -> tuple[str, ...]:
     """The entries that are most like a text, or that hold most of its words."""
     words = set(text.lower().split())
 
@@ -185,7 +186,7 @@ def nearest(entries: Sequence[str], text: str, count: int = 3) -> tuple[str, ...
         return max(shared, difflib.SequenceMatcher(None, entry.lower(), text.lower()).ratio())
 
     ranked = sorted(((likeness(entry), entry) for entry in entries), reverse=True)
-    return tuple(entry for share, entry in ranked[:count] if share >= ALIKE)
+    return tuple(entry for share, entry in ranked[:NEAREST] if share >= ALIKE)
 
 
 def check_room(before: Memory, after: Memory, target: e.MemoryTarget, limits: Limits) -> None:

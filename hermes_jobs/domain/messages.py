@@ -14,7 +14,7 @@ class ToolCall(msgspec.Struct, frozen=True):
 
 
 class UserMessage(msgspec.Struct, frozen=True, tag_field="role", tag="user"):
-    """What a user (or the system in a user's place: see `evolve`) said."""
+    """What a user said, or the system in a user's place: see `interjections`."""
 
     content: str
 

@@ -8,11 +8,11 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain.repeats import WARNING
+from hermes_jobs.domain.tokens import CHARACTERS_A_TOKEN
 from hermes_jobs.domain.turn import Call
 
 UNLIMITED = 2**31
 """A window that every result fits."""
-CHARACTERS_A_TOKEN = 4
 OPEN, CLOSE = "<persisted-output>", "</persisted-output>"
 _SAYS = f"{OPEN}\nThis result is large"
 _BEGINS = "It begins:\n"

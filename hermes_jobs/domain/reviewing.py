@@ -13,7 +13,6 @@ from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.session import Session
 from hermes_jobs.domain.turn import Turn
 
-TurnEnd = e.TurnCompleted | e.TurnFailed | e.TurnCancelled
 ReviewEvent = e.ReviewRequested | e.ReviewStarted | e.ReviewCompleted | e.ReviewFailed
 
 
@@ -33,7 +32,7 @@ def evolve(session: Session, event: ReviewEvent) -> Session:
     return replace(session, reviews=waiting, reviewed_by=running)
 
 
-def end_of(review: str, turn: Turn, end: TurnEnd) -> e.ReviewCompleted | e.ReviewFailed:
+def end_of(review: str, turn: Turn, end: e.TurnEnd) -> e.ReviewCompleted | e.ReviewFailed:
     """What the end of its turn means for a review."""
     if isinstance(end, e.TurnCompleted):
         saved = " ".join(end.answer.split()) if turn.num_saves else ""
@@ -58,11 +57,11 @@ def of_curator(session: Session, facts: Iterable[e.SessionEvent]) -> Iterator[e.
     """What the facts mean for a curator's review, which its own stream holds: that it goes on, or its end."""
     if session.started is None or session.started.source != reviews.CURATED:
         return
-    review = session.stream.removeprefix("session-")
+    review = session.lineage
     for fact in facts:
         if isinstance(fact, e.TurnResumed):
             yield taken_up(review, fact.turn, session)
-        elif isinstance(fact, e.TurnCompleted | e.TurnFailed | e.TurnCancelled):
+        elif isinstance(fact, e.TurnEnd):
             turn = session.find(fact.turn)
             if turn is not None:
                 yield end_of(review, turn, fact)

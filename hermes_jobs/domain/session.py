@@ -16,6 +16,8 @@ from hermes_jobs.domain.messages import Message
 from hermes_jobs.domain.reviews import Nudges, Review
 from hermes_jobs.domain.turn import Turn
 
+PREFIX = "session-"
+
 EndStatus = Literal["completed", "failed", "cancelled", "merged"]
 _PAST: dict[EndStatus, str] = {"cancelled": "been cancelled", "merged": "been merged into another"}
 
@@ -75,7 +77,17 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def id(self) -> str:
         """The id of the session at the lineage's tip."""
-        return self.started.session if self.started else self.stream.removeprefix("session-")
+        return self.started.session if self.started else self.lineage
+
+    @property
+    def lineage(self) -> str:
+        """The id of the session that the lineage began with."""
+        return lineage_of(self.stream)
+
+    @property
+    def is_review(self) -> bool:
+        """Whether it is a review's own session."""
+        return self.started is not None and self.started.kind == "review"
 
     @property
     def is_under_review(self) -> bool:
@@ -98,13 +110,24 @@ def forked(parent: Session, stream: str) -> Session:
 
 def stream_of(session: str) -> str:
     """The stream of the lineage that the session with that id began."""
-    return f"session-{session}"
+    return f"{PREFIX}{session}"
+
+
+def lineage_of(stream: str) -> str:
+    """The id of the session that the lineage of that stream began with."""
+    return stream.removeprefix(PREFIX)
 
 
 def running_turn(session: Session) -> Turn:
     """The turn that runs, which there is wherever one of its steps is due."""
     assert session.current is not None, f"{session.stream} has no running turn at version {session.version}"
     return session.current
+
+
+def compression_of(session: Session) -> Compression:
+    """The compression that is due or under way, which there is wherever one of its steps is."""
+    assert session.compression is not None, f"{session.stream} is not being compressed at {session.version}"
+    return session.compression
 
 
 def open_turn(session: Session, turn_id: str) -> Turn:

@@ -28,7 +28,7 @@ from hermes_jobs.domain import reviews
 from hermes_jobs.domain.compressing import is_at_rest
 from hermes_jobs.domain.errors import StepLost
 from hermes_jobs.domain.reviewing import to_begin
-from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.session import Session, compression_of
 from hermes_jobs.domain.turn import Call, Turn
 
 StepKind = Literal[
@@ -137,8 +137,7 @@ def _under_way(session: Session, turn: Turn) -> tuple[Step, ...]:
 
 
 def _compression(session: Session) -> Step:
-    job = session.compression
-    assert job is not None
+    job = compression_of(session)
     kind: StepKind = "compression.flush" if job.phase == "flush" else "compression.compress"
     return Step(
         id=job.step_id, stream=session.stream, kind=kind, attempt=job.attempt, not_before=job.retry_at
@@ -156,7 +155,7 @@ def _review(session: Session) -> tuple[Step, ...]:
 def _listeners(session: Session) -> tuple[Step, ...]:
     return tuple(
         Step(
-            id=f"{session.stream.removeprefix('session-')}-{each.kind}-{each.heard}",
+            id=f"{session.lineage}-{each.kind}-{each.heard}",
             stream=session.stream,
             kind=cast(StepKind, f"listener.{each.kind}"),
             attempt=each.attempt,
@@ -169,7 +168,7 @@ def _listeners(session: Session) -> tuple[Step, ...]:
 
 def _review_task(session: Session) -> StepKind | None:
     """The task that carries the steps of a review's own session."""
-    if session.started is None or session.started.kind != "review":
+    if session.started is None or not session.is_review:
         return None
     return cast(StepKind, f"review.{session.started.source.removeprefix(reviews.SOURCE)}")
 

@@ -33,10 +33,10 @@ from hermes_jobs.domain import skill as skills
 from hermes_jobs.domain.changes import Change, Changed, Key, Load, StreamFacts
 from hermes_jobs.domain.errors import Corrupt, Rejected
 from hermes_jobs.domain.events import Event
-from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.session import PREFIX, Session
 from hermes_jobs.domain.steps import Step, next_steps
 
-SESSIONS = "session-"
+SESSIONS = PREFIX
 
 
 class StreamState(Protocol):
@@ -56,41 +56,31 @@ def _nothing_due(_state: Any) -> tuple[Step, ...]:
 
 
 class StreamKind(msgspec.Struct, frozen=True):
-    """One kind of stream. Names of its streams begin with `prefix`."""
+    """One kind of stream. Names of its streams begin with `prefix`; `state(stream=…)` has no facts yet."""
 
     prefix: str
-    blank: Callable[[str], StreamState]
+    state: Callable[..., StreamState]
     evolve: Callable[[Any, Any], StreamState]
     next_steps: Callable[[Any], tuple[Step, ...]] = _nothing_due
 
 
 KINDS = (
-    StreamKind(SESSIONS, lambda stream: Session(stream=stream), sessions.evolve, next_steps),
-    StreamKind(memories.STREAM, lambda stream: memories.Memory(stream=stream), memories.evolve),
-    StreamKind(skills.PREFIX, lambda stream: skills.Skill(stream=stream), skills.evolve),
-    StreamKind(curations.PREFIX, lambda stream: curations.Curation(stream=stream), curations.evolve),
-    StreamKind(
-        schedules.PREFIX,
-        lambda stream: schedules.Schedule(stream=stream),
-        schedules.evolve,
-        schedules.next_steps,
-    ),
-    StreamKind(
-        deliveries.PREFIX,
-        lambda stream: deliveries.Delivery(stream=stream),
-        deliveries.evolve,
-        deliveries.next_steps,
-    ),
-    StreamKind(gateways.PERSON_PREFIX, lambda stream: gateways.Person(stream=stream), gateways.evolve_person),
-    StreamKind(gateways.PREFIX, lambda stream: gateways.Gateway(stream=stream), gateways.evolve),
-    StreamKind(windows.STREAM, lambda stream: windows.LearnedWindows(stream=stream), windows.evolve),
-    StreamKind(listening.PREFIX, lambda stream: listening.Listener(stream=stream), listening.evolve_listener),
+    StreamKind(SESSIONS, Session, sessions.evolve, next_steps),
+    StreamKind(memories.STREAM, memories.Memory, memories.evolve),
+    StreamKind(skills.PREFIX, skills.Skill, skills.evolve),
+    StreamKind(curations.PREFIX, curations.Curation, curations.evolve),
+    StreamKind(schedules.PREFIX, schedules.Schedule, schedules.evolve, schedules.next_steps),
+    StreamKind(deliveries.PREFIX, deliveries.Delivery, deliveries.evolve, deliveries.next_steps),
+    StreamKind(gateways.PERSON_PREFIX, gateways.Person, gateways.evolve_person),
+    StreamKind(gateways.PREFIX, gateways.Gateway, gateways.evolve),
+    StreamKind(windows.STREAM, windows.LearnedWindows, windows.evolve),
+    StreamKind(listening.PREFIX, listening.Listener, listening.evolve_listener),
 )
 
 
 def blank(stream: str) -> StreamState:
     """The state of a stream without facts. Raises `Corrupt` for a name of no known kind."""
-    return _kind_of(stream).blank(stream)
+    return _kind_of(stream).state(stream=stream)
 
 
 def fold(state: StreamState, facts: Iterable[Event]) -> StreamState:

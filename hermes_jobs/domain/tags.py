@@ -6,7 +6,6 @@ A tag right after a backtick is spoken of, not used; the backtick is found with 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 
 class Tags:
@@ -18,11 +17,21 @@ class Tags:
         self._longest = max(map(len, forms))
         self._beginnings = {form[:length] for form in forms for length in range(1, len(form))}
 
-    def found(self, text: str) -> Iterator[re.Match[str]]:
-        """Each tag in order. Its groups `tick` and `close` hold a backtick and a slash, or nothing."""
-        return self._pattern.finditer(text)
+    def split(self, text: str, *, final: bool) -> tuple[list[str | re.Match[str]], str]:
+        """The text between tags and the tags, in order; and the end of it that may yet become a tag.
 
-    def begun(self, text: str) -> int:
+        A tag's groups `tick` and `close` hold a backtick and a slash, or nothing. Where the text is `final`,
+        nothing becomes anything.
+        """
+        pieces: list[str | re.Match[str]] = []
+        at = 0
+        for tag in self._pattern.finditer(text):
+            pieces += [text[at : tag.start()], tag]
+            at = tag.end()
+        cut = len(text) if final else len(text) - self._begun(text[at:])
+        return [*pieces, text[at:cut]], text[cut:]
+
+    def _begun(self, text: str) -> int:
         """How many of the last characters may be the beginning of a tag."""
         low = text[-self._longest :].lower()
         return next((len(low) - at for at in range(len(low)) if low[at:] in self._beginnings), 0)

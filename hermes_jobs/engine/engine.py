@@ -20,9 +20,7 @@ from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.budgets import set_aside
 from hermes_jobs.domain.changes import Change, Changed, Key
 from hermes_jobs.domain.errors import KeyTaken, LogUnavailable, NewerSchema, Rejected, StepLost
-from hermes_jobs.domain.events import (
-    TurnSubmitted,
-)
+from hermes_jobs.domain.events import TurnSubmitted
 from hermes_jobs.domain.session import Session, stream_of
 from hermes_jobs.domain.steps import Step, StepKind, act_of, find_step
 from hermes_jobs.domain.streams import SESSIONS, StreamState, due_steps
@@ -49,7 +47,6 @@ from hermes_jobs.eventlog.log import EventLog, Guard, KeyRow, StepRow
 
 logger = logging.getLogger(__name__)
 
-
 NO_JOBS: Mapping[StepKind, Job] = {}
 
 
@@ -59,11 +56,10 @@ def nothing_first(session: Session) -> c.SessionCommand | None:  # noqa: ARG001 
 
 
 class Submitted(msgspec.Struct, frozen=True, kw_only=True):
-    """An accepted text. `existing`: the key was used before, and this is what it was used for."""
+    """An accepted text: its turn, or that for which its key was used before."""
 
     turn: str
     stream: str
-    existing: bool = False
 
 
 class Engine:
@@ -146,7 +142,7 @@ class Engine:
             )
         submitted = self.log.tail(first.position - 1, 1)[0].event
         assert isinstance(submitted, TurnSubmitted)
-        return Submitted(turn=submitted.turn, stream=first.stream, existing=True)
+        return Submitted(turn=submitted.turn, stream=first.stream)
 
     def execute(self, stream: str, command: c.SessionCommand, *, keys: tuple[Key, ...] = ()) -> Session:
         """Decide and append, again whenever the stream has moved on; the session after it.

@@ -117,12 +117,52 @@ class LiveText:
         self._piece, self.text = None, ""
 
 
+class Listeners:
+    """Who hears which turns. Its owner sees to it that one thread at a time uses it."""
+
+    def __init__(self) -> None:
+        self._by_turn: dict[str, list[Heard]] = {}
+
+    @property
+    def turns(self) -> tuple[str, ...]:
+        """The turns that somebody hears."""
+        return tuple(self._by_turn)
+
+    def add(self, turn: str, hear: Heard) -> None:
+        """One more for that turn."""
+        self._by_turn.setdefault(turn, []).append(hear)
+
+    def remove(self, turn: str, hear: Heard) -> None:
+        """One less, where it is there."""
+        listeners = self._by_turn.get(turn, [])
+        if hear in listeners:
+            listeners.remove(hear)
+        if not listeners:
+            self._by_turn.pop(turn, None)
+
+    def clear(self) -> None:
+        """Nobody any more."""
+        self._by_turn.clear()
+
+    def tell(self, piece: Piece) -> None:
+        """Tell the piece to all who hear its turn; one that stumbles is no reason for others to."""
+        for hear in self._by_turn.get(piece.turn, ()):
+            _tell(hear, piece)
+
+
+def _tell(hear: Heard, piece: Piece) -> None:
+    try:
+        hear(piece)
+    except Exception:
+        logger.exception("a listener stumbled; the turn goes on")
+
+
 class LocalChannel:
     """The channel within one process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._listeners: dict[str, list[Heard]] = {}
+        self._listeners = Listeners()
         self._spoken: dict[str, list[Piece]] = {}  # by turn, of the attempt under way
 
     def tell(self, piece: Piece) -> None:
@@ -134,15 +174,14 @@ class LocalChannel:
             spoken.append(piece)
             if piece.over:
                 del self._spoken[piece.turn]
-            for hear in self._listeners.get(piece.turn, ()):
-                tell_listener(hear, piece)
+            self._listeners.tell(piece)
 
     def listen(self, turn: str, hear: Heard) -> Callable[[], None]:
         """See `LiveChannel.listen`."""
         with self._lock:
-            self._listeners.setdefault(turn, []).append(hear)
+            self._listeners.add(turn, hear)
             for piece in self._spoken.get(turn, ()):
-                tell_listener(hear, piece)
+                _tell(hear, piece)
         return lambda: self._leave(turn, hear)
 
     def close(self) -> None:
@@ -153,16 +192,4 @@ class LocalChannel:
 
     def _leave(self, turn: str, hear: Heard) -> None:
         with self._lock:
-            listeners = self._listeners.get(turn, [])
-            if hear in listeners:
-                listeners.remove(hear)
-            if not listeners:
-                self._listeners.pop(turn, None)
-
-
-def tell_listener(hear: Heard, piece: Piece) -> None:
-    """Tell one listener; one that stumbles is no reason for others to."""
-    try:
-        hear(piece)
-    except Exception:
-        logger.exception("a listener stumbled; the turn goes on")
+            self._listeners.remove(turn, hear)

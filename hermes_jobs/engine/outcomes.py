@@ -8,6 +8,7 @@ from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.events import (
     CompressionFailed,
     ModelCallFailed,
+    ModelReplied,
     OutcomeDiscarded,
     ResponseBooked,
     ToolFinished,
@@ -87,21 +88,18 @@ def discarded(
         attempt=step.attempt,
     )
     if isinstance(command, c.FinishModelCall):
-        outcome = command.outcome
-        reserved = reserved if outcome.usage != NO_USAGE else None
-        fact = replace(fact, usage=outcome.usage, cost_usd=outcome.cost_usd, model=outcome.model)
-        return (replace(fact, reserved=reserved),)
+        booked = _with_usage_of(command.outcome, fact)
+        return (replace(booked, reserved=reserved if booked.usage != NO_USAGE else None),)
     if isinstance(command, c.FinishFlush | c.FinishCompression):
-        reported = [
-            replace(fact, usage=each.usage, cost_usd=each.cost_usd, model=each.model)
-            for each in command.responses
-            if each.usage != NO_USAGE
-        ]
+        reported = [_with_usage_of(each, fact) for each in command.responses if each.usage != NO_USAGE]
         return (replace(reported[0], reserved=reserved), *reported[1:]) if reported else (fact,)
     if isinstance(command, c.FinishToolCall):
-        paid_for = [each for each in command.facts if isinstance(each, ResponseBooked)]
-        booked = [
-            replace(fact, usage=each.usage, cost_usd=each.cost_usd, model=each.model) for each in paid_for
-        ]
-        return tuple(booked) or (fact,)
+        paid_for = (each for each in command.facts if isinstance(each, ResponseBooked))
+        return tuple(_with_usage_of(each, fact) for each in paid_for) or (fact,)
     return (fact,)
+
+
+def _with_usage_of(
+    response: ModelReplied | ModelCallFailed | ResponseBooked, fact: OutcomeDiscarded
+) -> OutcomeDiscarded:
+    return replace(fact, usage=response.usage, cost_usd=response.cost_usd, model=response.model)

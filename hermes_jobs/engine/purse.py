@@ -88,7 +88,7 @@ class Purse:
         turn = session.current
         if act == "turn.call_model" and turn is not None:
             request = self._request(session, turn)
-            pricing = self._reviews if _is_review(session) else self._pricing
+            pricing = self._reviews if session.is_review else self._pricing
             terms = self._terms(session, turn, request, pricing)
             # Where nothing is limited, the answer need not be either.
             asked = terms.reservation.max_tokens if terms.limits else request.max_tokens
@@ -127,10 +127,6 @@ class Purse:
             least = _with_answer(asked, min(SHORTEST_ANSWER, asked.output_tokens), terms.pricing)
             raise _exhausted(over, held(least))
         return replace(terms, reservation=_with_answer(asked, answer, terms.pricing))
-
-
-def _is_review(session: Session) -> bool:
-    return session.started is not None and session.started.kind == "review"
 
 
 def _with_answer(reservation: Reservation, tokens: int, pricing: Pricing) -> Reservation:

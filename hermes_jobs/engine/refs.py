@@ -32,7 +32,7 @@ def ref_of(session: Session) -> SessionRef:
         source=started.source if started else "",
         continues=started.parent if started and started.at is None else None,
         number=session.num_compressed,
-        lineage=session.stream.removeprefix("session-"),
+        lineage=session.lineage,
     )
 
 

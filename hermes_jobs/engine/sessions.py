@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 
 from hermes_jobs.domain.events import SessionEvent, SessionStarted
 from hermes_jobs.domain.evolve import fold
 from hermes_jobs.domain.session import Session, forked, stream_of
+from hermes_jobs.engine.kept import Kept
 from hermes_jobs.eventlog.log import EventLog
 
 BATCH = 500  # events that are held at once
@@ -20,9 +19,7 @@ class Sessions:
 
     def __init__(self, log: EventLog, size: int = 256) -> None:
         self._log = log
-        self._size = size
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[str, Session] = OrderedDict()
+        self._kept = Kept[Session](size)
 
     def load(self, stream: str) -> Session:
         """The session as the log has it at this moment; version 0 where the stream does not exist."""
@@ -32,8 +29,7 @@ class Sessions:
 
     def known(self, stream: str) -> Session | None:
         """The session as this process last saw it, without a look at the log."""
-        with self._lock:
-            return self._kept.get(stream)
+        return self._kept.known(stream)
 
     def load_at(self, stream: str, version: int) -> Session:
         """The session as it was at that version of its stream."""
@@ -60,10 +56,4 @@ class Sessions:
 
     def keep(self, session: Session) -> None:
         """Remember a session that was just folded, unless a newer one is known."""
-        with self._lock:
-            known = self._kept.get(session.stream)
-            if known is None or known.version <= session.version:
-                self._kept[session.stream] = session
-            self._kept.move_to_end(session.stream)
-            while len(self._kept) > self._size:
-                self._kept.popitem(last=False)
+        self._kept.keep(session)

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import cast
 
 from hermes_jobs.domain.events import Event, SessionEvent
 from hermes_jobs.domain.session import Session
 from hermes_jobs.domain.streams import SESSIONS, StreamState, blank, fold
+from hermes_jobs.engine.kept import Kept
 from hermes_jobs.engine.sessions import Sessions
 from hermes_jobs.eventlog.log import EventLog
+
+MOST = 256  # streams whose states are kept
 
 
 class States:
     """Folds streams, only ever reading what is new. Sessions are `Sessions`' own business. Thread-safe."""
 
-    def __init__(self, log: EventLog, sessions: Sessions, size: int = 256) -> None:
+    def __init__(self, log: EventLog, sessions: Sessions) -> None:
         self._log = log
         self._sessions = sessions
-        self._size = size
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[str, StreamState] = OrderedDict()
+        self._kept = Kept[StreamState](MOST)
 
     def load(self, stream: str) -> StreamState:
         """The stream's state as the log has it at this moment."""
         if stream.startswith(SESSIONS):
             return self._sessions.load(stream)
-        with self._lock:
-            state = self._kept.get(stream) or blank(stream)
+        state = self._kept.known(stream) or blank(stream)
         state = fold(state, [recorded.event for recorded in self._log.read(stream, after=state.version)])
         self.keep(state)
         return state
@@ -44,11 +42,5 @@ class States:
         """Remember a state that was just folded, unless a newer one is known."""
         if isinstance(state, Session):
             self._sessions.keep(state)
-            return
-        with self._lock:
-            known = self._kept.get(state.stream)
-            if known is None or known.version <= state.version:
-                self._kept[state.stream] = state
-            self._kept.move_to_end(state.stream)
-            while len(self._kept) > self._size:
-                self._kept.popitem(last=False)
+        else:
+            self._kept.keep(state)

@@ -87,8 +87,6 @@ class PreparedAppend:
                 rows.append(self._row(each, ends[write.stream], position + len(rows) + 1))
                 ends[write.stream] = _advanced(ends[write.stream], rows[-1], each.reader)
                 recorded.append(to_recorded_event(rows[-1], each.event, self._change.meta))
-            if encoded and write.segment is not None:
-                ends[write.stream] = replace(ends[write.stream], segment=write.segment)
         _run_each(connection, sql.INSERT_EVENT, [{**row, "stream": escaped(row["stream"])} for row in rows])
         for name, end in ends.items():
             if end.version > heads[name].version:
@@ -123,13 +121,9 @@ def arriving(stream: str) -> Rejected:
     )
 
 
-def _head(
-    stream: str, version: int | None, digest: str | None, segment: int | None, reader: int | None
-) -> Head:
+def _head(stream: str, version: int | None, digest: str | None, reader: int | None) -> Head:
     """A stream's head as selected; all null where it does not exist."""
-    return Head(
-        stream=stream, version=version or 0, hash=digest or "", segment=segment or 1, reader=reader or 1
-    )
+    return Head(stream=stream, version=version or 0, hash=digest or "", reader=reader or 1)
 
 
 def _advanced(head: Head, row: dict[str, Any], reader: int) -> Head:
@@ -162,8 +156,12 @@ def _pass_guard(connection: Connection, guard: Guard) -> None:
 
 
 def _write_head(connection: Connection, head: Head, *, is_new: bool) -> None:
-    values = {**asdict(head), "stream": escaped(head.stream)}
-    connection.execute(sql.INSERT_HEAD if is_new else sql.UPDATE_HEAD, values)
+    connection.execute(sql.INSERT_HEAD if is_new else sql.UPDATE_HEAD, head_values(head))
+
+
+def head_values(head: Head) -> dict[str, Any]:
+    """The row of a stream's end."""
+    return {**asdict(head), "stream": escaped(head.stream)}
 
 
 def _write_steps(connection: Connection, write: StreamWrite) -> None:

@@ -13,12 +13,17 @@ class FileLock:
     """Between processes, and between two of these on one file; not between threads that share one."""
 
     def __init__(self, path: Path) -> None:
-        """Makes the file where it is missing. Raises `OSError`."""
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._path = path
+        self._file: int | None = None
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Wait for the lock, however long another process holds it, and hold it."""
+        """Wait for the lock, however long another process holds it, and hold it.
+
+        Makes the file where it is missing. Raises `OSError`.
+        """
+        if self._file is None:
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._file, fcntl.LOCK_EX)
         try:
             yield
@@ -27,7 +32,8 @@ class FileLock:
 
     def close(self) -> None:
         """Let go of the file. The lock is not used after."""
-        os.close(self._file)
+        if self._file is not None:
+            os.close(self._file)
 
 
 def is_locked(path: Path) -> bool:

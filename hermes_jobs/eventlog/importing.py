@@ -17,7 +17,7 @@ from hermes_jobs.domain.errors import HermesJobsError, NewerSchema, Rejected
 from hermes_jobs.domain.events import SINCE
 from hermes_jobs.domain.streams import blank
 from hermes_jobs.eventlog import statements as sql
-from hermes_jobs.eventlog.appending import key_values, result_values
+from hermes_jobs.eventlog.appending import head_values, key_values, result_values
 from hermes_jobs.eventlog.codec import escaped
 from hermes_jobs.eventlog.derived import DayOf, write_derived
 from hermes_jobs.eventlog.log import Head
@@ -33,7 +33,7 @@ from hermes_jobs.eventlog.portable import (
     refused,
     to_line,
 )
-from hermes_jobs.eventlog.rows import row_hash
+from hermes_jobs.eventlog.rows import event_row, row_hash
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.transaction import TransactionLog
 
@@ -163,17 +163,11 @@ class _Reading:
         for head in self._target.arriving():
             self._check_arriving(head)
         heads = [
-            {
-                "stream": escaped(name),
-                "version": end.version,
-                "hash": end.hash,
-                "segment": 1,
-                "reader": end.reader,
-            }
+            Head(stream=name, version=end.version, hash=end.hash, reader=end.reader)
             for name, end in self.ends.items()
             if not end.is_known
         ]
-        self._log.connection.executemany(sql.INSERT_HEAD, heads)
+        self._log.connection.executemany(sql.INSERT_HEAD, map(head_values, heads))
 
     def _is_new(self, stream: str) -> bool:
         end = self.ends.get(stream)
@@ -186,26 +180,16 @@ class _Reading:
             self.ends[line.stream] = end = _End(0, "", 1, self._target.head(line.stream) is not None)
         if line.version != end.version + 1:
             raise refused(number, f"version {line.version} of {line.stream} follows on version {end.version}")
-        data = bytes(line.data).decode()
-        row = {
-            "stream": line.stream,
-            "version": line.version,
-            "type": line.type,
-            "schema": line.schema,
-            "recorded_at": line.recorded_at,
-            "meta": bytes(line.meta).decode(),
-            "data": data,
-        }
-        if line.hash != row_hash(end.hash, row):
+        row = event_row(line, self._position + 1)
+        if line.hash != row_hash(end.hash, {**row, "stream": line.stream}):
             raise refused(number, f"version {line.version} of {line.stream} is not what was written")
-        self._check_readable(number, line, data)
+        self._check_readable(number, line, row["data"])
         end.version, end.hash = line.version, line.hash
         end.reader = max(end.reader, SINCE.get(line.type, 1))
         if not end.is_known:
             self._position += 1
             self.num_events += 1
-            stored = {"stream": escaped(line.stream), "position": self._position, "hash": line.hash}
-            self._rows.append({**row, **stored})
+            self._rows.append(row)
             if len(self._rows) >= _ROWS_AT_ONCE:
                 self._flush()
 

@@ -42,15 +42,16 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 ARRIVING = 2**31 - 1
 """The level, which nobody has, of a stream of which an import has brought but a part: it is not there yet."""
 
+NOBODY = ""
+"""No worker's id: its heartbeat changes nothing, and fails where the log cannot be written."""
+
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream's end. `segment` is the version at which its newest segment starts, 1 at first;
-    `reader` the build level (`domain.events.READS_UP_TO`) that it needs."""
+    """A stream's end. `reader` is the build level (`domain.events.READS_UP_TO`) that it needs."""
 
     stream: str
     version: int
     hash: str
-    segment: int
     reader: int
 
 
@@ -90,7 +91,6 @@ class StreamWrite(msgspec.Struct, frozen=True, kw_only=True):
     """Events for one stream. `expected` is its version before them (0: it does not exist); null for any.
 
     `gone` are ids of steps to drop, `due` steps to insert, or to renew (owner cleared) where the id exists.
-    `segment`: the version, among these events, at which a new segment starts.
     """
 
     stream: str
@@ -98,7 +98,6 @@ class StreamWrite(msgspec.Struct, frozen=True, kw_only=True):
     expected: int | None
     due: tuple[Step, ...] = ()
     gone: tuple[str, ...] = ()
-    segment: int | None = None
 
 
 class LargeResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,21 +11,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 from sqlalchemy import select
 
 from hermes_jobs.domain.changes import Key
 from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.eventlog import schema as t
 from hermes_jobs.eventlog import statements as sql
-from hermes_jobs.eventlog.appending import key_values, result_values, step_values
+from hermes_jobs.eventlog.appending import head_values, key_values, result_values, step_values
 from hermes_jobs.eventlog.charging import charge, to_charge
 from hermes_jobs.eventlog.codec import escaped
 from hermes_jobs.eventlog.database import Connection
 from hermes_jobs.eventlog.exporting import lines_of_tables
 from hermes_jobs.eventlog.log import ARRIVING, Head
 from hermes_jobs.eventlog.portable import AnyLine, EventLine, KeyLine, ResultLine
-from hermes_jobs.eventlog.rows import to_head
+from hermes_jobs.eventlog.rows import event_row, to_head
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.transaction import TransactionLog
 
@@ -51,7 +51,7 @@ def moved(source: SqlEventLog, target: SqlEventLog, then: Callable[[TransactionL
             here = _head(connection, head.stream)
             if here.reader != ARRIVING or here.hash != head.hash:
                 raise _overtaken(head.stream)
-        connection.executemany(sql.UPDATE_HEAD, [_values(head) for head in heads])
+        connection.executemany(sql.UPDATE_HEAD, [head_values(head) for head in heads])
         for row in steps:  # in the order in which they came
             held = {"owner": None if row.owner is None else escaped(row.owner), "fence": row.fence}
             connection.execute(sql.INSERT_STEP, {**step_values(row.step), **held})
@@ -103,26 +103,12 @@ def _write_events(lines: Sequence[EventLine], connection: Connection) -> None:
             raise _overtaken(line.stream)
         if line.version <= head.version:
             continue
-        rows.append(_row(line, position + len(rows) + 1))
+        rows.append(event_row(line, position + len(rows) + 1))
         ends[line.stream] = replace(head, version=line.version, hash=line.hash)
     new = [name for name, head in begins.items() if head.version == 0]
     connection.executemany(sql.INSERT_EVENT, rows)
-    connection.executemany(sql.INSERT_HEAD, [_values(ends[name]) for name in new])
-    connection.executemany(sql.UPDATE_HEAD, [_values(ends[name]) for name in begins if name not in new])
-
-
-def _row(line: EventLine, position: int) -> dict[str, Any]:
-    return {
-        "position": position,
-        "stream": escaped(line.stream),
-        "version": line.version,
-        "type": line.type,
-        "data": bytes(line.data).decode(),
-        "meta": bytes(line.meta).decode(),
-        "schema": line.schema,
-        "recorded_at": line.recorded_at,
-        "hash": line.hash,
-    }
+    connection.executemany(sql.INSERT_HEAD, [head_values(ends[name]) for name in new])
+    connection.executemany(sql.UPDATE_HEAD, [head_values(ends[name]) for name in begins if name not in new])
 
 
 def _write_key(line: KeyLine, connection: Connection) -> None:
@@ -139,12 +125,8 @@ def _write_key(line: KeyLine, connection: Connection) -> None:
 def _head(connection: Connection, stream: str) -> Head:
     """How far the stream has arrived; at version 0 nothing has."""
     row = connection.execute(sql.SELECT_HEAD, {"name": escaped(stream)}).fetchone()
-    nothing = Head(stream=stream, version=0, hash="", segment=1, reader=ARRIVING)
+    nothing = Head(stream=stream, version=0, hash="", reader=ARRIVING)
     return nothing if row is None else to_head(row)
-
-
-def _values(head: Head) -> dict[str, Any]:
-    return {**asdict(head), "stream": escaped(head.stream)}
 
 
 def _overtaken(stream: str) -> Rejected:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -12,14 +12,17 @@ from hermes_jobs.domain.steps import Step
 from hermes_jobs.eventlog.codec import Codec, chained, escaped, to_meta, unescaped
 from hermes_jobs.eventlog.log import Head, KeyRow, Meta, Recorded, StepRow, WorkerRow
 
+if TYPE_CHECKING:
+    from hermes_jobs.eventlog.portable import EventLine
+
 AnyRow = tuple[Any, ...]
 
 _HASHED = ("version", "type", "schema", "recorded_at", "meta", "data")
 
 
 def to_head(row: AnyRow) -> Head:
-    stream, version, digest, segment, reader = row
-    return Head(stream=unescaped(stream), version=version, hash=digest, segment=segment, reader=reader)
+    stream, version, digest, reader = row
+    return Head(stream=unescaped(stream), version=version, hash=digest, reader=reader)
 
 
 def to_recorded(row: AnyRow, codec: Codec) -> Recorded:
@@ -51,6 +54,21 @@ def to_recorded_event(row: Mapping[str, Any], event: Event, meta: Meta) -> Recor
         recorded_at=row["recorded_at"],
         hash=row["hash"],
     )
+
+
+def event_row(line: EventLine, position: int) -> dict[str, Any]:
+    """The row of an event that comes in from elsewhere."""
+    return {
+        "position": position,
+        "stream": escaped(line.stream),
+        "version": line.version,
+        "type": line.type,
+        "data": bytes(line.data).decode(),
+        "meta": bytes(line.meta).decode(),
+        "schema": line.schema,
+        "recorded_at": line.recorded_at,
+        "hash": line.hash,
+    }
 
 
 def row_hash(previous: str, row: Mapping[str, Any]) -> str:

@@ -92,7 +92,7 @@ streams = Table(
     Column("stream", Name, primary_key=True),
     Column("version", Integer, nullable=False),
     Column("hash", Text, nullable=False),
-    Column("segment", Integer, nullable=False),
+    Column("segment", Integer, nullable=False),  # always 1: older processes expect it
     Column("reader", Integer, nullable=False),
     sqlite_with_rowid=False,
 )

@@ -29,7 +29,7 @@ def _upsert(table: str, key: str, *columns: str) -> str:
 # --- events and streams -----------------------------------------------------------------------------
 
 EVENT = ("position", "stream", "version", "type", "data", "meta", "schema", "recorded_at", "hash")
-HEAD = ("stream", "version", "hash", "segment", "reader")
+HEAD = ("stream", "version", "hash", "reader")
 
 _EVENTS = f"SELECT {', '.join(EVENT)} FROM events"
 _HEADS = f"SELECT {', '.join(HEAD)} FROM streams"
@@ -44,17 +44,16 @@ SELECT_HEAD = f"{_HEADS} WHERE stream = :name"
 SELECT_HEADS = f"{_HEADS} WHERE stream >= :first AND stream < :beyond ORDER BY stream"
 SELECT_HEADS_AT = f"{_HEADS} WHERE reader = :level ORDER BY stream"
 SELECT_END = (
-    f"SELECT version, hash, segment, reader, ({_NEWEST})"
+    f"SELECT version, hash, reader, ({_NEWEST})"
     " FROM (SELECT 1 AS one) AS single LEFT JOIN streams ON stream = :name"
 )
 SELECT_HASH = "SELECT hash FROM events WHERE stream = :name AND version = :version"
 SELECT_POSITION = "SELECT position FROM events WHERE stream = :name AND version = :version"
 INSERT_EVENT = _insert("events", *EVENT)
-INSERT_HEAD = _insert("streams", *HEAD)
-UPDATE_HEAD = (
-    "UPDATE streams SET version = :version, hash = :hash, segment = :segment, reader = :reader"
-    " WHERE stream = :stream"
+INSERT_HEAD = (
+    f"INSERT INTO streams ({', '.join(HEAD)}, segment) VALUES (:stream, :version, :hash, :reader, 1)"
 )
+UPDATE_HEAD = "UPDATE streams SET version = :version, hash = :hash, reader = :reader WHERE stream = :stream"
 
 # --- due steps --------------------------------------------------------------------------------------
 

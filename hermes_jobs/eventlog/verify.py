@@ -20,10 +20,12 @@ from hermes_jobs.eventlog.codec import Codec
 from hermes_jobs.eventlog.log import ARRIVING, Head
 from hermes_jobs.eventlog.rows import row_hash
 from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.eventlog.statements import HEAD
 
 AnyRow = Row[Any]
 
 _ROWS_AT_ONCE = 1000
+_HEAD = [t.streams.c[name] for name in HEAD]
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -70,7 +72,7 @@ class _Inspection:
         self._accounts = ExpectedAccounts()
 
     def report(self) -> Report:
-        heads = {row.stream: Head(**row._asdict()) for row in self._rows(select(t.streams))}
+        heads = {row.stream: Head(**row._asdict()) for row in self._rows(select(*_HEAD))}
         steps = list(self._rows(select(t.steps)))
         for row in steps:
             self._steps.setdefault(row.stream, {})[row.id] = row

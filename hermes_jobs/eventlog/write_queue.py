@@ -75,9 +75,7 @@ class WriteQueue:
             if error is not None:
                 raise error
         finally:
-            del (
-                error
-            )  # its traceback holds this frame: without this they would keep each other, and much else
+            del error  # its traceback holds this frame: they would keep each other, and much else
         return cast(T, entry.result)
 
     def _leave(self, entry: _Entry) -> None:

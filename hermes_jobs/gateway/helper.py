@@ -1,4 +1,4 @@
-"""A worker within the gateway's process, while there is no other: a gateway alone answers too."""
+"""A worker within the process of a gateway or a chat, while there is no other: each answers alone too."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from hermes_jobs.cli.waiting import workers_are_alive
 from hermes_jobs.engine.live import Heard, nobody_listens
 from hermes_jobs.wiring import Installation
+from hermes_jobs.wiring.workforce import workers_are_alive
 
 if TYPE_CHECKING:
     from workers.inline import InlineWorker

@@ -6,24 +6,16 @@ Who does stands in the log (`GatewayTaken`), and its lease tells whether that pr
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Sequence
-from typing import Protocol
+from collections.abc import Callable
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.changes import Change, Changed, Load, StreamFacts
 from hermes_jobs.domain.gateway import Gateway, stream_of
 from hermes_jobs.engine.engine import Engine
+from hermes_jobs.engine.recovery import Observer
 from hermes_jobs.eventlog.leases import Lease
-from hermes_jobs.eventlog.log import WorkerRow
 
 logger = logging.getLogger(__name__)
-
-
-class Observer(Protocol):
-    """Tells which workers are dead."""
-
-    def dead(self, workers: Sequence[WorkerRow], owners: Collection[str]) -> set[str]:
-        """The ids, among the workers and the owners, whose process is known to be gone."""
 
 
 class Post:

@@ -20,19 +20,16 @@ from hermes_jobs.domain.hearing import Said
 from hermes_jobs.gateway.platform import PlatformAway, Update
 
 PLATFORM = "telegram"
-POLL_SECONDS = 25
+POLL = timedelta(seconds=25)
 
 
 class TelegramPlatform:
     """One bot; `bot` is its id, `base_url` that of a Bot API server, null for Telegram's own."""
 
-    def __init__(
-        self, token: str, bot: str, base_url: str | None, *, poll_seconds: float = POLL_SECONDS
-    ) -> None:
+    def __init__(self, token: str, bot: str, base_url: str | None) -> None:
         self._token = token
         self._name = f"{PLATFORM}:{bot}"
         self._base_url = base_url
-        self._poll = timedelta(seconds=poll_seconds)
         self._open = AsyncExitStack()
         self._bot: Bot | None = None
 
@@ -59,7 +56,7 @@ class TelegramPlatform:
         """What was written to the bot. Raises `PlatformAway`, `Rejected`."""
         with _failures():
             updates = await self._asked.get_updates(
-                offset=after + 1 if after else None, timeout=self._poll, allowed_updates=["message"]
+                offset=after + 1 if after else None, timeout=POLL, allowed_updates=["message"]
             )
         return tuple(Update(number=each.update_id, said=self._said(each)) for each in updates)
 

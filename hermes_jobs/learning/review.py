@@ -39,7 +39,7 @@ class BeginReview:
                 kind="review",
                 source=f"{SOURCE}{review.kind}",
                 model=self._model or conversation.model or conversation.started.model,
-                parent=conversation.stream.removeprefix("session-"),
+                parent=conversation.lineage,
                 at=review.at,
                 toolsets=TOOLSETS,
             )

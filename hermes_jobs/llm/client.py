@@ -25,8 +25,7 @@ class OpenAIModel:
     """Asks an endpoint for Chat Completions, streamed where it streams.
 
     `base_url` null is OpenAI's own; `timeout` is seconds for a whole call; `windows` learns from refusals.
-    Models that share a `loop` share its thread; without one, the model makes its own. `watch` is given the
-    HTTP client. openai is imported by `warm` or the first call.
+    `watch` is given the HTTP client. openai is imported by `warm` or the first call.
     """
 
     def __init__(
@@ -37,7 +36,6 @@ class OpenAIModel:
         timeout: float = 600.0,
         manner: Manner = BY_NAME,
         windows: Windows | None = None,
-        loop: LoopThread | None = None,
         watch: Callable[[Any], None] | None = None,
     ) -> None:
         self._api_key = api_key or ""
@@ -48,8 +46,7 @@ class OpenAIModel:
             override=None, known=lambda model: known_window(model, self._base_url)
         )
         self._watch = watch
-        self._loop = loop or LoopThread()
-        self._owns_loop = loop is None
+        self._loop = LoopThread()
         self._lock = threading.Lock()
         self._made: Chat | None = None
         self._closed = False
@@ -65,8 +62,7 @@ class OpenAIModel:
             self._closed = True
         if made is not None:
             self._loop.submit(made.close()).result()
-        if self._owns_loop:
-            self._loop.close()
+        self._loop.close()
 
     def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
         """See `Model.reply`. `on_text` is called in the calling thread."""

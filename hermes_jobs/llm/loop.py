@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+THREAD = "model-calls"
 
 
 class LoopThread:
@@ -17,8 +18,7 @@ class LoopThread:
     Cancelling the future that `submit` returns ends its wait at once and cancels the task on the loop.
     """
 
-    def __init__(self, name: str = "model-calls") -> None:
-        self._name = name
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -52,9 +52,7 @@ class LoopThread:
                 raise RuntimeError("The loop thread was closed; make a new model.")
             if self._thread is None:
                 ready = threading.Event()
-                self._thread = threading.Thread(
-                    target=self._serve, args=(ready,), name=self._name, daemon=True
-                )
+                self._thread = threading.Thread(target=self._serve, args=(ready,), name=THREAD, daemon=True)
                 self._thread.start()
                 ready.wait()
             assert self._loop is not None, "the thread says it is ready only with a loop"

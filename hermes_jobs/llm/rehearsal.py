@@ -12,11 +12,12 @@ from collections.abc import Callable
 from itertools import takewhile
 
 from hermes_jobs.domain.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.domain.tokens import tokens
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.ports import Cancel, ModelRequest, Reply
 from hermes_jobs.llm import rehearsal_lines as lines
 from hermes_jobs.llm.client import cancelled
-from hermes_jobs.llm.windows import CHARACTERS_A_TOKEN, estimated_tokens
+from hermes_jobs.llm.windows import estimated_tokens
 
 REHEARSAL = "rehearsal"
 
@@ -71,8 +72,8 @@ def _said(request: ModelRequest, text: str) -> Reply:
 
 
 def _estimated(request: ModelRequest, said: str) -> Usage:
-    """About four characters a token, of everything that a real request would hold."""
-    return Usage(estimated_tokens(request), max(1, len(said) // CHARACTERS_A_TOKEN))
+    """About what a real request would take and give."""
+    return Usage(estimated_tokens(request), max(1, tokens(said)))
 
 
 def _open_results(request: ModelRequest) -> list[ToolMessage]:

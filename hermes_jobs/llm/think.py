@@ -46,15 +46,12 @@ class ThinkFilter:
     def _split(self, text: str, *, final: bool) -> Split:
         visible: list[str] = []
         reasoning: list[str] = []
-        at = 0
-        for tag in _TAGS.found(text):
-            self._take(text[at : tag.start()], visible, reasoning)
-            self._turn(tag, visible, reasoning)
-            at = tag.end()
-        rest = text[at:]
-        cut = len(rest) if final else len(rest) - _TAGS.begun(rest)
-        self._take(rest[:cut], visible, reasoning)
-        self._held = rest[cut:]
+        pieces, self._held = _TAGS.split(text, final=final)
+        for piece in pieces:
+            if isinstance(piece, str):
+                self._take(piece, visible, reasoning)
+            else:
+                self._turn(piece, visible, reasoning)
         return Split("".join(visible), "".join(reasoning))
 
     def _turn(self, tag: re.Match[str], visible: list[str], reasoning: list[str]) -> None:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 
 from hermes_jobs.domain.messages import AssistantMessage, Message, UserMessage
+from hermes_jobs.domain.tokens import CHARACTERS_A_TOKEN, weight
 from hermes_jobs.domain.windows import LearnedWindow
 from hermes_jobs.engine.ports import ModelError, ModelRequest
 
@@ -14,7 +15,6 @@ UNKNOWN_WINDOW = 128_000
 STEPS = (128_000, 64_000, 32_000, 16_000, 8_000)
 """What is tried next, where a refusal names no window."""
 
-CHARACTERS_A_TOKEN = 4
 TOKENS_A_MESSAGE = 4  # its role and what parts it from the next
 
 _VAGUE = re.compile(
@@ -91,23 +91,23 @@ class Windows:
 
 
 def estimated_tokens(request: ModelRequest) -> int:
-    """About how many tokens the request is: system prompt, messages and tools, four characters a token.
+    """About how many tokens the request is: system prompt, messages and tools.
 
-    Called before every model call: it counts lengths, and renders nothing.
+    Called before every model call: it weighs texts, and renders nothing.
     """
-    said = sum(map(_characters, request.messages), len(request.system_prompt))
+    said = sum(map(_weight, request.messages), weight(request.system_prompt))
     tools = sum(spec.num_characters for spec in request.tools)
     return (said + tools) // CHARACTERS_A_TOKEN + TOKENS_A_MESSAGE * (len(request.messages) + 1)
 
 
-def _characters(message: Message) -> int:
+def _weight(message: Message) -> int:
     # Of thousands of messages before every call: matching them by class takes four times as long.
     if isinstance(message, UserMessage):
-        return len(message.content)
+        return weight(message.content)
     if isinstance(message, AssistantMessage):
-        asked = sum(len(call.name) + len(call.arguments) for call in message.tool_calls)
-        return len(message.content) + asked
-    return len(message.name) + len(message.content)
+        asked = sum(weight(call.name) + weight(call.arguments) for call in message.tool_calls)
+        return weight(message.content) + asked
+    return weight(message.name) + weight(message.content)
 
 
 def is_hidden_overflow(error: ModelError, request: ModelRequest, windows: Windows) -> bool:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
@@ -48,9 +46,8 @@ class HomeMemory:
     def __init__(self, engine: Engine, folder: Path, lock: Path) -> None:
         self._engine = engine
         self._files = MemoryFiles(folder)
-        self._lock_path = lock
+        self._lock = FileLock(lock)
         self._threads = threading.Lock()
-        self._file_lock: FileLock | None = None
         self._settled: dict[MemoryTarget, tuple[str, ...]] = {}
         self._told: set[str] = set()
 
@@ -62,7 +59,7 @@ class HomeMemory:
         """
         with self._threads:
             try:
-                with self._one_at_a_time():
+                with self._lock.held():
                     for target in TARGETS:
                         self._settle(target)
             except OSError as error:
@@ -83,13 +80,6 @@ class HomeMemory:
             Write(each.version, cast(MemoryEvent, each.event), each.recorded_at, each.meta.worker)
             for each in self._engine.log.read(STREAM)
         )
-
-    @contextmanager
-    def _one_at_a_time(self) -> Iterator[None]:
-        if self._file_lock is None:
-            self._file_lock = FileLock(self._lock_path)
-        with self._file_lock.held():
-            yield
 
     def _load(self) -> Memory:
         return cast(Memory, self._engine.state(STREAM))

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import cast
-
-from hermes_jobs.memory.provider import Factory
 from hermes_jobs.plugins.kind import PluginKind
 
 PROVIDERS = PluginKind(
@@ -18,18 +14,3 @@ PROVIDERS = PluginKind(
     },
     attribute="provider",
 )
-
-
-def names(plugins: Path) -> tuple[str, ...]:
-    """All that are there, in the order of their names."""
-    return PROVIDERS.names(plugins)
-
-
-def check_name(name: str, plugins: Path) -> None:
-    """Raise `Misconfigured` where there is no provider of that name."""
-    PROVIDERS.check_name(name, plugins)
-
-
-def factory_of(name: str, plugins: Path) -> Factory:
-    """What makes the provider of that name. Raises `Misconfigured`, or whatever its code raises."""
-    return cast(Factory, PROVIDERS.factory_of(name, plugins))

@@ -10,6 +10,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.messages import AssistantMessage, Message, UserMessage
 from hermes_jobs.domain.scan import noted
 from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.tokens import CHARACTERS_A_TOKEN, beginning, weight
 from hermes_jobs.engine.ports import NotHeard, Recall, ToolContext, ToolSpec
 from hermes_jobs.engine.refs import kind_of, ref_of
 from hermes_jobs.engine.replaying import Facts
@@ -18,8 +19,7 @@ from hermes_jobs.memory.registered import Registered
 
 logger = logging.getLogger(__name__)
 
-CHARACTERS_A_TOKEN = 4
-BLOCK_CHARACTERS = 4_000
+BLOCK_TOKENS = 1_000
 KINDS = frozenset({"conversation", "scheduled"})
 """Sessions whose turns a provider beside ours hears of."""
 
@@ -34,7 +34,7 @@ class Providers:
         self._block = block
         self._recall = recall
         self._facts = facts
-        self._room = recall_tokens * CHARACTERS_A_TOKEN
+        self._room = recall_tokens
         self._external: Registered | None = None
 
     @property
@@ -96,7 +96,7 @@ class Providers:
         block = self._external.ask(
             ref_of(session), "system_prompt_block", lambda each: each.system_prompt_block(), ""
         )
-        return _cut(noted(block.strip()), BLOCK_CHARACTERS)
+        return _cut(noted(block.strip()), BLOCK_TOKENS)
 
     def before_compression(self, session: Session) -> None:
         """Let the provider beside ours see what is about to give way to a summary, and wait for it."""
@@ -181,8 +181,9 @@ def _turns(messages: Iterable[Message]) -> tuple[Turn, ...]:
 
 
 def _cut(text: str, room: int) -> str:
-    """As many whole lines as fit; of a first line that does not, its beginning."""
-    if len(text) <= room:
+    """As many whole lines as fit into so many tokens; of a first line that does not, its beginning."""
+    if weight(text) <= room * CHARACTERS_A_TOKEN:
         return text
-    end = text.rfind("\n", 0, room)
-    return text[: end if end > 0 else room].rstrip()
+    fits = beginning(text, room * CHARACTERS_A_TOKEN)
+    end = fits.rfind("\n")
+    return fits[: end if end > 0 else None].rstrip()

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections.abc import Sequence
+from itertools import chain, pairwise
 
+from hermes_jobs.domain.search.folding import UNSPACED, WORD_CHARACTER, normal, pattern
 from hermes_jobs.domain.session import Session
 from hermes_jobs.engine.archive import Archive, Scope
 
 FOUND = 8
 WORDS = 12  # of a text that are searched for
-SHORTEST = 4  # a shorter word says little; signs of scripts without spaces count by themselves
-_WORD = re.compile(r"[^\W_][\w'’./@-]*[^\W_]|[^\W_]")
+SHORTEST = 4  # a shorter word says little
+_WORD = rf"{WORD_CHARACTER}(?:(?:{WORD_CHARACTER}|[_'’./@-])*{WORD_CHARACTER})?|[{UNSPACED}]+"
 _MARKS = re.compile(r">>>|<<<")
-_EAST_ASIAN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_PARTICLES = re.compile("[\u3041-\u3096]+")  # mostly endings and little words of Japanese
 
 
 class OwnRecall:
@@ -33,12 +35,19 @@ class OwnRecall:
 
 
 def telling_words(text: str) -> tuple[str, ...]:
-    """The words of a text that are worth searching for: the longest, each once."""
-    words = Counter(
-        word.lower() for word in _WORD.findall(text) if len(word) >= SHORTEST or _EAST_ASIAN.search(word)
-    )
-    ranked = sorted(words, key=lambda word: (-min(len(word), 12), word))
-    return tuple(word.replace('"', "") for word in ranked[:WORDS])
+    """The words of a text that are worth searching for: the longest, each once.
+
+    Of scripts without spaces it is each pair of letters, since nothing tells where a word ends.
+    """
+    found = dict.fromkeys(chain.from_iterable(map(_telling, pattern(_WORD).findall(normal(text)))))
+    ranked = sorted(found, key=lambda word: (-min(len(word), 12), bool(_PARTICLES.fullmatch(word))))
+    return tuple(ranked[:WORDS])
+
+
+def _telling(word: str) -> Sequence[str]:
+    if pattern(f"[{UNSPACED}]").match(word):
+        return tuple(map("".join, pairwise(word))) or (word,)
+    return (word.lower(),) if len(word) >= SHORTEST else ()
 
 
 def _plain(snippet: str) -> str:

@@ -12,11 +12,10 @@ MOST_COUNTED = 1_000
 """Missed due times beyond this are not counted one by one."""
 CATCH_UP = 100
 """The newest due times that may each get a run."""
-KNOWN = CATCH_UP + 1  # the newest ones that are known singly, with the last of those that are not made up for
+KNOWN = CATCH_UP + 1
+"""The newest ones that are known singly, with the last of those that are not made up for."""
 
-_FIRST_LOOK = (
-    3_600.0  # seconds before now in which the newest are looked for; each further look goes twice as far
-)
+_FIRST_LOOK = 3_600.0  # seconds before now in which the newest are looked for; each further look doubles it
 
 
 class Backlog(msgspec.Struct, frozen=True):

@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from hermes_jobs.domain.errors import Corrupt, Rejected
-from hermes_jobs.domain.events import Plan, TimingKind
-from schedules.timing import Timing, Unreadable, kind_of, next_due, read
+from hermes_jobs.domain.events import Plan
+from schedules.timing import Timing, Unreadable, next_due, read
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -21,11 +21,6 @@ class Rule(msgspec.Struct, frozen=True):
 
     timing: Timing
     zone: ZoneInfo
-
-    @property
-    def kind(self) -> TimingKind:
-        """What sort of timing it is."""
-        return kind_of(self.timing)
 
     def after(self, moment: float, *, since: float) -> float | None:
         """The first due time after the moment; null where there is none.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
 from hermes_jobs.domain.delivery import SILENT
@@ -33,7 +33,10 @@ Block = Callable[[Session], str]
 
 
 class SessionPrompt:
-    """Builds a session's prompt; `blocks` stand after the caller's message, before the project's words."""
+    """Builds a session's prompt; `blocks` stand after the caller's message, before the project's words.
+
+    `zone` is where days begin; null for this machine's.
+    """
 
     def __init__(
         self,
@@ -42,6 +45,7 @@ class SessionPrompt:
         default_model: str,
         workdir: str | None,
         clock: Clock,
+        zone: tzinfo | None = None,
         tools: Tools,
         blocks: Sequence[Block] = (),
     ) -> None:
@@ -49,6 +53,7 @@ class SessionPrompt:
         self._default_model = default_model
         self._workdir = workdir
         self._clock = clock
+        self._zone = zone
         self._tools = tools
         self._blocks = tuple(blocks)
 
@@ -57,6 +62,7 @@ class SessionPrompt:
         opening = session.opening or Opening()
         source = session.current.source if session.current else "cli"
         workdir = opening.workdir or self._workdir
+        today = datetime.fromtimestamp(self._clock.now(), UTC).astimezone(self._zone)
         sections = (
             self._identity(),
             opening.system or "",
@@ -64,7 +70,7 @@ class SessionPrompt:
             f"Working folder: {workdir}" if workdir else "",
             project_context(workdir),
             guidance_for([spec.name for spec in self._tools(opening.toolsets)]),
-            f"Today is {datetime.fromtimestamp(self._clock.now()).astimezone():%A, %d %B %Y}.",
+            f"Today is {today:%A, %d %B %Y}.",
             SCHEDULED if opening.kind == "scheduled" else PLATFORM.get(source, ""),
         )
         return SessionStarted(

@@ -56,22 +56,17 @@ class FenceFilter:
 
     def _read(self, text: str, *, final: bool) -> str:
         shown: list[str] = []
-        at = 0
-        for tag in _TAGS.found(text):
-            shown.append(self._show(text[at : tag.start()]))
-            at = tag.end()
-            opening = not tag["close"]
-            if self._inside:
-                self._inside = opening
-            elif tag["tick"]:
-                shown.append(self._show(tag[0]))
+        pieces, self._held = _TAGS.split(text, final=final)
+        for piece in pieces:
+            if isinstance(piece, str):
+                shown.append(self._show(piece))
+            elif self._inside:
+                self._inside = not piece["close"]
+            elif piece["tick"]:
+                shown.append(self._show(piece[0]))
             else:
-                self._inside = opening
+                self._inside = not piece["close"]
                 self._had_fence = True
-        rest = text[at:]
-        cut = len(rest) if final else len(rest) - _TAGS.begun(rest)
-        shown.append(self._show(rest[:cut]))
-        self._held = rest[cut:]
         return "".join(shown)
 
     def _show(self, text: str) -> str:

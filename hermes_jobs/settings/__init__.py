@@ -1,4 +1,4 @@
-"""The configuration: every key typed and documented, read once from flags, environment, `.env` and file.
+"""The configuration: every key typed and documented, read once from environment, `.env` and file.
 
 Nothing else in the project reads the environment: whoever starts a process passes its variables to `load`.
 """

@@ -71,14 +71,19 @@ class Paths(Struct, frozen=True):
 
 
 def find_home(environ: Mapping[str, str]) -> Path:
-    """Return the home that the environment names, absolute; it need not exist."""
-    user_home = Path(environ.get("HOME") or Path.home())
-    named = environ.get(HOME_VARIABLE, "").strip()
-    if not named:
-        return user_home / ".hermes-jobs"
-    if named == "~" or named.startswith("~/"):
-        return (user_home / named[2:]).resolve()
-    return Path(named).resolve()
+    """Return the home that the environment names, absolute; it need not exist.
+
+    Raises `Misconfigured` where it depends on a folder that there is not: the user's own, or this one.
+    """
+    named = environ.get(HOME_VARIABLE, "").strip() or "~/.hermes-jobs"
+    try:
+        if named == "~" or named.startswith("~/"):
+            return (Path(environ.get("HOME") or Path.home()) / named[2:]).resolve()
+        return Path(named).resolve()
+    except RuntimeError as error:
+        raise _nowhere("HOME is not set, and the system knows no home folder of this user") from error
+    except FileNotFoundError as error:
+        raise _nowhere("the folder that you are in has been deleted") from error
 
 
 def ensure_home(paths: Paths) -> None:
@@ -95,6 +100,12 @@ def ensure_home(paths: Paths) -> None:
         raise _unwritable(paths.home, f"{error.strerror} ({error.filename})") from error
     if not os.access(paths.home, os.W_OK | os.X_OK):
         raise _unwritable(paths.home, "permission denied")
+
+
+def _nowhere(reason: str) -> Misconfigured:
+    return Misconfigured(
+        f"The home cannot be found: {reason}.", hint=f"Set {HOME_VARIABLE} to an absolute path."
+    )
 
 
 def _unwritable(home: Path, reason: str) -> Misconfigured:

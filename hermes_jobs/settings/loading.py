@@ -22,7 +22,6 @@ from hermes_jobs.settings.sections import (
 from hermes_jobs.settings.sources import (
     Given,
     from_file,
-    from_flags,
     from_variables,
     read_config,
     read_env_file,
@@ -119,13 +118,11 @@ class Settings(Configuration, frozen=True, kw_only=True):
         return [("home", str(self.paths.home))]
 
 
-def load(
-    environ: Mapping[str, str], *, overrides: Mapping[str, object] | None = None, home: Path | None = None
-) -> Settings:
-    """Read the settings: a flag wins over the environment, that over `.env`, `config.yaml`, the default.
+def load(environ: Mapping[str, str], *, home: Path | None = None) -> Settings:
+    """Read the settings: the environment wins over `.env`, that over `config.yaml`, that over the default.
 
-    `overrides` are the flags that were given, by dotted key; one that is None was not. `home` stands for
-    HERMES_JOBS_HOME. Nothing is written. Raises `Misconfigured`, also for a value that another overrides.
+    `home` stands for HERMES_JOBS_HOME. Nothing is written. Raises `Misconfigured`, also for a value that
+    another overrides.
     """
     paths = Paths(home.expanduser().resolve() if home else find_home(environ))
     env_file = read_env_file(paths.env_file)
@@ -134,7 +131,6 @@ def load(
         from_file(paths.config, read_config(paths.config), secrets),
         from_variables(env_file, ".env", secrets),
         from_variables(environ, "environment", secrets),
-        from_flags(overrides or {}, secrets),
     )
     given = {value.key: value for value in chain.from_iterable(lowest_first)}
     check_timezone(given.get(TIMEZONE))

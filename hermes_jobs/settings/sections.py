@@ -19,7 +19,8 @@ Money: TypeAlias = Annotated[float, Meta(ge=0)]
 Port: TypeAlias = Annotated[int, Meta(ge=1, le=65_535)]
 Seconds: TypeAlias = Annotated[float, Meta(gt=0)]
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
-WebUrl: TypeAlias = Annotated[str, Meta(pattern=r"^https?://\S+$", examples=["https://api.openai.com/v1"])]
+_WEB = r"^https?://([^\s/?#]*@)?(\[[0-9a-fA-F:.]+\]|[^\s/?#@:\[\]]+)(:[0-9]{0,5})?([/?#]\S*)?$"
+WebUrl: TypeAlias = Annotated[str, Meta(pattern=_WEB, examples=["https://api.openai.com/v1"])]
 BrokerUrl: TypeAlias = Annotated[
     str, Meta(pattern=r"^[a-z][a-z0-9+.-]*://\S*$", examples=["redis://127.0.0.1:6379/0"])
 ]
@@ -245,7 +246,9 @@ class Web(Section, frozen=True, kw_only=True):
 class Schedules(Section, frozen=True, kw_only=True):
     """Defaults of a schedule."""
 
-    timezone: Annotated[Text | None, Meta(description="Zone of new schedules; null: this machine's.")] = None
+    timezone: Annotated[
+        Text | None, Meta(description="Zone of schedules, days, times; null: this machine's.")
+    ] = None
     missed: Annotated[
         Literal["run_once", "skip", "all"], Meta(description="What happens to runs missed while down.")
     ] = "run_once"

@@ -1,4 +1,4 @@
-"""Where values come from: flags, the environment, `.env` and `config.yaml`, each read and checked by itself.
+"""Where values come from: the environment, `.env` and `config.yaml`, each read and checked by itself.
 
 A source yields `Given` values, already of their key's type. Which source wins is `loading`'s to say.
 """
@@ -29,9 +29,6 @@ _SHORT_VARIABLES = {
 _SHARED_VARIABLES = {"OPENAI_BASE_URL": "model.base_url"}
 """Variables of other programs too: our own variable for the same key wins."""
 
-_FLAGS = {"toolsets.enabled": "--toolsets"}
-"""Flags that are not named like the last part of their key."""
-
 _LONGEST_SHOWN = 80
 
 
@@ -41,15 +38,6 @@ class Given(NamedTuple):
     key: str
     value: object
     origin: str
-
-
-def from_flags(overrides: Mapping[str, object], secrets: Secrets) -> Iterator[Given]:
-    """Yield the flags that were given; None is a flag that was not."""
-    for name, value in overrides.items():
-        if value is None:
-            continue
-        origin = "flag " + _FLAGS.get(name, "--" + name.rpartition(".")[2].replace("_", "-"))
-        yield Given(name, convert(_known(name, origin), value, origin, secrets), origin)
 
 
 def from_variables(variables: Mapping[str, str], where: str, secrets: Secrets) -> list[Given]:

@@ -23,7 +23,7 @@ OWN = "hermes"  # the key under `metadata` that holds what the standard has no f
 _MATTER = re.compile(
     r"\A\ufeff?\s*---[ \t]*\r?\n(?P<front>.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
 )
-_FIELD = re.compile(r"(?P<key>[A-Za-z][\w-]*):[ \t]+(?P<value>[^'\"|>\[{&*!#\s].*)")
+_FIELD = re.compile(r"(?P<key>[A-Za-z][\w-]*):[ \t]+(?P<value>[^|>\[{&*!#\s].*)")
 _PLATFORMS = {"darwin": "macos", "osx": "macos", "mac": "macos", "win32": "windows", "win": "windows"}
 _PARSER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every scalar is a text: 1.10 is no number
 
@@ -149,7 +149,8 @@ def _has_doubles(node: Any) -> bool:
 
 
 def _quoted(front: str) -> str:
-    """The front matter with the plain values of its fields in quotes: colons in them break YAML."""
+    """The front matter with the plain values of its fields in quotes: colons in them break YAML, and quotes
+    within quotes."""
     return "\n".join(_quoted_line(line) for line in front.splitlines())
 
 
@@ -157,8 +158,21 @@ def _quoted_line(line: str) -> str:
     match = _FIELD.fullmatch(line.rstrip())
     if match is None:
         return line
-    value = match["value"].replace("'", "''")
+    value = match["value"]
+    if value[0] in "'\"":
+        if _is_quoted(value):
+            return line
+        value = value[1:].removesuffix(value[0])
+    value = value.replace("'", "''")
     return f"{match['key']}: '{value}'"
+
+
+def _is_quoted(value: str) -> bool:
+    try:
+        yaml.compose(value, Loader=_PARSER)
+    except yaml.YAMLError:
+        return False
+    return True
 
 
 def _text(value: object) -> str:

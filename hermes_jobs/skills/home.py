@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -39,9 +38,8 @@ class HomeSkills:
     def __init__(self, engine: Engine, root: Path, lock: Path) -> None:
         self._engine = engine
         self._disk = Disk(root)
-        self._lock_path = lock
+        self._lock = FileLock(lock)
         self._threads = threading.RLock()
-        self._file_lock: FileLock | None = None
         self._laid_out = LaidOut(root, engine.log.log_id)
         self._skills: dict[str, Skill] = {}
         self._unread: set[str] = set()
@@ -61,7 +59,7 @@ class HomeSkills:
         """
         with self._threads:
             try:
-                with self._one_at_a_time():
+                with self._lock.held():
                     for _ in range(ROUNDS):
                         if self._settle():
                             break
@@ -106,13 +104,6 @@ class HomeSkills:
         return next((blocked[each] for each in tried if each in blocked), None)
 
     # --- settling -------------------------------------------------------------------------------
-
-    @contextmanager
-    def _one_at_a_time(self) -> Iterator[None]:
-        if self._file_lock is None:
-            self._file_lock = FileLock(self._lock_path)
-        with self._file_lock.held():
-            yield
 
     def _refresh(self) -> None:
         """Fold what is new in the log."""

@@ -22,6 +22,7 @@ from typing import Literal
 import msgspec
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session import lineage_of
 from hermes_jobs.domain.steps import Step
 from hermes_jobs.domain.streams import SESSIONS
 from hermes_jobs.eventlog.log import Recorded
@@ -31,9 +32,7 @@ PROVIDER = "openai"  # what the endpoint speaks, whoever runs it
 
 Value = str | int | float | bool | Sequence[str]
 Closing = (
-    e.TurnCompleted
-    | e.TurnFailed
-    | e.TurnCancelled
+    e.TurnEnd
     | e.ModelReplied
     | e.ModelCallFailed
     | e.ResponseBooked
@@ -41,7 +40,6 @@ Closing = (
     | e.ToolInterrupted
     | e.StepAbandoned
 )
-TurnEnd = e.TurnCompleted | e.TurnFailed | e.TurnCancelled
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -121,12 +119,12 @@ def span_of(
     if not turn:
         return None
     what = _told(opening.event, fact, between, content=content)
-    is_root = isinstance(fact, TurnEnd)
+    is_root = isinstance(fact, e.TurnEnd)
     # One compression may book several responses; every other span has its beginning for itself.
     own = closing.version if isinstance(fact, e.ResponseBooked) else opening.version
     attributes: dict[str, Value] = {
         "gen_ai.operation.name": what.operation,
-        "gen_ai.conversation.id": closing.stream.removeprefix(SESSIONS),
+        "gen_ai.conversation.id": lineage_of(closing.stream),
         "hermes_jobs.turn": turn,
         "hermes_jobs.worker": closing.meta.worker,
         **what.attributes,
@@ -175,7 +173,7 @@ def _told(opening: e.Event, fact: Closing, between: Iterable[e.Event], *, conten
             return _What("chat", fact.model, _asked(fact.model, fact.attempt), "abandoned", why)
 
 
-def _turn(opening: e.Event, end: TurnEnd, between: Iterable[e.Event], *, content: bool) -> _What:
+def _turn(opening: e.Event, end: e.TurnEnd, between: Iterable[e.Event], *, content: bool) -> _What:
     attributes: dict[str, Value] = {"gen_ai.agent.name": AGENT, "gen_ai.provider.name": PROVIDER}
     for fact in between:
         if isinstance(fact, e.UsageRecorded) and fact.turn == end.turn:

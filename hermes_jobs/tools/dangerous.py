@@ -157,7 +157,8 @@ def _kills_others(invocation: Invocation, _place: Place) -> bool:
         return False
     arguments = invocation.arguments
     targets = arguments[1:] if arguments[:1] and arguments[0].startswith("-") else arguments
-    return any(re.fullmatch(r"-?\d+", each) for each in targets)
+    # Without a target it is `xargs` that gives it some.
+    return not targets or any(UNKNOWN in each or re.fullmatch(r"-?\d+", each) for each in targets)
 
 
 def _installs(invocation: Invocation, _place: Place) -> bool:

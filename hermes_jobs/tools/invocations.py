@@ -74,7 +74,10 @@ def _add(
     found: list[Invocation],
 ) -> None:
     before: SimpleCommand | None = None
+    folders: dict[tuple[int, ...], str] = {(): folder}
     for command in commands:
+        around = (command.subshell[:length] for length in range(len(command.subshell), -1, -1))
+        folder = next(folders[each] for each in around if each in folders)
         for inner, invocation in _layers(command, folder):
             found.append(invocation)
             for script in _scripts(invocation, inner, before):
@@ -82,6 +85,7 @@ def _add(
             if invocation.name in ("cd", "pushd"):
                 target = invocation.path(next(iter(invocation.operands), variables.get("HOME", folder)))
                 folder = target or folder
+        folders[command.subshell] = folder
         before = command
         if len(found) > MAX_INVOCATIONS:
             raise Unparsable("it holds too many commands")
@@ -108,11 +112,13 @@ def _layers(command: SimpleCommand, folder: str) -> Iterator[tuple[SimpleCommand
 
 @dataclass(frozen=True)
 class Wrapper:
-    """A program that runs the program after its own arguments. `valued`: its short options with a value."""
+    """A program that runs the program after its own arguments. `valued`: its short options with a value;
+    `joins`: it gives what follows to a shell, as one text."""
 
     valued: str = ""
     operands: int = 0
     long_valued: tuple[str, ...] = ()
+    joins: bool = False
 
 
 WRAPPERS: Mapping[str, Wrapper] = {
@@ -122,21 +128,25 @@ WRAPPERS: Mapping[str, Wrapper] = {
     "chroot": Wrapper(operands=1),
     "command": Wrapper(),
     "doas": Wrapper("uC"),
+    "entr": Wrapper(),
     "env": Wrapper("uCS", long_valued=("--unset", "--chdir")),
     "exec": Wrapper("a"),
     "flock": Wrapper("wE", operands=1),
     "ionice": Wrapper("cn"),
     "nice": Wrapper("n", long_valued=("--adjustment",)),
     "nohup": Wrapper(),
-    "parallel": Wrapper("jIN"),
+    "nsenter": Wrapper("tSG"),
+    "parallel": Wrapper("jIN", joins=True),
     "setsid": Wrapper(),
     "stdbuf": Wrapper("ioe"),
     "strace": Wrapper("eopsS"),
     "sudo": Wrapper("ughpCrtUDRT", long_valued=("--user", "--group", "--chdir")),
+    "systemd-run": Wrapper("upEHM", long_valued=("--unit", "--property", "--setenv")),
     "time": Wrapper("fo"),
     "timeout": Wrapper("ks", operands=1, long_valued=("--signal", "--kill-after")),
     "unbuffer": Wrapper(),
-    "watch": Wrapper("n"),
+    "unshare": Wrapper("SG"),
+    "watch": Wrapper("n", long_valued=("--interval",), joins=True),
     "xargs": Wrapper("InPLdEsa", long_valued=("--max-args", "--max-procs", "--delimiter", "--arg-file")),
 }
 
@@ -145,9 +155,23 @@ def _wrapped(name: str, arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
     """The words of each program that this one runs with its own arguments."""
     if name == "find":
         return _find_execs(arguments)
+    return [] if _text_for_shell(name, arguments) is not None else [_after_own(name, arguments)]
+
+
+def _text_for_shell(name: str, arguments: tuple[str, ...]) -> str | None:
+    """The text that a wrapper gives to a shell; null where it runs its words as they are."""
+    wrapper = WRAPPERS.get(name)
+    words = _after_own(name, arguments)
+    if wrapper is not None and wrapper.joins:
+        return " ".join(words)
+    return _after_c(words) if name == "flock" else None
+
+
+def _after_own(name: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """What follows a wrapper's own arguments; nothing where it is none."""
     wrapper = WRAPPERS.get(name)
     if wrapper is None or (name == "command" and _ASKS_WHERE.fullmatch(next(iter(arguments), ""))):
-        return []
+        return ()
     rest = list(arguments)
     while rest and rest[0].startswith("-") and rest[0] != "-":
         option = rest.pop(0)
@@ -155,14 +179,14 @@ def _wrapped(name: str, arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
             break
         if name == "env" and (split := _SPLIT_STRING.fullmatch(option)):
             text = split["text"] or (rest.pop(0) if rest else "")
-            return [(*text.split(), *rest)]
+            return (*text.split(), *rest)
         takes_value = option in wrapper.long_valued or (len(option) == 2 and option[1] in wrapper.valued)
         if takes_value and rest:
             rest.pop(0)
     if name in ("env", "sudo"):
         while rest and ASSIGNMENT.fullmatch(rest[0]):
             rest.pop(0)
-    return [tuple(rest[wrapper.operands :])]
+    return tuple(rest[wrapper.operands :])
 
 
 def _find_execs(arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -207,8 +231,10 @@ def _scripts(invocation: Invocation, command: SimpleCommand, before: SimpleComma
         yield " ".join(arguments)
     elif name == "trap" and invocation.operands:
         yield invocation.operands[0]
+    elif (text := _text_for_shell(name, arguments)) is not None:
+        yield text
     elif name in ("su", "script") or name in SHELLS:
-        given = _after_c(arguments)
+        given = _after_c(arguments, anywhere=name not in SHELLS)
         if given is not None:
             yield given
         elif not invocation.operands or "-s" in arguments:
@@ -217,11 +243,11 @@ def _scripts(invocation: Invocation, command: SimpleCommand, before: SimpleComma
                 yield " ".join(word for word in before.words[1:] if word not in ("-n", "-e"))
 
 
-def _after_c(arguments: tuple[str, ...]) -> str | None:
-    """What follows `-c`, which may stand in a cluster such as `-lc`."""
+def _after_c(arguments: tuple[str, ...], *, anywhere: bool = False) -> str | None:
+    """What follows `-c`, which may stand in a cluster such as `-lc`; `anywhere`: also behind operands."""
     for index, each in enumerate(arguments):
         if each == "--command" or (each.startswith("-") and not each.startswith("--") and "c" in each[1:]):
             return next(iter(arguments[index + 1 :]), "")
-        if not each.startswith("-"):
+        if not (anywhere or each.startswith("-")):
             return None
     return None

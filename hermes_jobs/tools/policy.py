@@ -28,7 +28,8 @@ class CommandPolicy:
 
     def verdict(self, command: str, context: ToolContext) -> Verdict:
         """Judge a command line: first what is never run, then `allow`, then what is dangerous."""
-        variables = {"HOME": self.roots.user_home, "PWD": context.workdir, "IFS": " "}
+        own_job = {"!": "%+"}  # as job control calls what was last started in the background
+        variables = {"HOME": self.roots.user_home, "PWD": context.workdir, "IFS": " ", **own_job}
         try:
             found = invocations(command, context.workdir, variables)
         except Unparsable as error:

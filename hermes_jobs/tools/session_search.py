@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Annotated, TypeAlias, get_args
 
 import msgspec
@@ -30,11 +30,17 @@ Choose: TypeAlias = Callable[[], Summariser | None]
 
 
 class SessionSearch:
-    """Searches the archive; with a summariser the answer is told, without one it is quoted."""
+    """Searches the archive; with a summariser the answer is told, without one it is quoted.
 
-    def __init__(self, archive: Archive, choose: Choose, *, seconds: float = SECONDS) -> None:
+    `zone` is where days begin that are asked for; null for this machine's.
+    """
+
+    def __init__(
+        self, archive: Archive, choose: Choose, *, zone: tzinfo | None = None, seconds: float = SECONDS
+    ) -> None:
         self._archive = archive
         self._choose = choose
+        self._zone = zone
         self._seconds = seconds
 
     @property
@@ -66,8 +72,8 @@ class SessionSearch:
         """
         scope = Scope(
             roles=roles_of(role_filter),
-            after=_moment("after", after),
-            before=_moment("before", before),
+            after=self._moment("after", after),
+            before=self._moment("before", before),
             source=source or None,
             hidden=include_hidden,
             outside=caller.session,
@@ -103,6 +109,18 @@ class SessionSearch:
         after = "\n[later messages are left out …]" if end < len(said) else ""
         return f"Matches:\n{quoted}\n\n{before}{said[start:end]}{after}"
 
+    def _moment(self, name: str, written: str | None) -> str | None:
+        """A day or moment, of our zone where it names none, as the log writes it. Raises `ToolFailed`."""
+        if not written:
+            return None
+        try:
+            given = datetime.fromisoformat(written.strip())
+            moment = given.replace(tzinfo=self._zone) if given.tzinfo is None else given
+            return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        except (ValueError, OverflowError):
+            like = "such as 2026-11-20 or 2026-11-20T14:30"
+            raise ToolFailed(f"`{name}` must be a day or a moment {like} (given: {written}).") from None
+
     def _nothing(self, query: str, scope: Scope) -> str:
         limits, wider = [], []
         for name, shown in (
@@ -129,18 +147,6 @@ def roles_of(written: str) -> tuple[Role, ...]:
     except msgspec.ValidationError:
         wrong = next(name for name in names if name not in get_args(Role))
         raise ToolFailed(f"there is no role `{wrong}`; the roles are: {', '.join(get_args(Role))}.") from None
-
-
-def _moment(name: str, written: str | None) -> str | None:
-    """A day or moment, this machine's zone where it names none, as the log writes it. Raises `ToolFailed`."""
-    if not written:
-        return None
-    try:
-        return datetime.fromisoformat(written.strip()).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    except (ValueError, OverflowError):
-        raise ToolFailed(
-            f"`{name}` must be a day or a moment such as 2026-11-20 or 2026-11-20T14:30 (given: {written})."
-        ) from None
 
 
 def _groups(hits: Sequence[Hit], sessions: int) -> list[list[Hit]]:

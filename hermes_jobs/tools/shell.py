@@ -35,8 +35,11 @@ def parse(text: str, variables: Mapping[str, str], depth: int = 0) -> list[Simpl
 class _Reader(WordReader):
     """Reads commands; keeps the one that is being read."""
 
-    def __init__(self, text: str, variables: dict[str, str], depth: int, at: int = 0) -> None:
+    def __init__(
+        self, text: str, variables: dict[str, str], depth: int, at: int = 0, subshell: tuple[int, ...] = ()
+    ) -> None:
         super().__init__(text, variables, depth, at)
+        self._subshell = subshell
         self._words: list[str] = []
         self._redirects: list[Redirect] = []
         self._piped = False
@@ -47,7 +50,7 @@ class _Reader(WordReader):
 
     def read_nested(self, text: str, at: int, closing: str) -> tuple[list[SimpleCommand], int]:
         """The commands of a substitution; what they assign stays known, unlike in the shell."""
-        inner = _Reader(text, self.variables, self.depth + 1, at)
+        inner = _Reader(text, self.variables, self.depth + 1, at, (*self._subshell, self.at))
         inner.read_list(closing)
         return inner.commands, inner.at
 
@@ -56,7 +59,7 @@ class _Reader(WordReader):
     def read_list(self, closing: str) -> None:
         """Read commands to the end of the text, or behind the closing parenthesis that is not opened here."""
         self._closing = closing
-        opened = 0
+        outside = self._subshell
         while self.at < len(self.text):
             if self._skip_blank():
                 continue
@@ -70,23 +73,29 @@ class _Reader(WordReader):
                 self.skip_arithmetic()
             elif match := _OPERATORS.match(self.text, self.at):
                 self.at = match.end()
-                operator = match.group()
-                self._flush(keep_pipe=operator == "(")
-                if operator in ("|", "|&"):
-                    self._piped = True
-                opened += (operator == "(") - (operator == ")")
-                if opened < 0:
-                    if closing:
-                        return self._finish()
-                    if not self._in_case:
-                        raise Unparsable("a parenthesis is closed that was not opened")
-                    opened = 0
+                self._flush(keep_pipe=match.group() == "(")
+                if self._closes(match.group(), outside):
+                    return self._finish()
             else:
                 self._words.extend(self.read_word())
-        if closing or opened > 0:
+        if closing or self._subshell != outside:
             raise Unparsable("a parenthesis is not closed")
         self._flush()
         return self._finish()
+
+    def _closes(self, operator: str, outside: tuple[int, ...]) -> bool:
+        """Whether the operator is the parenthesis that closes the list; subshells in it are followed."""
+        if operator in ("|", "|&"):
+            self._piped = True
+        elif operator == "(":
+            self._subshell = (*self._subshell, self.at)
+        elif operator == ")" and self._subshell != outside:
+            self._subshell = self._subshell[:-1]
+        elif operator == ")" and self._closing:
+            return True
+        elif operator == ")" and not self._in_case:
+            raise Unparsable("a parenthesis is closed that was not opened")
+        return False
 
     def _finish(self) -> None:
         if self._documents:
@@ -117,7 +126,9 @@ class _Reader(WordReader):
                 if match := ASSIGNMENT.fullmatch(word):
                     self.variables[match["name"]] = match["value"]
         if words or self._redirects:
-            command = SimpleCommand(tuple(words), tuple(self._redirects), self._piped, self._input)
+            command = SimpleCommand(
+                tuple(words), tuple(self._redirects), self._piped, self._input, self._subshell
+            )
             self.commands.append(command)
             keep_pipe = False
         self._words, self._redirects, self._input = [], [], ""
@@ -179,7 +190,7 @@ class _Reader(WordReader):
 
     def _substitutions(self, text: str) -> None:
         """Read what runs within text that is otherwise data."""
-        inner = _Reader(text, self.variables, self.depth + 1)
+        inner = _Reader(text, self.variables, self.depth + 1, subshell=(*self._subshell, self.at))
         while inner.at < len(text):
             inner.text_piece("\0")
         last = self.commands.pop() if self.commands else None

@@ -33,12 +33,14 @@ class SimpleCommand:
     """One command: its words after expansion as far as known, assignments in front included.
 
     `piped`: it reads what the command before it writes. `input`: its here-documents and here-strings.
+    `subshell`: where each subshell begins that it stands in, outermost first.
     """
 
     words: tuple[str, ...]
     redirects: tuple[Redirect, ...] = ()
     piped: bool = False
     input: str = ""
+    subshell: tuple[int, ...] = ()
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]")

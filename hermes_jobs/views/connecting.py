@@ -30,6 +30,13 @@ def is_broken(error: sqlite3.Error) -> bool:
     return code is not None and (code & 0xFF in BROKEN or code == sqlite3.SQLITE_IOERR_SHORT_READ)
 
 
+def wording(error: sqlite3.Error | OSError) -> str:
+    """Why a file cannot be used just now, for people."""
+    code: int = getattr(error, "sqlite_errorcode", 0)
+    full = code & 0xFF in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
+    return "their disk is full or faulty" if full else str(error)
+
+
 def connect(file: Path, *, seconds: float = BUSY_SECONDS) -> Connection:
     """A connection to an existing file, waiting at most so long for other writers. Raises `sqlite3.Error`."""
     connection = sqlite3.connect(
@@ -45,7 +52,11 @@ def connect(file: Path, *, seconds: float = BUSY_SECONDS) -> Connection:
 
 
 def create(file: Path, schema: int, log_id: str, projections: Iterable[Projection]) -> Connection:
-    """A connection to a new file with empty tables, without any safety: a crash leaves it unfinished."""
+    """A connection to a new file with empty tables, for its owner alone.
+
+    It is made without any safety: a crash leaves it unfinished.
+    """
+    file.touch(mode=0o600)
     connection = sqlite3.connect(file, isolation_level=None)
     connection.execute("PRAGMA journal_mode = OFF")
     connection.execute("PRAGMA synchronous = OFF")

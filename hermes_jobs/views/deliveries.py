@@ -123,17 +123,14 @@ def select_deliveries(
     connection: Connection,
     *,
     turn: str | None = None,
-    source: str | None = None,
     inbox: bool = False,
     limit: int | None = None,
 ) -> tuple[DeliveryView, ...]:
-    """Deliveries, newest first: of a turn, of a source, only those that stand in the inbox."""
-    given = [("turn = ?", turn), ("source = ?", source)]
-    chosen = [(condition, value) for condition, value in given if value is not None]
-    conditions = [condition for condition, _ in chosen] + [IN_THE_INBOX] * inbox
+    """Deliveries, newest first: of a turn, only those that stand in the inbox."""
+    conditions = ["turn = ?"] * (turn is not None) + [IN_THE_INBOX] * inbox
     where = " AND ".join(conditions or ["TRUE"])
     query = f"SELECT * FROM deliveries WHERE {where} ORDER BY position DESC LIMIT ?"
-    values = [*(value for _, value in chosen), -1 if limit is None else limit]
+    values = [*([] if turn is None else [turn]), -1 if limit is None else limit]
     return tuple(_delivery(row) for row in fetched(connection, query, values))
 
 

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.events import SessionKind
+from hermes_jobs.domain.session import lineage_of
 from hermes_jobs.engine.archive import Role
 from hermes_jobs.eventlog.log import Recorded
 from hermes_jobs.views.messages import was_cut
@@ -138,7 +139,7 @@ class _Batch:
 
     def begins(self, stream: str, event: e.TurnSubmitted) -> None:
         """Remember where the texts of a turn come from."""
-        self._sources[event.turn] = (stream.removeprefix("session-"), event.source)
+        self._sources[event.turn] = (lineage_of(stream), event.source)
 
     def calls(self, event: e.ToolStarted) -> None:
         """Remember which tool is called."""

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session import lineage_of
 from hermes_jobs.domain.usage import NO_USAGE
 from hermes_jobs.eventlog.log import Recorded
 from hermes_jobs.views.reading import fetched
@@ -96,7 +97,7 @@ def _insert(
         (
             recorded.position,
             recorded.recorded_at,
-            recorded.stream.removeprefix("session-"),
+            lineage_of(recorded.stream),
             event.turn or "",
             event.step,
             attempt,

@@ -12,6 +12,7 @@ from sqlite3 import Connection
 from typing import Final
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session import lineage_of
 from hermes_jobs.eventlog.log import Recorded
 from hermes_jobs.views.texts import Texts
 
@@ -104,7 +105,7 @@ class _Batch:
     def _say(self, recorded: Recorded, turn: str, role: str, **others: str | int | None) -> Row:
         row: Row = {
             "position": recorded.position,
-            "lineage": recorded.stream.removeprefix("session-"),
+            "lineage": lineage_of(recorded.stream),
             "turn": turn,
             "role": role,
             "at": recorded.recorded_at,

@@ -9,6 +9,7 @@ from typing import Final
 from msgspec.structs import astuple
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session import lineage_of
 from hermes_jobs.domain.usage import NO_USAGE
 from hermes_jobs.eventlog.log import Recorded
 
@@ -52,7 +53,7 @@ def _row(recorded: Recorded) -> tuple[object, ...] | None:
             return None
     return (
         recorded.position,
-        recorded.stream.removeprefix("session-"),
+        lineage_of(recorded.stream),
         getattr(event, "turn", None) or "",
         recorded.recorded_at,
         getattr(event, "step", ""),

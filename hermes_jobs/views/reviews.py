@@ -10,6 +10,7 @@ import msgspec
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.domain.session import lineage_of
 from hermes_jobs.eventlog.log import Recorded
 from hermes_jobs.views.reading import BOOKS, fetched
 
@@ -78,7 +79,7 @@ def _request(connection: Connection, recorded: Recorded, event: e.ReviewRequeste
             event.review,
             event.kind,
             event.reason,
-            recorded.stream.removeprefix("session-"),
+            lineage_of(recorded.stream),
             event.turn,
             recorded.recorded_at,
             recorded.position,
@@ -96,16 +97,10 @@ def _changes(event: e.ReviewStarted | e.ReviewCompleted | e.ReviewFailed, at: st
     return {"status": status, "message": event.message, "ended_at": at}
 
 
-def select_reviews(
-    connection: Connection, *, lineage: str | None = None, limit: int | None = None
-) -> tuple[ReviewView, ...]:
-    """Reviews, newest first; of one conversation where `lineage` is given."""
-    condition, values = ("TRUE", ()) if lineage is None else ("v.lineage = ?", (lineage,))
-    return _reviews(
-        connection,
-        f"{condition} GROUP BY v.review ORDER BY v.position DESC LIMIT ?",
-        (*values, -1 if limit is None else limit),
-    )
+def select_reviews(connection: Connection, limit: int | None) -> tuple[ReviewView, ...]:
+    """Reviews, newest first."""
+    newest = "TRUE GROUP BY v.review ORDER BY v.position DESC LIMIT ?"
+    return _reviews(connection, newest, (-1 if limit is None else limit,))
 
 
 def select_review(connection: Connection, given: str) -> ReviewView:

@@ -25,7 +25,14 @@ from itertools import chain, pairwise, zip_longest
 from operator import add
 
 from hermes_jobs.domain.search import All, AnyOf, Term, Without, fold
-from hermes_jobs.domain.search.folding import IGNORED, PICTOGRAPHS, UNSPACED, WORD_CHARACTER, pattern
+from hermes_jobs.domain.search.folding import (
+    IGNORED,
+    PICTOGRAPHS,
+    SIGNED_LETTERS,
+    UNSPACED,
+    WORD_CHARACTER,
+    pattern,
+)
 from hermes_jobs.domain.search.query import Expression
 from hermes_jobs.domain.search.terms import SIGNED_NAME, Piece, pieces
 
@@ -36,7 +43,7 @@ PAIR, FIRST, LAST, SINGLE, BETWEEN, RUN, SIGNED, FACT = map(chr, range(0xE000, 0
 _SIGNS = {"+": "p", "#": "s"}
 _RUNS = f"([{UNSPACED}]+|[{PICTOGRAPHS}]+)"
 _LETTER = f"[{UNSPACED}]"
-_NO_WORDS = rf"[^\w\x00-\x7f{RUN}]+"
+_NO_WORDS = rf"[^\w\x00-\x7f{SIGNED_LETTERS}{RUN}]+"
 
 
 def spelled(text: str, known: str) -> str:

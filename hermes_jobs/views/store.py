@@ -28,11 +28,12 @@ from hermes_jobs.views.connecting import (
     is_broken,
     move_checkpoint,
     transaction,
+    wording,
 )
 from hermes_jobs.views.generations import Generations
 from hermes_jobs.views.projection import Projection, Router
 
-SCHEMA: Final = 10  # of the tables and of what stands in them: raise it with every change of a projection
+SCHEMA: Final = 11  # of the tables and of what stands in them: raise it with every change of a projection
 BATCH = 1000  # events a transaction
 BULK = 20_000  # events that a rebuild takes at once: the search index likes them in one piece
 ATTEMPTS = 6  # builds and switches that one answer may meet
@@ -160,7 +161,7 @@ class Store:
     def _explain_unless_broken(self, error: sqlite3.Error) -> None:
         if not is_broken(error):
             folder = self.generations.folder
-            raise LogUnavailable(f"The views in {folder} cannot be used: {error}.") from error
+            raise LogUnavailable(f"The views in {folder} cannot be used: {wording(error)}.") from error
 
     # --- catching up ----------------------------------------------------------------------------
 
@@ -237,7 +238,7 @@ class Store:
                     self.generations.delete_others()
         except (OSError, sqlite3.Error) as error:
             folder = self.generations.folder
-            raise LogUnavailable(f"The views cannot be built in {folder}: {error}.") from error
+            raise LogUnavailable(f"The views cannot be built in {folder}: {wording(error)}.") from error
 
     def _replay(self, generation: Path, progress: Progress) -> None:
         last = self._log.last_position()

@@ -10,6 +10,7 @@ from sqlite3 import Connection
 from typing import Final
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session import lineage_of
 from hermes_jobs.domain.streams import SESSIONS
 from hermes_jobs.eventlog.log import Recorded
 from hermes_jobs.views.sessions import preview
@@ -118,7 +119,7 @@ def _submitted(recorded: Recorded, event: e.TurnSubmitted) -> Row:
     return {
         "position": recorded.position,
         "turn": event.turn,
-        "lineage": recorded.stream.removeprefix("session-"),
+        "lineage": lineage_of(recorded.stream),
         "session": event.session,
         "source": event.source,
         "preview": preview(event.text),

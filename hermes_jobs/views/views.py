@@ -164,10 +164,9 @@ class Views:
 
     # --- what was learned -------------------------------------------------------------------------
 
-    def reviews(self, *, session: str | None = None, limit: int | None = None) -> tuple[ReviewView, ...]:
-        """Reviews, newest first; of the lineage of one session, where it is given."""
-        lineage = self.session(session).lineage if session is not None else None
-        return self._store.read(lambda rows: select_reviews(rows, lineage=lineage, limit=limit))
+    def reviews(self, *, limit: int | None = None) -> tuple[ReviewView, ...]:
+        """Reviews, newest first."""
+        return self._store.read(lambda rows: select_reviews(rows, limit))
 
     def review(self, given: str) -> ReviewView:
         """The review that an id or a unique prefix means. Raises `Rejected`."""
@@ -206,17 +205,10 @@ class Views:
     # --- deliveries -------------------------------------------------------------------------------
 
     def deliveries(
-        self,
-        *,
-        turn: str | None = None,
-        source: str | None = None,
-        inbox: bool = False,
-        limit: int | None = None,
+        self, *, turn: str | None = None, inbox: bool = False, limit: int | None = None
     ) -> tuple[DeliveryView, ...]:
-        """Deliveries, newest first: of a turn, of a source such as `schedule:ID`, those in the inbox."""
-        return self._store.read(
-            lambda rows: select_deliveries(rows, turn=turn, source=source, inbox=inbox, limit=limit)
-        )
+        """Deliveries, newest first: of a turn, those in the inbox."""
+        return self._store.read(lambda rows: select_deliveries(rows, turn=turn, inbox=inbox, limit=limit))
 
     def delivery(self, given: str) -> DeliveryView:
         """The delivery that a unique prefix of an id means.

@@ -18,9 +18,9 @@ def check_parts(installation: Installation) -> None:
     """Raise `Misconfigured` where there is no memory provider or context engine of the configured name."""
     settings = installation.settings
     if settings.memory.provider is not None:
-        from hermes_jobs.memory.plugins import check_name
+        from hermes_jobs.memory.plugins import PROVIDERS
 
-        check_name(settings.memory.provider, settings.paths.plugins)
+        PROVIDERS.check_name(settings.memory.provider, settings.paths.plugins)
     if settings.context.engine != BUILT_IN:
         _ = installation.contexts
 

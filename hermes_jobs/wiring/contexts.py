@@ -15,12 +15,10 @@ from hermes_jobs.engine.ports import ModelError
 from hermes_jobs.engine.refs import kind_of
 from hermes_jobs.engine.replaying import Replay
 from hermes_jobs.plugins.circuit import Circuit
+from hermes_jobs.settings import REDACTED, Settings
 
 if TYPE_CHECKING:
-    from hermes_jobs.settings import Settings
     from hermes_jobs.wiring.installation import Installation
-
-REDACTED = "[REDACTED]"
 
 
 def context_engines(installation: Installation) -> BuiltIn | Plugged:

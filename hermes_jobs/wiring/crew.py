@@ -71,6 +71,7 @@ class Crew:
             default_model=settings.model_name,
             workdir=settings.agent.workdir,
             clock=installation.clock,
+            zone=settings.zone,
             tools=installation.toolbox.specs,
             blocks=(installation.providers.block, self._skills),
         )

@@ -59,14 +59,13 @@ class Installation:
         environ: Mapping[str, str],
         *,
         clock: Clock | None = None,
-        ids: Ids | None = None,
     ) -> None:
         """`environ` is what tools may inherit, less its secrets. Raises `Misconfigured` for a home that
         cannot be made."""
         ensure_home(settings.paths)
         self.settings = settings
         self.clock: Clock = clock or SystemClock()
-        self.ids: Ids = ids or RandomIds()
+        self.ids: Ids = RandomIds()
         self._environ = environ
 
     def close(self) -> None:
@@ -246,7 +245,7 @@ class Installation:
     @cached_property
     def endpoints(self) -> Endpoints:
         """Where models are asked."""
-        from hermes_jobs.engine.recalling import RecalledWindows
+        from hermes_jobs.engine.windows import RecalledWindows
         from hermes_jobs.wiring.endpoints import Endpoints
 
         watch = None if self.tracing is None else self.tracing.watch_client
@@ -307,10 +306,4 @@ class Installation:
         from hermes_jobs.wiring.checks import check_budgets, check_parts
 
         check_parts(self)
-        check_budgets(self, model)
-
-    def check_budgets(self, model: str | None = None) -> None:
-        """Raise `Misconfigured` where a turn with that model could not be held to the budgets."""
-        from hermes_jobs.wiring.checks import check_budgets
-
         check_budgets(self, model)

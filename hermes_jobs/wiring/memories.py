@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -12,7 +12,7 @@ from hermes_jobs.domain.session import Session
 from hermes_jobs.engine.ports import Recall
 from hermes_jobs.engine.replaying import Replay
 from hermes_jobs.memory.block import memory_block
-from hermes_jobs.memory.plugins import check_name, factory_of
+from hermes_jobs.memory.plugins import PROVIDERS
 from hermes_jobs.memory.provider import Factory, Setup
 from hermes_jobs.memory.providers import Providers, switch
 from hermes_jobs.memory.recalling import OwnRecall
@@ -37,7 +37,7 @@ def providers_of(installation: Installation) -> Providers:
     name = settings.memory.provider
     if name is None:
         return providers
-    check_name(name, settings.paths.plugins)
+    PROVIDERS.check_name(name, settings.paths.plugins)
     try:
         factory, setup = factory_and_setup(installation, name)
     except Exception as error:  # noqa: BLE001 - a plugin's code may raise anything
@@ -52,7 +52,7 @@ def providers_of(installation: Installation) -> Providers:
 def factory_and_setup(installation: Installation, name: str) -> tuple[Factory, Setup]:
     """What makes the provider of that name, and with what. Raises `Misconfigured`, or what its code does."""
     settings = installation.settings
-    factory = factory_of(name, settings.paths.plugins)
+    factory = cast(Factory, PROVIDERS.factory_of(name, settings.paths.plugins))
     section = getattr(settings.memory, name, None)
     options: dict[str, Any] = msgspec.structs.asdict(section) if isinstance(section, msgspec.Struct) else {}
     setup = Setup(folder=settings.paths.plugins / name, secret=settings.secrets.get, options=options)

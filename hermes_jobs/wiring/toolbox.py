@@ -42,7 +42,7 @@ def toolbox_of(installation: Installation, environ: Mapping[str, str]) -> Toolbo
         *MemoryTools(of.memory_limits, of.memory.settle).tools,
         *skill_tools(Librarian(of.skills)),
         *curator_tools(of.curator),
-        *SessionSearch(of.views, lambda: _summariser(of)).tools,
+        *SessionSearch(of.views, lambda: _summariser(of), zone=settings.zone).tools,
         *RecallCompacted(of.views).tools,
         *_schedule_tool(of).tools,
     )

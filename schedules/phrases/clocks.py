@@ -12,7 +12,7 @@ from schedules.phrases.tokens import Sentence
 DayPart = Literal["morning", "afternoon", "evening", "night"]
 Form = Literal["exact", "digits", "bare"]
 
-NOON, MIDNIGHT = 12 * 60, 0
+NOON = 12 * 60
 UNCLEAR_HOURS = range(1, 7)
 """Bare hours that people mean in the morning as often as in the afternoon."""
 

@@ -11,10 +11,9 @@ from schedules.phrases.durations import SECONDS, Unit
 
 
 class Clocks(NamedTuple):
-    """`at 9`, `9am and 5pm`. `introduced` by a word such as `at`."""
+    """`at 9`, `9am and 5pm`."""
 
     readings: tuple[Reading, ...]
-    introduced: bool
 
 
 class Window(NamedTuple):

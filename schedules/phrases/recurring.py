@@ -164,7 +164,7 @@ def _with_start_as_time(draft: Draft) -> Draft:
     weekdays = draft.weekdays
     if weekdays is None and draft.step is not None and draft.step.unit == "week":
         weekdays = Weekdays(start.day.weekdays, repeats=True) if isinstance(start.day, Weekdays) else None
-    clocks = Clocks((start.clock,), introduced=True)
+    clocks = Clocks((start.clock,))
     return replace(draft, clocks=clocks, starting=Starting(start.day), weekdays=weekdays)
 
 

@@ -189,7 +189,7 @@ def _every_named(sentence: Sentence, at: int) -> Found | None:
         reading = Reading(
             0 if word == "midnight" else 12, 0, "exact", "midnight" if word == "midnight" else ""
         )
-        return Found((Step(Fraction(1), "day"), Clocks((reading,), introduced=True)), at + 1)
+        return Found((Step(Fraction(1), "day"), Clocks((reading,))), at + 1)
     if named := read_day_names(sentence, at):
         return _with_part(sentence, named._replace(plural=True), firm=True)
     if month_at(sentence, at) is not None and (months := read_month_names(sentence, at)):

@@ -5,8 +5,11 @@ from __future__ import annotations
 from calendar import monthrange
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 
+from msgspec.structs import replace
+
 from schedules.phrases.clocks import Reading, minute_of_day, told
 from schedules.phrases.draft import Draft
+from schedules.phrases.durations import SECONDS
 from schedules.phrases.outcome import Refusal
 from schedules.phrases.pieces import Ahead, ComingWeekday, OnDate, RelativeDay, Weekdays
 from schedules.timing import Once
@@ -135,10 +138,7 @@ def _ahead(draft: Draft, ahead: Ahead, now: datetime, zone: tzinfo) -> Once:
         wall = _months_ahead(shown, ahead)
     elif draft.clocks is None:
         _alone(draft, "ahead")
-        seconds = (
-            ahead.number
-            * {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}[ahead.unit]
-        )
+        seconds = ahead.number * SECONDS[ahead.unit]
         if seconds.denominator != 1 or seconds > 36_525 * 86_400:
             raise Refusal(
                 "impossible", "That is no length of time that can be waited.", "Say 'in 30 minutes'."
@@ -151,17 +151,10 @@ def _ahead(draft: Draft, ahead: Ahead, now: datetime, zone: tzinfo) -> Once:
     else:
         wall = shown + timedelta(days=days * int(ahead.number))
     if draft.clocks is not None:
-        _alone(replace_clock(draft), "ahead")
+        _alone(replace(draft, clocks=None, part=None), "ahead")
         minute = minute_of_day(one_clock(draft), draft.part.name if draft.part else None)
         wall = datetime.combine(wall.date(), _time(minute))
     return at_wall(wall, now, zone)
-
-
-def replace_clock(draft: Draft) -> Draft:
-    """The draft without its time of day."""
-    from msgspec.structs import replace
-
-    return replace(draft, clocks=None, part=None)
 
 
 def _months_ahead(shown: datetime, ahead: Ahead) -> datetime:

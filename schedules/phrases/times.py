@@ -52,7 +52,7 @@ def read_clocks(sentence: Sentence, at: int, *, leads: bool) -> Found | None:
                 "ambiguous", f"{sentence.shown(at, more.end)!r} leaves open which.", "Name one, or say 'and'."
             )
         readings, end = _with_part([*readings, more.reading], sentence, more.end)
-    return Found((Clocks(_shared(readings), introduced),), end, firm=introduced)
+    return Found((Clocks(_shared(readings)),), end, firm=introduced)
 
 
 def _with_part(readings: list[Reading], sentence: Sentence, end: int) -> tuple[list[Reading], int]:

@@ -44,15 +44,12 @@ def next_due(
         return None  # beyond the years that a date can hold
 
 
-def upcoming(
-    timing: Timing, after: datetime, zone: tzinfo, *, since: datetime | None = None
-) -> Iterator[datetime]:
-    """The due times after `after`, in UTC, one after the other."""
-    since = since or after
-    due = next_due(timing, after, zone, since=since)
+def upcoming(timing: Timing, after: datetime, zone: tzinfo) -> Iterator[datetime]:
+    """The due times after `after`, from which intervals count too; in UTC, one after the other."""
+    due = next_due(timing, after, zone, since=after)
     while due is not None:
         yield due
-        due = next_due(timing, due, zone, since=since)
+        due = next_due(timing, due, zone, since=after)
 
 
 def _next_interval(interval: Interval, after: datetime, since: datetime) -> datetime:

@@ -7,8 +7,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from hermes_jobs.cli.chat.commands import BY_NAME, COMMANDS, parse, subcommands
+from hermes_jobs.cli.chat.commands import BY_NAME, COMMANDS, KEYS, parse, perform, subcommands
+from hermes_jobs.cli.chat.conversation import Conversation
 from hermes_jobs.cli.chat.toolbar import Standing, told
+from hermes_jobs.wiring import Installation
+
+
+class Room:
+    """A room in which nothing happens but what is said."""
+
+    conversation: Conversation
+    installation: Installation
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+    def command_line(self, *words: str) -> None:
+        raise NotImplementedError
+
+    def leave(self) -> None:
+        raise NotImplementedError
 
 
 @pytest.mark.parametrize(
@@ -35,6 +56,13 @@ def test_each_command_has_a_name_of_its_own_and_says_what_it_does() -> None:
     assert len(BY_NAME) == len(COMMANDS)
     assert all(parse(f"/{command.name}") for command in COMMANDS)
     assert all(command.summary for command in COMMANDS)
+
+
+def test_a_line_of_the_help_fits_80_columns() -> None:
+    room = Room()
+    perform(room, "help", "")
+    assert len(room.said) == len(COMMANDS) + len(KEYS)
+    assert [line for line in room.said if cell_len(line) > 80] == []
 
 
 def test_what_a_command_line_takes_is_known_with_its_meaning() -> None:

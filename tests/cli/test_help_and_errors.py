@@ -17,6 +17,7 @@ from hermes_jobs import __version__
 from hermes_jobs.cli import COMMANDS, hermes_jobs
 from hermes_jobs.cli.failures import report
 from hermes_jobs.cli.invocation import Invocation
+from hermes_jobs.domain.errors import Rejected
 from tests.cli.conftest import ROOT, Home
 
 Path = tuple[str, ...]
@@ -66,6 +67,16 @@ def test_the_line_of_a_command_fits_the_list(name: str) -> None:
     summary = COMMANDS[name].summary
     assert summary.endswith(".")
     assert len(f"  {name:<10}{summary}") <= 80
+
+
+@pytest.mark.parametrize(
+    "path", [path for path, each in ALL.items() if isinstance(each, click.Group)], ids=" ".join
+)
+def test_the_line_of_every_command_of_a_group_is_whole_in_80_columns(path: Path, home: Home) -> None:
+    listed = home.run(*path, "--help", environ={"COLUMNS": "80"}).out.partition("Commands:\n")[2]
+    lines = [line for line in listed.partition("\n\n")[0].splitlines() if not line.startswith(" " * 3)]
+    assert lines
+    assert [line for line in lines if line.endswith("...")] == []
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -118,10 +129,21 @@ def test_the_version_is_told(home: Home) -> None:
         (["turns", "list", "--statsu", "failed"], "Did you mean '--status'?"),
         (["turns", "list", "--status", "fialed"], "'failed'"),
         (["turns", "list", "-n", "0"], "0 is not in the range"),
+        (["turns", "list", "-n", "x"], "'x' is not a valid whole number."),
+        (["send", "--timeout", "x", "Hi"], "'x' is not a valid number."),
         (["turns", "show"], "Missing argument 'ID'"),
         (["sessions", "show", "nope"], "There is no session 'nope'"),
         (["sessions", "show", "caf\udce9"], "it is not UTF-8 text"),
         (["send", "caf\udce9"], "it is not UTF-8 text"),
+        (["send", "--system", "caf\udce9", "Hi"], "it is not UTF-8 text"),
+        (["sessions", "rename", "aa", "caf\udce9"], "it is not UTF-8 text"),
+        (["sessions", "search", "caf\udce9"], "it is not UTF-8 text"),
+        (["memory", "add", "user", "caf\udce9"], "it is not UTF-8 text"),
+        (["schedule", "add", "--yes", "caf\udce9 every day at 9"], "it is not UTF-8 text"),
+        (["config", "set", "model.model", "caf\udce9"], "it is not UTF-8 text"),
+        (["export", "-s", "caf\udce9", "-"], "it is not UTF-8 text"),
+        (["schedule", "add", "--yes", "--every", "1h", "--task", "x", "--model", ""], "it is empty"),
+        (["usage", "--since", "soon"], "'soon' is no date: write 2026-11-01, or 2026-11-01 12:30."),
         (["send", "--session", "", "Hi"], "'--session': it is empty"),
         (["send", "--key", "", "Hi"], "'--key': it is empty"),
         (["send", "--timeout", "nan", "Hi"], "nan is no amount"),
@@ -193,6 +215,12 @@ def test_a_file_of_another_user_is_named_with_what_to_do(capsys: pytest.CaptureF
     told = capsys.readouterr()
     assert (code, told.out) == (1, "")
     assert told.err.startswith("Error: /home/run/w1.lock cannot be used: Permission denied.\nHint: Mend")
+
+
+def test_an_error_shows_no_sequence_that_moves_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+    report(Rejected("It said \x1b[2Jred\x07.", hint="\x1b]0;title\x07Ask it."), Invocation({}))
+
+    assert capsys.readouterr().err == "Error: It said red.\nHint: Ask it.\n"
 
 
 def test_a_reader_that_leaves_early_is_no_error(home: Home) -> None:

@@ -45,6 +45,11 @@ def test_a_part_of_the_events_can_be_asked_for(flags: list[str], expected: list[
     assert [json.loads(line)["position"] for line in lines] == expected
 
 
+def test_a_log_without_events_says_so(home: Home) -> None:
+    shown = home.run("events")
+    assert (shown.code, shown.out, shown.err) == (0, "", "No events.\n")
+
+
 def test_an_unknown_stream_is_a_usage_error(answered: Home) -> None:
     refused = answered.run("events", "--stream", "session-ab")
     assert (refused.code, refused.out) == (2, "")

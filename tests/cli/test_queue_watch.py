@@ -14,11 +14,32 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hermes_jobs.cli.queue_load import LiveWorker, Load, QueueLoad
+from hermes_jobs.cli.queue_load import LiveWorker, Load, QueueLoad, age
 from hermes_jobs.cli.queue_watch import sparkline, told
 from hermes_jobs.domain.titles import printable
 from tests.cli.conftest import ROOT, Home
+from tests.eventlog.changes import claim
 from tests.tools.support import wait_until
+
+
+def test_an_age_is_told_in_units_that_fit() -> None:
+    assert [age(each) for each in (None, 0.7, 9.96, 214, 43_200)] == [
+        "",
+        "700 ms",
+        "10.0 s",
+        "3 min 34 s",
+        "12 h",
+    ]
+
+
+def test_what_a_worker_that_has_ended_had_begun_waits(home: Home) -> None:
+    home.submit("aa", "t1")
+    (row,) = home.log.steps()
+    home.log.append(claim(row.step.id, owner="worker-gone"))
+
+    (turns, *_) = home.run("queues", "--json").json["queues"]
+
+    assert (turns["name"], turns["waiting"], turns["running"]) == ("turns", 1, 0)
 
 
 class Watching:

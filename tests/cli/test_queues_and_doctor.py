@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from hermes_jobs.eventlog.opening import open_log
 from tests.e2e.home import KEY, Home, endpoint
 from tests.model_script import Refuse
 from tests.model_server import ModelServer
+from tests.services import postgres_schema
 from workers.app import ALL_QUEUES
 
 
@@ -85,12 +87,26 @@ def test_a_home_that_others_can_read_is_a_warning(home: Home) -> None:
 
 
 def test_an_unreachable_broker_and_log_fail_with_code_5_and_without_their_passwords(home: Home) -> None:
-    log = home.run("doctor", HERMES_JOBS_LOG_URL="postgresql://anna:sesame-open@127.0.0.1:1/test")
+    away = {"HERMES_JOBS_LOG_URL": "postgresql://anna:sesame-open@127.0.0.1:1/test"}
+    log = home.run("doctor", "--live", "--json", HERMES_JOBS_BUDGETS__DAY_USD="1", **away)
     broker = home.run("doctor", "--json", HERMES_JOBS_BROKER_URL="redis://:sesame-open@127.0.0.1:1/0")
 
     assert (log.code, broker.code) == (5, 5)
-    assert "FAIL  log" in log.out
+    looked_at = {check["check"]: check["status"] for check in log.json["checks"]}
+    assert looked_at["log"] == "fail"
+    assert {"broker", "commands", "disk"} <= looked_at.keys()
     assert "sesame-open" not in log.out + log.err + broker.out + broker.err
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("command", ["doctor", "up"])
+def test_a_log_that_can_only_be_read_is_said_before_anything_is_started(home: Home, command: str) -> None:
+    with postgres_schema() as url:
+        open_log(url).close()
+        seen = home.run(command, HERMES_JOBS_LOG_URL=f"{url}%20-cdefault_transaction_read_only%3Don")
+
+    assert seen.code == 5
+    assert "is read-only" in seen.out + seen.err
 
 
 def test_live_asks_the_model_once_and_says_when_the_key_is_refused(

@@ -48,6 +48,17 @@ def test_words_may_come_as_several_arguments_and_limits_hold(three: Home) -> Non
     assert three.run("sessions", "search", "proxy", "--source", "telegram", "--json").json == []
 
 
+def test_days_begin_in_the_configured_zone(three: Home) -> None:
+    found = {
+        zone: three.run(
+            *("sessions", "search", "proxy", "--after", "2026-11-22", "--json"),
+            environ={"HERMES_JOBS_SCHEDULES__TIMEZONE": zone},
+        ).json
+        for zone in ("Pacific/Kiritimati", "Pacific/Niue")  # 25 hours apart
+    }
+    assert {zone: len(hits) for zone, hits in found.items()} == {"Pacific/Kiritimati": 3, "Pacific/Niue": 0}
+
+
 @pytest.mark.parametrize(
     "query", ["模型", "大", "src/app/main.py", '"the proxy" OR', "prox*", "(proxy", "--", "-x"]
 )

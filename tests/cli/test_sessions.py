@@ -41,8 +41,12 @@ def test_a_session_is_shown_with_its_conversation(two: Home) -> None:
 
 def test_what_a_model_wrote_does_not_move_the_cursor(home: Home) -> None:
     home.answered("aa", "t1", "hi", "red \x1b[31m and \x1b]0;title\x07 over\r and \u202eback")
-    shown = home.run("sessions", "show", "aa").out
-    assert "red  and  over and back" in shown
+    home.submit("bb", "t2")
+    home.prefetch("bb")
+    home.reply("bb", "", "look\x1b[2J\nfor")
+    home.run_tool("bb", "nothing")
+    assert "red  and  over and back" in home.run("sessions", "show", "aa").out
+    assert "tool look for: " in home.run("sessions", "show", "bb").out
 
 
 def test_a_title_names_a_session_in_any_case_and_is_unique(two: Home) -> None:

@@ -71,6 +71,15 @@ def test_notes_that_nobody_takes_change_neither_answer_nor_exit_code(home: Home,
     assert (refused.returncode, refused.stdout) == (2, b"")
 
 
+@pytest.mark.parametrize("command", ["events --follow", "queues --watch"])
+def test_what_looks_on_ends_when_its_reader_leaves(home: Home, command: str) -> None:
+    home.submit("aa", "t1")
+
+    done = run(home, f"$HJ {command} | head -1")
+
+    assert (done.stdout.count(b"\n"), done.stderr) == (1, b"")
+
+
 @pytest.mark.parametrize("command", ["turns list --json", "events --json"])
 def test_json_is_utf_8_whatever_the_terminals_encoding(home: Home, command: str) -> None:
     run(home, "$HJ send --no-wait -", stdin="Grüße".encode())
@@ -78,6 +87,14 @@ def test_json_is_utf_8_whatever_the_terminals_encoding(home: Home, command: str)
     done = run(home, f"$HJ {command}", PYTHONIOENCODING="latin-1")
 
     assert "Grüße" in json.dumps(json.loads(done.stdout), ensure_ascii=False)
+
+
+def test_an_argument_is_read_as_utf_8_also_where_the_locale_is_plain_ascii(home: Home) -> None:
+    run(home, "$HJ send --no-wait Grüße", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+
+    done = run(home, "$HJ turns list --json")
+
+    assert [turn["text"] for turn in json.loads(done.stdout)] == ["Grüße"]
 
 
 @pytest.mark.parametrize("command", ["send -", "memory add -"])

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from hermes_jobs.cli.output import ago, shown_cost, shown_duration
+from hermes_jobs.cli.output import ago, shown_cost
 from hermes_jobs.domain.titles import printable
 from tests.cli.conftest import ROOT, Home
 
@@ -58,9 +58,22 @@ def test_a_table_fits_the_terminal_and_is_coloured_there(home: Home) -> None:
     assert not COLOUR.search(on_a_terminal(home, "turns", "list", NO_COLOR="1"))
 
 
+def test_80_columns_show_which_schedule_a_row_is(home: Home) -> None:
+    named = ("--name", "Water the plants")
+    home.run("schedule", "add", "--yes", "--every", "2h", "--task", "Water them", *named)
+    assert "Water the plants" in on_a_terminal(home, "schedule", "list", COLUMNS="80")
+
+
 def test_json_on_a_terminal_is_indented(home: Home) -> None:
     home.answered("aa", "t1")
     assert on_a_terminal(home, "turns", "show", "t1", "--json").startswith('{\r\n  "turn": "t1",')
+
+
+@pytest.mark.parametrize("command", [("turns", "show", "t1", "--json"), ("events", "--json")])
+def test_json_on_a_terminal_holds_nothing_that_it_would_obey(home: Home, command: tuple[str, ...]) -> None:
+    home.answered("aa", "t1", answer="\x9b2J\u202eevil\x7f")
+    assert "\\u009b2J\\u202eevil\\u007f" in on_a_terminal(home, *command)
+    assert "\x9b2J\u202eevil\x7f" in home.run(*command).out
 
 
 def test_following_shows_what_is_appended_until_it_is_interrupted(home: Home) -> None:
@@ -93,7 +106,6 @@ def test_times_are_told_in_the_largest_unit_that_fits(seconds: float, told: str)
 
 def test_figures_are_told_for_people() -> None:
     assert (shown_cost(None), shown_cost(0.01234)) == ("unknown", "$0.0123")
-    assert (shown_duration(999), shown_duration(1500)) == ("999 ms", "1.5 s")
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from hermes_jobs.context.tokens import tokens_of
 from hermes_jobs.context.units import NO_RESULT, flat, newest_request, repaired, units_of
 from hermes_jobs.domain.interjections import ASK_AGAIN, NOTED
 from hermes_jobs.domain.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.domain.tokens import tokens
 from hermes_jobs.engine.ports import ContextSize, History, ModelError
 from tests.context.histories import histories
 
@@ -236,6 +237,20 @@ def test_a_middle_beyond_the_summarisers_window_is_summarised_in_parts() -> None
     compressor(protect_last=0).compress(history(talk, summary_window=3_000), ask)
     assert len(asked) > 1
     assert "part 1" in asked[1]
+
+
+@pytest.mark.parametrize("text", ["x" * 20_000, "猫" * 20_000])
+def test_one_long_message_of_any_script_is_cut_until_the_summariser_can_take_it(text: str) -> None:
+    asked: list[int] = []
+
+    def ask(system_prompt: str, text: str, max_tokens: int) -> str:
+        asked.append(tokens(system_prompt) + tokens(text))
+        return CHECKPOINT
+
+    hello = (UserMessage("Hello"), AssistantMessage("Hello."))
+    talk = (*hello, UserMessage(text), AssistantMessage("Read."), UserMessage("Go on."))
+    compressor(protect_last=0).compress(history(talk, summary_window=3_000), ask)
+    assert max(asked) <= 3_000
 
 
 def test_a_note_that_is_quoted_in_a_result_or_by_the_user_is_no_note() -> None:

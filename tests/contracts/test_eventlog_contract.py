@@ -67,7 +67,7 @@ class TestAppending:
         *_, last = log.append(append(write("session-a", "one", "two")))
         head = log.head("session-a")
         assert head is not None
-        assert (head.version, head.hash, head.segment, head.reader) == (2, last.hash, 1, 1)
+        assert (head.version, head.hash, head.reader) == (2, last.hash, 1)
         assert log.head("session-b") is None
 
     def test_equal_events_have_different_hashes_in_every_place(self, log: SqlEventLog) -> None:
@@ -105,13 +105,6 @@ class TestAppending:
         log.append(append(write("session-a", expected=1, due=(step("s"),))))
         assert log.head("session-a") == before
         assert ids(log.steps()) == ["s"]
-
-    def test_a_segment_is_remembered_until_the_next_begins(self, log: SqlEventLog) -> None:
-        log.append(append(write("session-a", "one", "two", segment=2)))
-        log.append(append(write("session-a", "three")))
-        head = log.head("session-a")
-        assert head is not None
-        assert (head.version, head.segment) == (3, 2)
 
     def test_an_event_type_that_is_not_declared_is_refused(self, log: SqlEventLog) -> None:
         with pytest.raises(Corrupt, match="Novelty is not a declared event type"):

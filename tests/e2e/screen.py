@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import os
 import pty
-import signal
 import struct
 import subprocess
 import sys
@@ -94,10 +93,6 @@ class Screen:
     def interrupt(self) -> None:
         """Press Ctrl-C."""
         self.type("\x03")
-
-    def hang_up(self) -> None:
-        """Close the terminal's window."""
-        os.killpg(self.process.pid, signal.SIGHUP)
 
     def _read(self) -> None:
         with contextlib.suppress(OSError):  # Linux reports so that the other side was closed

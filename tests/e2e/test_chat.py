@@ -153,10 +153,14 @@ def test_commands_change_the_session(home: Home, model_server: ModelServer) -> N
         screen.shows("second answers from now on")
         say(screen, "two")
         screen.shows("You said: two")
+        happened(home, e.TurnCompleted, 2)
         say(screen, "/undo")
         screen.shows("Taken back: two")
+        say(screen, "/approve")
+        screen.shows("Nothing waits for you in this session.")
         say(screen, "three")
         screen.shows("You said: three")
+        happened(home, e.TurnCompleted, 3)
         say(screen, "/retry")
         screen.shows("You said: three", times=2)
         say(screen, "/session trip to rome")
@@ -243,14 +247,23 @@ def test_what_was_learned_in_the_background_is_told_once(home: Home, model_serve
     with chatting(home, HERMES_JOBS_MEMORY__NUDGE_INTERVAL="1") as screen:
         say(screen, "I like tea.")
         screen.shows("Yes.")
-        with home.log() as log:
-            wait_until(lambda: any(isinstance(f, e.ReviewCompleted) for f in facts_of(log)), "the review")
+        happened(home, e.ReviewCompleted, 1)
         say(screen, "And so?")
         screen.shows("Learned meanwhile: Noted the tea.", times=1)
         screen.shows("Again.")
+        happened(home, e.ReviewCompleted, 2)
         say(screen, "Once more.")
         screen.shows("Once more.", times=2)
         screen.shows("Learned meanwhile: Noted the tea.", times=1)
+
+
+def happened(home: Home, kind: type[e.TurnCompleted | e.ReviewCompleted], times: int) -> None:
+    """Wait until that has happened so often. An answer is shown before its turn has ended."""
+    with home.log() as log:
+        wait_until(
+            lambda: sum(isinstance(fact, kind) for fact in facts_of(log)) >= times,
+            f"{times} {kind.__name__}",
+        )
 
 
 @pytest.mark.slow

@@ -76,8 +76,8 @@ ECHO = "You said: Hi\n"
 TABLE = (
     # --- send
     Row(
-        "sessions search nosuchword -n 2 --role user --after 2020-01-01 --before 2100-01-01 --source cli"
-        " --all --json",
+        "sessions search nosuchword -n 2 --role user --after 2020-01-01T08:30 --before 2100-01-01"
+        " --source cli --all --json",
         shape=[],
     ),
     Row("turns retry nosuch --budget 1", 2, out=""),
@@ -90,6 +90,7 @@ TABLE = (
     Row("reviews curate --wait --timeout 60 --json"),
     Row("reviews curate --no-wait --json"),
     Row("sessions compress SESSION --focus Rome --wait --timeout 60", 1, out=""),
+    Row("sessions compress SESSION --json", 1, {"session": str, "into": None, "message": str}),
     Row("sessions compress nosuch --no-wait --json", 2, out=""),
     Row("send Hi", out=ECHO),
     Row("send -q -", stdin="Hi", out=ECHO),

@@ -15,11 +15,10 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.compression import Compression
 from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.evolve import fold
-from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.session import Session, compression_of
 from hermes_jobs.domain.steps import Step
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.perform.compression import compression_of
 from hermes_jobs.engine.ports import CANCELLED, Cancel, History, ModelRequest, Stopped
 from hermes_jobs.eventlog.log import EventLog
 from tests.engine.simulation import (

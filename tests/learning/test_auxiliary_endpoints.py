@@ -66,7 +66,7 @@ def test_reviews_are_asked_for_at_their_own_endpoint_and_nothing_else_is(
     talk(installation, 1)
     assert asked(model_server) == {("turn", "scripted", MAIN)}
     assert asked(other_server) == {("review", "small", f"Bearer {OWN}")}
-    [review] = installation.views.reviews(session="s1")
+    [review] = installation.views.reviews()
     assert (review.status, review.saved) == ("completed", "Saved it.")
     spent = {row.key: row.requests for row in installation.views.spending(by="model")}
     assert spent == {"scripted": len(model_server.requests), "small": len(other_server.requests)}

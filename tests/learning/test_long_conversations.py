@@ -16,7 +16,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.compression import MAX_REFITS
 from hermes_jobs.domain.session import Session
 from hermes_jobs.domain.steps import Step, next_steps
-from hermes_jobs.engine.perform.compression import PROMPT_NOTE
+from hermes_jobs.engine.perform.compress import PROMPT_NOTE
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
 from hermes_jobs.wiring import Installation
@@ -63,7 +63,7 @@ def test_sixty_turns_in_a_small_window(make_installation: Make, model_server: Mo
     assert_the_lineage_is_one_row(installation, own[-1].into)
     assert_every_response_is_booked(installation, model_server)
     assert_the_prompt_was_rebuilt_with_what_the_flush_saved(installation, session)
-    reviews = installation.views.reviews(session="s1")
+    reviews = installation.views.reviews()
     assert [review.status for review in reviews] == ["completed"] * len(reviews)
     assert len(reviews) >= 6
     assert {review.saved for review in reviews} == {"Saved it."}

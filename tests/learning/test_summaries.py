@@ -8,6 +8,7 @@ from typing import cast
 from hermes_jobs.domain import commands as c
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import Session, stream_of
+from hermes_jobs.domain.tokens import CHARACTERS_A_TOKEN, weight
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
@@ -87,8 +88,8 @@ def test_a_summary_that_was_cancelled_is_booked_as_estimated(
         fact for fact in facts if isinstance(fact, e.ResponseBooked) and fact.purpose == "compression"
     )
     asked = next(seen for seen in model_server.requests if is_summary(seen))
-    characters = sum(len(message["content"]) for message in asked.messages)
-    assert (booked.usage, booked.estimated) == (NO_USAGE, Usage(characters // 4))
+    sent = sum(weight(message["content"]) for message in asked.messages)
+    assert (booked.usage, booked.estimated) == (NO_USAGE, Usage(sent // CHARACTERS_A_TOKEN))
     (recorded,) = (fact for fact in facts if isinstance(fact, e.UsageRecorded) and fact.turn == turn.id)
     assert recorded.estimated == booked.estimated
     (estimate,) = installation.views.estimates(turn=turn.id)

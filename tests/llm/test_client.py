@@ -16,7 +16,6 @@ from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.ports import ModelError
 from hermes_jobs.engine.running import CancelToken
 from hermes_jobs.llm.client import OpenAIModel
-from hermes_jobs.llm.loop import LoopThread
 from tests.llm.asking import ask, request
 from tests.model_script import Answer, AskedCall, Drop, Hold, Raw, Refuse
 from tests.model_server import ModelServer
@@ -301,17 +300,6 @@ def test_closing_the_model_ends_its_calls(model_server: ModelServer) -> None:
         error = waiting.exception()
     assert isinstance(error, ModelError)
     assert error.kind in {"cancelled", "connection"}
-
-
-def test_models_may_share_a_loop(model_server: ModelServer) -> None:
-    loop = LoopThread()
-    models = [OpenAIModel(api_key=KEY, base_url=model_server.base_url, loop=loop) for _ in range(3)]
-    assert [ask(model).content for model in models] == ["You said: Hello"] * 3
-    models[0].close()
-    assert ask(models[1]).content == "You said: Hello"
-    for model in models[1:]:
-        model.close()
-    loop.close()
 
 
 def test_making_a_model_does_not_import_its_client() -> None:

@@ -6,7 +6,7 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 import pytest
 
-from hermes_jobs.llm.loop import LoopThread
+from hermes_jobs.llm.loop import THREAD, LoopThread
 
 
 async def thread_name() -> str:
@@ -15,11 +15,11 @@ async def thread_name() -> str:
 
 
 def test_many_threads_share_one_loop() -> None:
-    loop = LoopThread("the-loop")
+    loop = LoopThread()
     with ThreadPoolExecutor(8) as pool:
         names = set(pool.map(lambda _: loop.submit(thread_name()).result(), range(50)))
     loop.close()
-    assert names == {"the-loop"}
+    assert names == {THREAD}
 
 
 def test_a_cancelled_future_cancels_its_task() -> None:

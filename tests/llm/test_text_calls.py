@@ -172,7 +172,6 @@ def test_a_text_without_marks_stays_as_it_is(text: str) -> None:
 
 
 names = st.text("abcz_-09", min_size=1, max_size=10)
-objects = st.dictionaries(st.text(max_size=5), st.text(max_size=8) | st.integers() | st.none(), max_size=3)
 
 
 @given(st.lists(st.tuples(names, st.text(max_size=20)), max_size=3))

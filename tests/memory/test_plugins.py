@@ -8,7 +8,7 @@ import pytest
 
 from hermes_jobs.domain.errors import Misconfigured
 from hermes_jobs.memory.external.mem0 import Mem0Memory
-from hermes_jobs.memory.plugins import check_name, factory_of, names
+from hermes_jobs.memory.plugins import PROVIDERS
 
 PLUGIN = """
 from . import words
@@ -47,15 +47,15 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 
 
 def test_what_we_ship_is_there(plugins: Path) -> None:
-    assert names(plugins) == ("honcho", "mem0")
-    assert factory_of("mem0", plugins).__name__ == Mem0Memory.__name__
+    assert PROVIDERS.names(plugins) == ("honcho", "mem0")
+    assert PROVIDERS.factory_of("mem0", plugins).__name__ == Mem0Memory.__name__
 
 
 def test_a_folder_in_the_home_is_a_package_with_modules_of_its_own(plugins: Path) -> None:
     put(plugins, "my-notes")
-    assert "my-notes" in names(plugins)
-    made = factory_of("my-notes", plugins)(None)  # type: ignore[arg-type]  # it reads no setup
-    assert made.said == "From the home"  # type: ignore[attr-defined]
+    assert "my-notes" in PROVIDERS.names(plugins)
+    made = PROVIDERS.factory_of("my-notes", plugins)(None)
+    assert made.said == "From the home"
 
 
 def test_an_installed_package_brings_one(
@@ -63,19 +63,19 @@ def test_an_installed_package_brings_one(
 ) -> None:
     install(tmp_path, monkeypatch, "installed")
     put(plugins, "installed")
-    assert factory_of("installed", plugins).__module__ == "installed_memory"
+    assert PROVIDERS.factory_of("installed", plugins).__module__ == "installed_memory"
 
 
 def test_ours_win(plugins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(plugins, "mem0")
     install(tmp_path, monkeypatch, "mem0")
-    assert factory_of("mem0", plugins).__name__ == Mem0Memory.__name__
+    assert PROVIDERS.factory_of("mem0", plugins).__name__ == Mem0Memory.__name__
 
 
 def test_an_unknown_name_is_answered_with_those_that_there_are(plugins: Path) -> None:
     put(plugins, "notes")
     with pytest.raises(Misconfigured, match=r"memory\.provider is 'nots'") as refused:
-        check_name("nots", plugins)
+        PROVIDERS.check_name("nots", plugins)
     assert "There are: honcho, mem0, notes." in refused.value.hint
 
 
@@ -83,4 +83,4 @@ def test_an_unknown_name_is_answered_with_those_that_there_are(plugins: Path) ->
 def test_a_name_leads_nowhere_else(plugins: Path, name: str) -> None:
     (plugins.parent / "__init__.py").write_text(PLUGIN)
     with pytest.raises(Misconfigured):
-        factory_of(name, plugins)
+        PROVIDERS.factory_of(name, plugins)

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -59,6 +60,16 @@ def session(source: str = "cli", **opening: object) -> Session:
         opening=Opening(**opening),  # type: ignore[arg-type]
     )
     return fold(Session(stream="session-s1"), [submitted])
+
+
+def test_the_day_is_one_of_the_configured_zone(tmp_path: Path) -> None:
+    new_year = StoppedClock(datetime(2026, 1, 1, 2, tzinfo=UTC).timestamp())
+    days = [
+        builder(tmp_path, new_year, zone=zone).start(session()).system_prompt
+        for zone in (UTC, ZoneInfo("America/New_York"))
+    ]
+    assert "Today is Thursday, 01 January 2026." in days[0]
+    assert "Today is Wednesday, 31 December 2025." in days[1]
 
 
 def test_the_sections_stand_in_their_order(tmp_path: Path) -> None:

@@ -21,6 +21,27 @@ def test_the_home_is_named_by_its_variable_and_lies_in_the_users_folder_otherwis
     assert find_home({**user, "HERMES_JOBS_HOME": "here/../there"}) == (tmp_path / "there").resolve()
 
 
+def test_where_no_folder_leads_to_the_home_an_absolute_path_is_asked_for(tmp_path, monkeypatch):
+    def unknown(_user: int) -> None:
+        raise KeyError
+
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    assert find_home({"HERMES_JOBS_HOME": str(tmp_path)}) == tmp_path.resolve()
+    for environ, reason in (
+        ({}, "HOME is not set"),
+        ({"HERMES_JOBS_HOME": "~/agent"}, "HOME is not set"),
+        ({"HERMES_JOBS_HOME": "agent"}, "has been deleted"),
+    ):
+        with pytest.raises(Misconfigured, match=reason) as caught:
+            find_home(environ)
+        assert "HERMES_JOBS_HOME" in caught.value.hint
+
+
 def test_loading_creates_nothing(tmp_path):
     settings = load({"HERMES_JOBS_HOME": str(tmp_path / "new")})
     assert settings.paths.home == tmp_path / "new"

@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 from hermes_jobs.domain.errors import Misconfigured
 from hermes_jobs.settings import DEFAULT_MODEL, REHEARSAL_MODEL, Settings, known_keys, load, render
 
-# Three values of each key, so that four sources can disagree; none is the default.
-ALTERNATIVES: dict[str, tuple[object, object, object, object]] = {
-    "agent.max_iterations": (2, 3, 4, 5),
-    "compression.threshold": (0.1, 0.2, 0.3, 0.4),
-    "model.model": ("a", "b", "c", "12:30"),
-    "model.prompt_cache": ("on", "off", "on", "off"),
-    "terminal.policy": ("allow", "deny", "allow", "deny"),
-    "memory.recall": (True, True, True, True),
-    "toolsets.enabled": (("files",), ("memory",), ("skills",), ()),
-    "auxiliary.review.model": ("a", "b", "c", "null-ish"),
+# A value for each source, so that all can disagree; none is the default.
+ALTERNATIVES: dict[str, tuple[object, object, object]] = {
+    "agent.max_iterations": (2, 3, 4),
+    "compression.threshold": (0.1, 0.2, 0.3),
+    "model.model": ("a", "b", "12:30"),
+    "model.prompt_cache": ("on", "off", "on"),
+    "terminal.policy": ("allow", "deny", "allow"),
+    "memory.recall": (True, True, True),
+    "toolsets.enabled": (("files",), ("memory",), ()),
+    "auxiliary.review.model": ("a", "b", "null-ish"),
 }
-SOURCES = ("config.yaml", ".env", "environment", "flag")
+SOURCES = ("config.yaml", ".env", "environment")
 
 
 def variable(key: str) -> str:
@@ -78,9 +78,8 @@ def test_the_highest_source_that_names_a_key_decides_it_and_is_its_origin(shared
         env=f"{variable(key)}={as_variable(values['.env'])}" if ".env" in present else "",
     )
     environ = {variable(key): as_variable(values["environment"])} if "environment" in present else {}
-    overrides = {key: values["flag"]} if "flag" in present else {}
 
-    settings = load(environ, overrides=overrides, home=shared_home)
+    settings = load(environ, home=shared_home)
 
     highest = next((source for source in reversed(SOURCES) if source in present), None)
     if highest is None:
@@ -116,22 +115,17 @@ def test_every_key_says_what_it_means_and_what_it_accepts():
         assert key.expected, key.name
 
 
-def test_the_origin_of_a_variable_names_it_and_that_of_a_flag_too(tmp_path):
+def test_the_origin_of_a_variable_names_it(tmp_path):
     write_home(tmp_path, config="workers: {concurrency: 3}", env="HERMES_JOBS_AGENT__MAX_ITERATIONS=4")
 
-    settings = load(
-        {"HERMES_JOBS_MODEL": "m", "OPENAI_BASE_URL": "http://127.0.0.1:8080/v1"},
-        overrides={"toolsets.enabled": ["files"], "session.if_busy": "reject", "model.api": None},
-        home=tmp_path,
-    )
+    environ = {"HERMES_JOBS_MODEL": "m", "OPENAI_BASE_URL": "http://127.0.0.1:8080/v1"}
+    settings = load(environ, home=tmp_path)
 
     assert settings.origins["model.model"] == "environment HERMES_JOBS_MODEL"
     assert settings.origins["model.base_url"] == "environment OPENAI_BASE_URL"
     assert settings.origins["agent.max_iterations"] == ".env HERMES_JOBS_AGENT__MAX_ITERATIONS"
     assert settings.origins["workers.concurrency"] == "config.yaml"
-    assert settings.origins["toolsets.enabled"] == "flag --toolsets"
-    assert settings.origins["session.if_busy"] == "flag --if-busy"
-    assert settings.origins["model.api"] == "default", "a flag that is None was not given"
+    assert settings.origins["model.api"] == "default"
 
 
 def test_our_own_variable_wins_over_the_one_shared_with_other_programs(tmp_path):

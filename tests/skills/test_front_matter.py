@@ -88,6 +88,20 @@ def test_colons_in_a_plain_value_are_forgiven():
 
 
 @pytest.mark.parametrize(
+    ("written", "description"),
+    [
+        ('"Deploys "foo" apps"', 'Deploys "foo" apps'),
+        ("'It's broken'", "It's broken"),
+        ('"Use when: asked"', "Use when: asked"),
+        ('"Quote" first', 'Quote" first'),
+    ],
+)
+def test_quotes_within_quotes_are_forgiven(written, description):
+    said = read(skill(f"name: x\ncompatibility: needs: git\ndescription: {written}"))
+    assert said.description == description
+
+
+@pytest.mark.parametrize(
     ("text", "complaint"),
     [
         ("", "does not begin with front matter"),

@@ -85,6 +85,7 @@ def _act(host: Host, act: str, name: str, line: str) -> str:
         file.write_text(f"{file.read_text()}{line}.\n")
         return f"{line}."
     if act in {"unlink", "rmtree"}:
+        host.home.settle()  # what a person wrote and deleted before anybody looked was theirs to delete
         (host.root / name / "assets/f").unlink(missing_ok=True)
         if act == "rmtree":
             shutil.rmtree(host.root / name, ignore_errors=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import tzinfo
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -41,6 +43,7 @@ class Desk:
         self.log: SqlEventLog = new_log(folder)
         self.views = Views(self.log, folder / "views")
         self.summariser: Summariser | None = None
+        self.zone: tzinfo | None = None
 
     def talk(
         self, session: str, *said: str, kind: e.SessionKind = "conversation", title: str | None = None
@@ -71,7 +74,7 @@ class Desk:
         self, cancel: Cancel | None = None, /, *, seconds: float = 60.0, **arguments: object
     ) -> ToolOutcome:
         """Call the tool from the session `now`."""
-        search = SessionSearch(self.views, lambda: self.summariser, seconds=seconds)
+        search = SessionSearch(self.views, lambda: self.summariser, zone=self.zone, seconds=seconds)
         caller = ToolContext(session="now", turn="t1", call="t1-1-0", workdir="/", attended=True)
         call = ToolCall("x", "session_search", json.dumps(arguments))
         return Toolbox(search.tools, enabled=("search",)).run(call, caller, None, cancel or Switch())
@@ -302,6 +305,12 @@ def test_filters_narrow_the_search(haystack: Desk) -> None:
         "s3" in haystack.ask(query="needle", after="2026-11-20", before="2026-11-23T10:00:00+02:00").content
     )
     assert "No message holds" in haystack.ask(query="needle", source="telegram").content
+
+
+@pytest.mark.parametrize(("zone", "found"), [("Pacific/Kiritimati", True), ("Pacific/Niue", False)])
+def test_a_day_begins_in_the_configured_zone(haystack: Desk, zone: str, found: bool) -> None:
+    haystack.zone = ZoneInfo(zone)
+    assert ("s3" in haystack.ask(query="third", after="2026-11-22").content) == found
 
 
 def test_an_empty_result_says_what_was_searched_and_how_to_widen_it(haystack: Desk) -> None:

@@ -109,6 +109,8 @@ def archive(tmp_path: Path) -> Iterator[Archive]:
         ("3.11.2", "python 3.11.2", "python 3.11.4, 2"),
         ("C++", "in C++ it is", "in C it is"),
         ("C#", "in C#.", "in C++, c and #"),
+        ("C++17", "since C++17", "since C++20, 17 years"),
+        ("repo#12", "see repo#12", "see repo#123 and 12"),
         ("it's", "it’s true", "it is his"),
         ("what?", "what now", "when"),
         ("--dry-run", "pass --dry-run", "run it dry"),

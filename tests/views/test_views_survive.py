@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import stat
 import subprocess
 import sys
 import threading
@@ -21,6 +22,7 @@ from hermes_jobs.eventlog.log import Append, EventLog, Meta, Recorded, StreamWri
 from hermes_jobs.eventlog.opening import open_log, sqlite_url
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.views import Views
+from hermes_jobs.views.connecting import wording
 from tests.views.histories import append, new_log, plain_history
 from tests.views.test_rows_follow_the_log import rows_of
 
@@ -174,6 +176,21 @@ def test_damaged_views_are_built_again_by_whoever_reads(
     the_answers_are_right(second)
     assert len(second.status().generations) == 1
     second.close()
+
+
+def test_only_its_owner_may_read_the_views(views: Views, tmp_path: Path) -> None:
+    the_answers_are_right(views)
+
+    for file in (tmp_path / "views").glob("generation-*"):
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
+
+
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE])
+def test_a_disk_without_room_for_the_views_is_named_as_the_reason(code: int) -> None:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = code
+
+    assert wording(error) == "their disk is full or faulty"
 
 
 @pytest.mark.parametrize("turns_later", [0, 3, 9], ids=["shorter", "shorter than before", "longer"])

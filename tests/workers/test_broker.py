@@ -37,7 +37,7 @@ sys.stdin.read()
 
 @pytest.fixture
 def paths(tmp_path: Path) -> Paths:
-    paths = Paths(tmp_path / "a home with spaces")
+    paths = Paths(tmp_path / "a home [with] spaces *")
     ensure_home(paths)
     return paths
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -25,6 +26,7 @@ from tests.model_server import ModelServer
 from tests.tools.support import processes_with, wait_until
 from workers.app import ALL_QUEUES
 from workers.broker import find_broker
+from workers.open_files import A_THREAD
 
 UP = "hermes-jobs is up"
 
@@ -275,6 +277,20 @@ def test_in_the_background_it_runs_until_it_is_told_to_stop_and_only_once(home: 
     assert stopped.code == 0
     assert left_of(home) == []
     assert (once_more.code, once_more.err.strip()) == (0, "Nothing was up.")
+
+
+@pytest.mark.slow
+def test_its_worker_may_open_as_many_files_as_its_threads_need(home: Home) -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with home.start("up", "--no-flower", "--no-beat", "--concurrency", "64") as running:
+        resource.prlimit(running.process.pid, resource.RLIMIT_NOFILE, (256, most))
+        running.wait_for(UP)
+        worker = processes_running(home, "hermes_jobs worker")[0]
+        allowed, _ = resource.prlimit(worker, resource.RLIMIT_NOFILE)
+        running.signal(signal.SIGINT)
+        running.end()
+
+    assert allowed >= 64 * A_THREAD
 
 
 def test_an_up_in_the_background_that_cannot_start_says_why(home: Home) -> None:

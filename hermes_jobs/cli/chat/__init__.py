@@ -8,13 +8,20 @@ import click
 
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, session_option
+from hermes_jobs.cli.values import Name, Text
 
 
 @click.command(epilog=example("hermes-jobs chat", 'hermes-jobs chat -s "Trip to Rome"'))
 @session_option("Go on with that session; else a new one.")
 @click.option("-c", "--continue", "newest", is_flag=True, help="Go on with the newest session.")
-@click.option("-m", "--model", metavar="NAME", help="The model of a new session; of an old one from now on.")
-@click.option("--system", metavar="TEXT", help="What a new session's prompt says besides.")
+@click.option(
+    "-m",
+    "--model",
+    metavar="NAME",
+    type=Name(),
+    help="The model of a new session; of an old one from now on.",
+)
+@click.option("--system", metavar="TEXT", type=Text(), help="What a new session's prompt says besides.")
 @click.option("--toolsets", metavar="A,B", help="The toolsets of a new session.")
 @pass_invocation
 def chat(

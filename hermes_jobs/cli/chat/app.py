@@ -40,13 +40,13 @@ from hermes_jobs.cli.learned import learned
 from hermes_jobs.cli.output import note, one_line
 from hermes_jobs.cli.process_log import log_to_file
 from hermes_jobs.cli.stage import Stage
-from hermes_jobs.cli.waiting import workers_are_alive
 from hermes_jobs.domain.errors import HermesJobsError, Rejected
 from hermes_jobs.domain.titles import printable
 from hermes_jobs.engine.live import LiveChannel, LocalChannel
 from hermes_jobs.eventlog.log import Recorded
 from hermes_jobs.gateway.helper import Helper
 from hermes_jobs.wiring.endpoints import caches
+from hermes_jobs.wiring.workforce import workers_are_alive
 
 logger = logging.getLogger(__name__)
 

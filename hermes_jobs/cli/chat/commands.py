@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SHOWN = 10  # sessions that `/session` lists
 COMMAND = re.compile(r"/([a-z]+)(?:\s+(.*))?", re.DOTALL)
 KEYS = (
-    ("Enter", "send; while a turn runs, what you say waits (session.if_busy)"),
+    ("Enter", "send; while a turn runs, it waits (session.if_busy)"),
     ("Esc Enter", "a new line; pasted lines stay lines"),
     ("Tab", "complete commands, sessions, models"),
     ("Up, Ctrl-R", "what you said before"),

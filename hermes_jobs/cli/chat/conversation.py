@@ -129,8 +129,9 @@ class Conversation:
     def decide_call(self, call: str | None, *, allow: bool) -> None:
         """Allow or refuse a tool call that waits for a person."""
         session = self._begun()
-        turn = session.current.id if session.current else (session.last_ended or "")
-        now = self._installation.clock.now()
+        if session.current is None:
+            raise Rejected("Nothing waits for you in this session.", kind="usage")
+        turn, now = session.current.id, self._installation.clock.now()
         answer: c.SessionCommand = c.DenyCall(turn=turn, call=call, by="user")
         if allow:
             answer = c.ApproveCall(turn=turn, call=call, by="user", now=now)
@@ -150,7 +151,7 @@ class Conversation:
         from hermes_jobs.engine.titles import rename
 
         session = self._begun()
-        return rename(self._engine, session.stream.removeprefix("session-"), title).title or ""
+        return rename(self._engine, session.lineage, title).title or ""
 
     def compress(self, focus: str) -> None:
         """Have the older part of the history give way to a summary, about `focus` above all."""
@@ -161,7 +162,7 @@ class Conversation:
         """Go on in a copy of the session from before its last turn; that turn's text."""
         session = self._begun()
         new = self._installation.ids.name("s")
-        text = undo(self._engine, session.stream.removeprefix("session-"), new)
+        text = undo(self._engine, session.lineage, new)
         self.open(new, quiet=True)
         return text
 
@@ -254,7 +255,7 @@ class Conversation:
             hears = [channel.listen(event.turn, self._telling.heard) for channel in self._channels]
             self._listening[event.turn] = hears
         self._telling.hear(recorded)
-        if isinstance(event, e.TurnCompleted | e.TurnFailed | e.TurnCancelled):
+        if isinstance(event, e.TurnEnd):
             self._leave(event.turn)
 
     def _leave(self, turn: str) -> None:

@@ -9,6 +9,7 @@ import click
 from hermes_jobs.cli.output import one_line
 from hermes_jobs.cli.progress import Progress, called_whole
 from hermes_jobs.cli.stage import Stage
+from hermes_jobs.cli.zones import local
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.titles import printable
 from hermes_jobs.engine.live import Piece
@@ -88,7 +89,7 @@ class Telling:
                 pass
 
     def _ask(self, event: e.ApprovalRequested) -> None:
-        until = datetime.fromtimestamp(event.expires_at, UTC).astimezone()
+        until = local(datetime.fromtimestamp(event.expires_at, UTC))
         self._stage.line(
             f"It waits for you ({event.rule}): {self._calls.get(event.call, event.call)}\n"
             f"  /approve or /deny (with {event.call} where several wait); refused at {until:%H:%M:%S}."

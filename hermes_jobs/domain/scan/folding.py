@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
@@ -37,7 +38,7 @@ def readings(text: str) -> tuple[Reading, ...]:
     """All ways to read the text, each once; first without accents and compatibility forms."""
     plain = Reading(text, range(len(text)))
     found = [plain if text.isascii() else _by_character(plain, _bare)]
-    for disguise in (_latin, _cyrillic, _joined, _digits_read):
+    for disguise in (_latin, _cyrillic, _joined, _digits_read, _decoded):
         for reading in tuple(found):
             other = disguise(reading)
             if all(other.text != each.text for each in found):
@@ -69,6 +70,9 @@ _LOOKALIKES: Mapping[str, str] = {
 """Letters of other alphabets that are drawn as Latin ones are. Unicode's own table has thousands; these are
 the ones that a text can be written in without looking odd."""
 
+_MARKS = frozenset(map(chr, (*range(0x0300, 0x0370), 0x0640, *range(0x064B, 0x0660), 0x0670)))
+"""Accents; of Arabic the vowels, the marks on letters, and the stroke that draws words out."""
+
 _CYRILLIC: Mapping[str, str] = {**_pairs("aа cс eе kк oо pр xх yу iі BВ HН MМ TТ AА CС EЕ KК OО PР XХ")}
 _RUSSIAN_WORD = re.compile(r"\w*[бвгджзилнпфцчшщъыьэюяБГДЖЗИЛПФЦЧШЩЪЫЬЭЮЯ]\w*")
 
@@ -81,7 +85,7 @@ def _bare(character: str) -> str:
     if is_unseen(character):
         return ""
     parts = unicodedata.normalize("NFKD", _SIGNS.get(character, character))
-    kept = "".join(each for each in parts if not "\u0300" <= each <= "\u036f")
+    kept = "".join(each for each in parts if each not in _MARKS)
     return unicodedata.normalize("NFKC", kept)
 
 
@@ -191,3 +195,36 @@ def _digits_read(reading: Reading) -> Reading:
     """With `1gn0re` read as it sounds."""
     text = _MIXED.sub(lambda word: word[0].translate(_DIGITS), reading.text)
     return replace(_replaced(reading, text), guessed=True)
+
+
+# --- what is encoded -------------------------------------------------------------------------
+
+_BASE64 = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{16,}(?![\w+/])")
+
+
+def _decoded(reading: Reading) -> Reading:
+    """With the texts that stand there in base64."""
+    pieces: list[tuple[str, int]] = []
+    changed: list[int] = []
+    done = 0
+    for run in _BASE64.finditer(reading.text):
+        said = _said_in(run[0])
+        if said:
+            pieces.extend(_pieces(reading, done, run.start()))
+            changed.extend(range(len(pieces), len(pieces) + len(said)))
+            origins = reading.origins[run.start() : run.end()]
+            pieces.extend((each, origins[at * len(origins) // len(said)]) for at, each in enumerate(said))
+            done = run.end()
+    if not done:
+        return reading
+    pieces.extend(_pieces(reading, done, len(reading.text)))
+    return replace(_put_together(pieces), changed=tuple(changed), guessed=True)
+
+
+def _said_in(run: str) -> str:
+    """The text that the run encodes; empty where it is none that can be read."""
+    try:
+        said = b64decode(run + "=" * (-len(run) % 4)).decode()
+    except ValueError:
+        return ""
+    return said if said.isprintable() and " " in said else ""

@@ -16,9 +16,10 @@ _hidden = partial(rule, "instruction", "hidden text")
 _asks = partial(rule, "instruction", "asks for the prompt")
 
 _SET_ASIDE = r"""
+    (?<!do\snot\s)(?<!must\snot\s)(?<!should\snot\s)(?<!never\s)(?<!n['’]t\s)
     \b(?: ignor(?:e|ing) | disregard(?:ing)? | forget(?:ting)? | overrid(?:e|ing) | bypass(?:ing)? | discard
     | neglect | set\s+aside | pay\s+no\s+(?:attention|heed)\s+to
-    | (?: do\s+not | don['’]?t | never | stop )\s+
+    | (?: do\s+not | don['’]?t | must\s+not | mustn['’]?t | should\s+not | shouldn['’]?t | never | stop )\s+
       (?: follow(?:ing)? | obey(?:ing)? | heed(?:ing)? | listen(?:ing)?\s+to ) )\s+"""
 _ORDERS = r"""
     (?: instructions? | directives? | prompts? | rules | guidelines | commands | orders | constraints
@@ -33,7 +34,10 @@ _KIND = r"""
     | other | default | set | content | moderation ) \s+ )"""
 _LIMITS = r"""
     (?: restrictions? | limits? | limitations? | rules | filters? | guidelines | guardrails | constraints
-    | censorship | ethics | safeguards )\b"""
+    | censorship | ethics | safeguards | (?:content\s+)?polic(?:y|ies) )\b"""
+_VOID = r"""
+    (?: null | void | cancell?ed | revoked | rescinded | nullified | invalid | suspended | lifted
+    | overrid(?:den|e) )\b"""
 _UNBOUND = rf"""
     (?: (?: unrestricted | unfiltered | uncensored | jailbroken | developer\s+mode | god\s+mode | dan ) \b
     | (?: without | with\s+no | ha(?:ve|s|d)\s+no | free\s+(?:of|from) | do\s+not\s+have | don['’]?t\s+have
@@ -80,6 +84,31 @@ INSTRUCTION_RULES = (
         | (?:(?:was|is)\s+)? (?:said|written|stated)\s+ (?:above|before|earlier) )""",
     ),
     _overrides(
+        "prompt instructions rules",
+        rf"""{_SET_ASIDE} what(?:ever)?\s+ (?:the|your)\s+ (?:system\s+)?
+        (?: prompt | instructions | rules )\s+ (?: says? | tells? | demands? )\b""",
+    ),
+    _overrides(
+        "instructions directives prompt",
+        rf"""(?: \byour\s+ (?:{_EARLIER}\s+)? {_KIND}{{0,3}} (?: instructions | directives | system\s+prompt )
+        | \ball\s+ {_EARLIER}\s+ {_KIND}{{0,3}} (?: instructions | directives | prompts )
+        | (?<![\w'’]\s) (?: previous | prior | earlier )\s+ (?: instructions | directives ) )\s+
+        (?: (?:are|is|have\s+been|has\s+been)\s+ (?:(?:now|hereby)\s+)? {_VOID}
+        | no\s+longer\s+appl(?:y|ies)\b )""",
+    ),
+    _overrides(
+        "instructions directives prompt",
+        rf"""\b(?: treat | consider | regard )\s+ (?:all\s+(?:of\s+)?)? (?:the\s+|your\s+)?
+        {_EARLIER}\s+ {_KIND}{{0,3}} (?: instructions | directives | prompts? )\s+
+        (?:as\s+|to\s+be\s+)? {_VOID}""",
+    ),
+    _overrides(
+        "told taught instructed",
+        rf"""\b(?: everything | all | anything )\s+ (?:that\s+)?
+        you\s+ (?:were|have\s+been|['’]ve\s+been)\s+ (?:told|taught|instructed)\s+ (?:\w+\s+){{0,2}}
+        (?:is|was)\s+ (?:now\s+)? (?: {_VOID} | (?:wrong|false) (?=\s*(?:[.,;!]|$)) )""",
+    ),
+    _overrides(
         "above before",
         rf"""{_SET_ASIDE} (?:everything|all|anything)\s+ (?:of\s+the\s+)? (?:above|before\s+this)
         (?= \s*(?:[.,;:!]|$) | \s+(?:and|instead)\b )""",
@@ -105,7 +134,7 @@ INSTRUCTION_RULES = (
     ),
     _role(
         """unrestricted unfiltered uncensored jailbroken developer mode god dan restriction limit rules filter
-        guideline guardrail constraint censorship ethics safeguard""",
+        guideline guardrail constraint censorship ethics safeguard policy policies""",
         rf"""\b(?: you\s+are | you['’]re | act(?:ing)?\s+(?:as|like) | pretend(?:ing)? | behave\s+(?:as|like)
         | respond\s+as | role-?play\s+as | speak\s+as | simulate | enter | switch\s+to | become )\b
         [^.\n]{{0,50}}? \b{_UNBOUND}""",
@@ -157,7 +186,8 @@ INSTRUCTION_RULES = (
     _hides(
         "without",
         r"""\bwithout\s+ (?:the|your)\s+ (?:user|human|operator)(?:['’]s)?\s+
-        (?: knowing | knowledge | noticing | consent | awareness | approval | permission )\b""",
+        (?: knowing | knowledge | noticing | consent | awareness | approval | permission )\b
+        (?! \s*,?\s+ (?:no|nothing|nobody|never)\b )""",
         unless_after=r"\b(?:never|not|n['’]t|nothing)\b[^.\n]{0,36}",
     ),
     _hides(
@@ -165,7 +195,8 @@ INSTRUCTION_RULES = (
         rf"""\b(?: keep\s+ (?:this|that|it|these|the\s+following)\s+ (?:\w+\s+)?
         (?:secret|hidden|private|quiet)
         | hide\s+ (?:this|that|it|these|the\s+following) (?:\s+\w+){{0,3}}?
-        | conceal\s+ (?:this|that|it|these) ) \s+ from\s+ {_PERSON}""",
+        | conceal\s+ (?:this|that|it|these) ) \s+ from\s+ {_PERSON}
+        | \bkeep\s+ (?:this|that|it|these)\s+ from\s+ {_PERSON} (?= \s*(?:[.,;!]|$) | \s+at\s+all\b )""",
     ),
     _hides(
         _PEOPLE,
@@ -187,13 +218,27 @@ INSTRUCTION_RULES = (
     _hidden(
         "style",
         r"""<\w+[^>]{0,200}? style\s*=[^>]{0,200}?
-        (?: display\s*:\s*none | visibility\s*:\s*hidden | font-size\s*:\s*0 | opacity\s*:\s*0 )""",
+        (?: display\s*:\s*none | visibility\s*:\s*hidden
+        | (?:font-size|opacity)\s*:\s*0(?:\.0+)?(?![.\d]) )""",
     ),
     _hidden(
         "[//]:",
         r"""(?m:^)\[//\]:\s*\#\s*[("'] [^\n]{0,200}?
         \b(?: ignore | disregard | override | obey | secret(?:ly)? | assistant | you\s+must | instructions?
         )\b""",
+    ),
+    rule(
+        "instruction",
+        "obeys what it decodes",
+        "decod decrypt base64 base32 rot13 hex",
+        r"""\b(?: decod(?:e|ed|ing) | decrypt | unscramble | base64 | base32 | rot-?13 | hex )\b [^\n]{0,80}?
+        (?: \b(?:and|then)\s+ (?:then\s+)? | [.,;]\s* )
+        (?: (?: follow | obey | act\s+on | carry\s+out | comply\s+with )\s+
+          (?: it | that | them ) (?=\s*(?:[.:;!,]|$))
+        | obey\b | do\s+what(?:ever)?\s+ (?:it|that|they)\s+says?\b
+        | (?: follow | execute | run | perform | act\s+on | carry\s+out )\s+ (?:the|its|any|all)\s+
+          (?:(?:hidden|decoded|secret)\s+)? (?: instructions? | orders? | commands? )
+          (?= \s*(?:[.:;!,]|$) | \s+(?:inside|within|in\s+it|therein|it\s)\b ) )""",
     ),
     rule(
         "instruction",
@@ -238,6 +283,6 @@ INSTRUCTION_RULES = (
     _asks(
         "what",
         r"""\bwhat\s+(?:is|are|was|were)\s+your\s+ (?:\w+\s+)?
-        (?: system\s+prompt | (?:initial|hidden|original)\s+(?:prompt|instructions) )\b""",
+        (?: system\s+prompt | (?:initial|hidden|original|exact)\s+(?:prompt|instructions) )\b""",
     ),
 )

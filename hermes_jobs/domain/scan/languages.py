@@ -8,6 +8,7 @@ from hermes_jobs.domain.scan.finding import rule
 
 _overrides = partial(rule, "instruction", "overrides instructions")
 _hides = partial(rule, "instruction", "hides from the user")
+_asks = partial(rule, "instruction", "asks for the prompt")
 
 _GERMAN = r"""
     (?: anweisung(?:en)? | anordnung(?:en)? | instruktion(?:en)? | regeln | vorgaben | befehle? | richtlinien
@@ -41,7 +42,8 @@ GERMAN_RULES = (
     _hides(
         "nutzer",
         r"""\b(?: sage? | erzahle? | verrate? | teile | melde )\s+ (?:(?:es|das|dies|davon)\s+)?
-        (?:dem|der|den)\s+ (?:be)?nutzer(?:in|n)?\b [^.\n]{0,30}? \b(?:nichts|nicht)\b""",
+        (?:dem|der|den)\s+ (?:be)?nutzer(?:in|n)?\b [^.\n]{0,30}? \b(?:nichts|nicht)\b
+        (?! \s+(?:nur|zweimal|doppelt|nochmals)\b )""",
     ),
     _hides(
         "nutzer",
@@ -64,10 +66,11 @@ ROMANCE_RULES = (
     ),
     _hides(
         "utilisa",
-        r"""\bne\s+ (?:(?:le|lui|rien|jamais|pas)\s+)*
+        r"""\bn(?: e\s+ | ['’]en\s+ ) (?:(?:le|lui|rien|jamais|pas)\s+)*
         (?: dis | dites | dire | revele[rz]? | mentionne[rz]? | parle[rz]? | montre[rz]? | informe[rz]? |
         previens )\s+
-        (?:(?:rien|pas|jamais|cela|ceci|en)\s+)* (?:a\s+|de\s+cela\s+a\s+)? l['’]utilisa(?:teur|trice)\b""",
+        (?:(?:rien|pas|jamais|cela|ceci|en)\s+)* (?:a\s+|de\s+cela\s+a\s+)? l['’]utilisa(?:teur|trice)\b
+        (?!\s+en\s)""",
     ),
     _overrides(
         _ROMANCE_WORDS,
@@ -79,6 +82,12 @@ ROMANCE_RULES = (
         | iniciales | acima )\b""",
     ),
     _overrides(
+        "dicho detto dit",
+        r"""\b(?: olvid[ae] | ignor[ae] | dimentica | ignore[rz]? | oublie[rz]? )\s+ (?:todo|tutto|tout)\s+
+        (?: lo\s+que\s+te\s+han | (?:quello|cio)\s+che\s+ti\s+(?:e\s+stato|hanno)
+        | ce\s+qu(?:e\s+l['’])?['’]?on\s+t['’]a ) \s+ (?:dicho|detto|dit)\b""",
+    ),
+    _overrides(
         _ROMANCE_WORDS,
         rf"""\b(?:ignor[ae]|olvida|descarta|dimentica)\s+ (?:todas\s+)? (?:tus|sus|suas|le\s+tue)\s+
         {_ROMANCE}\b""",
@@ -88,7 +97,8 @@ ROMANCE_RULES = (
         r"""\b(?:no|nao|non)\s+ (?:(?:se\s+lo|le|lo|o)\s+)?
         (?: digas? | cuentes? | reveles? | menciones? | informes? | muestres? | dire | conte )\s+
         (?:(?:nada|esto|eso|isso|nulla|niente)\s+)* (?: al | a\s+la | ao | a | all['’]
-        )\s*(?:usuari[oa]|utente)\b""",
+        )\s*(?:usuari[oa]|utente)\b
+        (?! \s+ (?: en\s | em\s | in\s | de\s+cada | dos\s+veces ) )""",
     ),
 )
 
@@ -126,7 +136,7 @@ EAST_ASIAN_RULES = (
     ),
     _hides(
         "用户 用戶 使用者",
-        rf"""{_CHINESE_NOT} [^。\n]{{0,10}}? (?: 告诉 | 告訴 | 告知 | 透露 | 通知 | 提及 | 泄露 | 提到 )
+        rf"""{_CHINESE_NOT} [^。\n忘]{{0,10}}? (?: 告诉 | 告訴 | 告知 | 透露 | 通知 | 提及 | 泄露 | 提到 )
         [^。\n]{{0,4}}? {_CHINESE_USER}""",
     ),
     _hides(
@@ -158,4 +168,128 @@ EAST_ASIAN_RULES = (
     ),
 )
 
-LANGUAGE_RULES = (*GERMAN_RULES, *ROMANCE_RULES, *RUSSIAN_RULES, *EAST_ASIAN_RULES)
+# Alef stands without its marks, and vowels are not written.
+ARABIC_RULES = (
+    _overrides(
+        "تعليمات اوامر توجيهات ارشادات قواعد",
+        r"""(?: تجاهل | اهمل | انس\s | انسى | تخط | لا\s+تتبع ) [^.\n]{0,20}?
+        (?: تعليمات | اوامر | توجيهات | ارشادات | قواعد ) [^.\n]{0,12}?
+        (?: السابق | اعلاه | الاصلي | النظام )""",
+    ),
+    _hides(
+        "مستخدم",
+        r"""\b(?:و|ف)?لا\s+
+        (?: (?: تخبر | تبلغ | تعلم )\s+ المستخدم | (?: تقل | تذكر | تكشف | تظهر ) [^.\n]{0,14}? للمستخدم )
+        (?!\w) (?!\s+(?:مرتين|بال))""",
+    ),
+)
+
+# Signs of vowels are no letters to patterns: there are no borders of words.
+HINDI_RULES = (
+    _overrides(
+        "निर्देश आदेश नियम प्रॉम्प्ट",
+        r"""(?: पिछल | पहले | पूर्व | उपरोक्त | ऊपर ) [^।.\n]{0,20}?
+        (?: निर्देश | आदेश | नियम | प्रॉम्प्ट )(?:ों|ो|ओं)?\s* (?:को\s+)?
+        (?: अनदेख | न.{0,2}र.{0,2}अंदा | भूल\s+जा(?:ओ|एं|इए) | (?:न|मत)\s+मान )""",
+    ),
+    _hides(
+        "उपयोगकर्ता यूजर",
+        r"""(?: उपयोगकर्ता | यूजर )\s*को\s+ (?: (?: यह | ये | कुछ(?:\s+भी)? | इस(?:के)?\s+बारे\s+में )\s+ )?
+        (?:मत|न|नहीं)\s+ (?: बता | कह | दिखा )""",
+    ),
+)
+
+TURKISH_RULES = (
+    _overrides(
+        "talimat komut kural yonerge",
+        r"""\b(?:onceki|yukaridaki)\s+ (?:\w+\s+){0,2}? (?:talimat|komut|kural|yonerge)\w*\s+ (?:\w+\s+)?
+        (?: yok\s*say | gormezden\s+gel | unut(?:un)?\b | dikkate\s+alma )""",
+    ),
+    _hides(
+        "kullanici",
+        r"""(?: \b(?:bunu|bundan)\s+kullanici\w*\s+ | \bkullanici\w*\s+ (?:bunu|bundan|hicbir\s*sey)\s+ )
+        (?: soyleme | anlatma | bildirme | bahsetme )\b""",
+    ),
+)
+
+POLISH_RULES = (
+    _overrides(
+        "instrukcj polece regul zasad",
+        r"""\b(?:z?ignoruj|zapomnij|pomin)(?:cie)?\s+ (?:\w+\s+){0,2}? (?:poprzedni|wczesniejsz|powyzsz)\w*\s+
+        (?:\w+\s+)? (?: instrukcj | polece | regul | zasad )""",
+    ),
+    _hides(
+        "uzytkownikowi",
+        r"\bnie\s+ (?: mow | zdradzaj | wspominaj )\w*\s+ (?:(?:o\s+tym|tego|nic)\s+)? uzytkownikowi\b",
+    ),
+)
+
+DUTCH_RULES = (
+    _overrides(
+        "instructies opdrachten regels aanwijzingen richtlijnen",
+        r"""\b(?: negeer | vergeet | omzeil )\s+ (?:\w+\s+){0,2}?
+        (?: vorige | eerdere | voorgaande | bovenstaande )\s+ (?:\w+\s+)?
+        (?: instructies | opdrachten | regels | aanwijzingen | richtlijnen )\b""",
+    ),
+    _hides(
+        "gebruiker",
+        r"""\b(?: vertel | zeg )\s+ (?:(?:het|dit|dat)\s+)? (?:aan\s+)? de\s+gebruiker\s+ (?:hier\s+)?
+        (?:niets|niet)\b (?! \s+(?:alleen|twee)\b )""",
+    ),
+)
+
+VIETNAMESE_RULES = (
+    _overrides(
+        "huong chi lenh quy",
+        r"""\b(?: bo\s+qua | phot\s+lo | quen )\s+ (?:\w+\s+){0,3}?
+        (?: huong\s+dan | chi\s+(?:dan|thi) | lenh | quy\s+tac )\s+ (?:\w+\s+)?
+        (?: truoc | o\s+tren | phia\s+tren )\b""",
+    ),
+    _hides(
+        "dung",
+        r"""\b(?:dung|khong)\s+ (?: noi | bao | tiet\s+lo )\s+ (?:\w+\s+){0,2}? nguoi\s+dung\b
+        (?!\s+bang\s)""",
+    ),
+)
+
+PROMPT_RULES = (
+    _asks(
+        "系统提示 系統提示",
+        r"""(?: 输出 | 輸出 | 显示 | 顯示 | 打印 | 复述 | 複述 | 告诉我 | 告訴我 | 泄露 ) [^。\n]{0,6}?
+        (?:系统|系統)提示 (?: [词詞语語] | (?=\s*(?:[。.,，!！]|$)) )
+        | 把 [^。\n]{0,6}? (?:系统|系統)提示 [词詞语語]? [^。\n]{0,4}?
+          (?: 发给 | 發給 | 给我 | 給我 | 告诉 | 告訴 )""",
+    ),
+    _asks(
+        "システムプロンプト",
+        r"""システムプロンプト (?:の(?:内容|全文|全て|すべて))? を [^。\n]{0,6}?
+        (?: 出力し | 表示し | 見せ | 教え )""",
+    ),
+    _asks("프롬프트", r"시스템\s*프롬프트 (?:를 | \s*전체를 | 의\s*내용을) \s* (?: 출력 | 보여 | 알려 )"),
+    _asks(
+        "prompt",
+        r"""\b(?: muestra(?:me)? | revela(?:me)? | imprime | mostre | mostra(?:mi)? | affiche | montre
+        | revele | zeige? | verrate? | nenne )\s+ (?:(?:mir|moi|me)\s+)?
+        (?: tu | su | seu | teu | il\s+tuo | ton | votre | deinen | el | le | o | il )\s+
+        (?: prompt\s+ (?:del?|do|di|du)\s+ (?:sistema|systeme) | prompt\s+systeme | system-?\s?prompt )\b""",
+    ),
+    _asks(
+        "промпт",
+        r"""\b(?: покажи | выведи | повтори | напечатаи | раскрои )(?:те)?\s+
+        (?:\w+\s+){0,2}? системн\w+\s+промпт""",
+    ),
+)
+
+LANGUAGE_RULES = (
+    *GERMAN_RULES,
+    *ROMANCE_RULES,
+    *RUSSIAN_RULES,
+    *EAST_ASIAN_RULES,
+    *ARABIC_RULES,
+    *HINDI_RULES,
+    *TURKISH_RULES,
+    *POLISH_RULES,
+    *DUTCH_RULES,
+    *VIETNAMESE_RULES,
+    *PROMPT_RULES,
+)

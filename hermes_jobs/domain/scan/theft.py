@@ -32,6 +32,7 @@ _SECRET_WORDS = "key token password credential secret env cookie id_rsa .netrc k
 _SENDER = r"""
     \b(?: curl | wget | nc | ncat | netcat | scp | rsync | sftp | ftp | tftp | socat | https? | iwr
     | Invoke-WebRequest | requests\.(?:post|get) )\b (?=[\s(])"""
+_WHOLE_ENVIRONMENT = r"(?: \bos\.environ\b(?!\s*[\[.]) | \bprocess\.env\b(?!\s*[\[.]) )"
 _SOMEBODYS = r"""
     (?: (?: all | any | every | your | my | their | his | her | our
     | the\s+(?:user|person|owner|operator)['’]s | the\s+user )\s+ (?:of\s+)? (?:(?:the|your|their)\s+)? )"""
@@ -48,10 +49,15 @@ DENIED = r"""
 THEFT_RULES = (
     _sends(
         f"{_NAME_WORDS} {_FILE_WORDS} $(",
-        rf"{_SENDER} [^\n]{{0,200}}? (?: {SECRET_NAME} | {SECRET_FILE} | \$\(\s*(?:env|printenv|cat)\b )",
+        rf"""{_SENDER} [^\n]{{0,200}}?
+        (?: {SECRET_NAME} | {SECRET_FILE} | \$\(\s*(?:env|printenv|cat)\b | {_WHOLE_ENVIRONMENT} )""",
         # A token in the header that is made for it goes to the service that it belongs to.
         unless=r"""(?: (?:-H|--header)\s*\\?["'] (?:Authorization|[\w-]*(?:Api-Key|Token)) \s*:\s*
         (?:\w+\s+)? \$\{?\w+\}? | (?:-u|--user)\s*\\?["']? [\w.:-]* \$\{?\w+\}? ) $""",
+    ),
+    _sends(
+        _FILE_WORDS,
+        rf"(?: {SECRET_FILE} | \.ssh (?=\s) ) [^\n|]{{0,60}} \| [^\n]{{0,40}}? (?: {_SENDER} | \bssh\s )",
     ),
     _sends(
         f"{_SECRET_WORDS} {_FILE_WORDS}",

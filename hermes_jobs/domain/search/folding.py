@@ -11,9 +11,10 @@ import unicodedata
 from functools import cache
 
 IGNORED = "\u00ad"
-"""Stands for what is written and not read: soft hyphens, joiners, variation selectors, accents."""
+"""Stands for what is written and not read: soft hyphens, joiners, variation selectors, accents, the vowels
+of Arabic and Hebrew."""
 
-_NOT_READ = {0x00AD, 0x200C, 0x200D, 0x2060, 0xFEFF}
+_NOT_READ = {0x00AD, 0x0640, 0x200C, 0x200D, 0x2060, 0xFEFF}
 
 UNSPACED = (
     "\u0e00-\u109f\u1100-\u11ff\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u2e80-\u2fdf\u3005-\u3007\u3021-\u3035"
@@ -28,7 +29,10 @@ PICTOGRAPHS = (
 )
 """Emoji and their like, written in the same way."""
 
-WORD_CHARACTER = rf"[^\W_{UNSPACED}]"
+SIGNED_LETTERS = "\u0900-\u0963\u0966-\u096f\u0971-\u0dff"
+"""The scripts of India, whose vowels are signs on letters: no letters to Unicode, but parts of a word."""
+
+WORD_CHARACTER = rf"(?:[^\W_{UNSPACED}]|[{SIGNED_LETTERS}])"
 """A letter or digit of a script with spaces, as a regular expression."""
 
 
@@ -39,8 +43,12 @@ def pattern(written: str) -> re.Pattern[str]:
 
 
 def normal(text: str) -> str:
-    """The text in its composed form, in which letters and accents are mostly one character."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
+    """The text in its composed form, in which letters and accents are mostly one character, and ligatures
+    are several."""
+    if text.isascii():
+        return text
+    apart = _SEVERAL.sub(lambda run: unicodedata.normalize("NFKC", run[0]), text)
+    return unicodedata.normalize("NFC", apart)
 
 
 def fold(text: str) -> str:
@@ -49,6 +57,9 @@ def fold(text: str) -> str:
         return text.lower().replace("\x00", " ")
     return _UNUSUAL.sub(_folded_run, normal(text)).lower()
 
+
+# Ligatures, as in texts from PDF, and the narrow kana, whose accents stand apart.
+_SEVERAL = re.compile("[\ufb00-\ufb17\ufef5-\ufefc\uff66-\uff9f]+")
 
 # What is not the same folded or but a capital of ASCII: looking up every character costs ten times as much.
 _UNUSUAL = re.compile("[^\x01-\x7f\u3001\u3002\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff\uac00-\ud7a3]+")
@@ -68,17 +79,26 @@ class _Folded(dict[int, str]):
 
 def _folded(character: str) -> str:
     code = ord(character)
-    if code in _NOT_READ or 0xFE00 <= code <= 0xFE0F or 0x300 <= code <= 0x36F:
+    if code in _NOT_READ or 0xFE00 <= code <= 0xFE0F or _is_mark(character):
         return IGNORED
     if not code or unicodedata.category(character) in {"Co", "Cs"}:  # private ones are the index's own
         return " "
     parts = unicodedata.normalize("NFKD", character)
-    base = "".join(part for part in parts if not 0x300 <= ord(part) <= 0x36F)
+    base = "".join(part for part in parts if not _is_mark(part))
     plain = base if len(base) == 1 else character
-    for form in (plain.casefold(), plain.lower()):
+    if ord(plain) in _NOT_READ:
+        return IGNORED
+    for form in (plain.upper().casefold(), plain.casefold(), plain.lower()):  # ı is the small I of Turkish
         if len(form) == 1:
             return form
     return plain
+
+
+def _is_mark(character: str) -> bool:
+    """Whether it is an accent, or a vowel that readers do without."""
+    if unicodedata.category(character) not in {"Mn", "Me"}:
+        return False
+    return pattern(f"[{UNSPACED}{SIGNED_LETTERS}]").match(character) is None
 
 
 _FOLDED = _Folded()

@@ -8,11 +8,11 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from hermes_jobs.domain.search.folding import IGNORED, PICTOGRAPHS, WORD_CHARACTER, fold
+from hermes_jobs.domain.search.folding import IGNORED, PICTOGRAPHS, SIGNED_LETTERS, WORD_CHARACTER, fold
 from hermes_jobs.domain.search.terms import Piece, PieceKind, Term, pieces
 
-BETWEEN_WORDS = r"[\W_]"
-BESIDE_RUNS = rf"(?:[^\w{PICTOGRAPHS}]|_)"  # where a pictograph is a run itself
+BETWEEN_WORDS = rf"(?:[^\w{SIGNED_LETTERS}]|_)"
+BESIDE_RUNS = rf"(?:[^\w{SIGNED_LETTERS}{PICTOGRAPHS}]|_)"  # where a pictograph is a run itself
 
 
 class Span(NamedTuple):
@@ -75,7 +75,7 @@ def _parts(term: Term, *, loose: bool) -> Iterator[str]:
         yield f"(?<!{WORD_CHARACTER})"
     yield _piece(first, loose=loose)
     for before, piece in pairwise(found):
-        yield _gap({before.kind, piece.kind})
+        yield _gap(before.kind, piece.kind)
         yield _piece(piece, loose=loose)
     if last.kind == "word":
         yield f"{WORD_CHARACTER}*" if term.prefix else f"(?!{WORD_CHARACTER})"
@@ -83,11 +83,11 @@ def _parts(term: Term, *, loose: bool) -> Iterator[str]:
         yield "(?![a-z])"
 
 
-def _gap(kinds: set[PieceKind]) -> str:
+def _gap(before: PieceKind, after: PieceKind) -> str:
     """What may stand between two pieces of a phrase; nothing has to where their kinds keep them apart."""
-    if kinds <= {"word", "signed"}:
-        return f"{BETWEEN_WORDS}+"
-    return f"{BESIDE_RUNS}{'+' if len(kinds) == 1 else '*'}"
+    if {before, after} <= {"word", "signed"}:
+        return f"{BETWEEN_WORDS}{'*' if before == 'signed' else '+'}"
+    return f"{BESIDE_RUNS}{'+' if before == after else '*'}"
 
 
 def _piece(piece: Piece, *, loose: bool) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from hermes_jobs.domain.steps import StepKind
 from hermes_jobs.engine.perform.by_kind import ByKind
 from hermes_jobs.engine.perform.call_model import CallModel
-from hermes_jobs.engine.perform.compression import Compress, Flush
+from hermes_jobs.engine.perform.compress import Compress
+from hermes_jobs.engine.perform.flush import Flush
 from hermes_jobs.engine.perform.limits import Limits
 from hermes_jobs.engine.perform.prefetch import Prefetch
 from hermes_jobs.engine.perform.record_usage import RecordUsage

@@ -14,13 +14,14 @@ from hermes_jobs.domain.events import ApprovalRequested, ModelCallFailed, ModelR
 from hermes_jobs.domain.repeats import is_refused
 from hermes_jobs.domain.session import Session, running_turn
 from hermes_jobs.domain.steps import Step
+from hermes_jobs.domain.tokens import tokens
 from hermes_jobs.domain.turn import Turn
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.live import Heard, Speech
 from hermes_jobs.engine.perform.context import context_of, purpose_of, workdir_of
 from hermes_jobs.engine.perform.limits import Limits
 from hermes_jobs.engine.perform.requests import OUTPUT_LIMIT, Requests, shorter_answer
-from hermes_jobs.engine.perform.sizing import CHARACTERS_A_TOKEN, Sizing
+from hermes_jobs.engine.perform.sizing import Sizing
 from hermes_jobs.engine.ports import (
     CANCELLED,
     Cancel,
@@ -108,7 +109,7 @@ class CallModel:
         """The outcome with what it may have used, where nobody reported that; `said` is what arrived."""
         if outcome.usage != NO_USAGE or turn.reserved is None:
             return outcome
-        used = Usage(turn.reserved.input_tokens, len(said) // CHARACTERS_A_TOKEN)
+        used = Usage(turn.reserved.input_tokens, tokens(said))
         cost = self._pricing.cost_usd(outcome.model, used)
         return replace(outcome, estimated=used, estimated_cost_usd=cost)
 

@@ -21,13 +21,13 @@ def context_of(session: Session, turn: Turn, call: str) -> ToolContext:
         source=turn.source,
         deliver=turn.deliver,
         author=purpose_of(session),
-        lineage=session.stream.removeprefix("session-"),
+        lineage=session.lineage,
     )
 
 
 def purpose_of(session: Session) -> Literal["turn", "review"]:
     """What the session's calls are for."""
-    return "review" if session.started is not None and session.started.kind == "review" else "turn"
+    return "review" if session.is_review else "turn"
 
 
 def toolsets_of(session: Session, turn: Turn) -> tuple[str, ...] | None:

@@ -14,12 +14,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
     max_iterations: int
     max_tokens: int | None
-    enlarged_tokens: int = 8192
     approval_seconds: float
     result_chars: int = 100_000
     turn_chars: int = 200_000
     preview_chars: int = 1_500
-    review_iterations: int = 8
     memory_nudge: int = 0
     skill_nudge: int = 0
     listeners: tuple[str, ...] = ()

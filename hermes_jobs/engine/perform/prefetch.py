@@ -13,6 +13,8 @@ from hermes_jobs.domain.steps import Step
 from hermes_jobs.engine.perform.limits import Limits
 from hermes_jobs.engine.ports import Cancel, PromptBuilder, Recall
 
+REVIEW_ITERATIONS = 8
+"""Rounds of tool calls that a review may take."""
 RECALLING = frozenset({"conversation", "scheduled"})
 """Sessions in which what is known from elsewhere is brought to mind, and of which listeners hear; the others
 are told all they need."""
@@ -53,7 +55,7 @@ class Prefetch:
         prefetched = ContextPrefetched(
             turn=turn.id,
             model=model,
-            max_iterations=limits.review_iterations if kind == "review" else limits.max_iterations,
+            max_iterations=REVIEW_ITERATIONS if kind == "review" else limits.max_iterations,
             memory_nudge=limits.memory_nudge if kind == "conversation" else 0,
             skill_nudge=limits.skill_nudge if kind == "conversation" else 0,
             result_chars=min(limits.result_chars, room.result_chars),

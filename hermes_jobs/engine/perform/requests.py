@@ -10,7 +10,7 @@ from hermes_jobs.domain.turn import Turn
 from hermes_jobs.engine.perform.context import toolsets_of
 from hermes_jobs.engine.perform.limits import Limits
 from hermes_jobs.engine.ports import ModelRequest, Toolbox
-from hermes_jobs.engine.purse import SHORTEST_ANSWER
+from hermes_jobs.engine.purse import SHORTEST_ANSWER, USUAL_ANSWER
 
 OUTPUT_LIMIT = "output_limit"
 """The kind of failure after which a `shorter_answer` may be had."""
@@ -55,7 +55,7 @@ class Requests:
     def _wanted_answer(self, turn: Turn) -> int | None:
         limit = self._limits.max_tokens
         if turn.enlargements:
-            limit = (limit or self._limits.enlarged_tokens) * 2**turn.enlargements
+            limit = (limit or USUAL_ANSWER) * 2**turn.enlargements
         if turn.max_tokens is not None:
             limit = min(limit or turn.max_tokens, turn.max_tokens)
         return limit

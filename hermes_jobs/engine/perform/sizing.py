@@ -10,12 +10,12 @@ from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.compression import MAX_FUTILE, MAX_REFITS
 from hermes_jobs.domain.events import ContextPressure, ModelReplied
 from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.tokens import CHARACTERS_A_TOKEN, weight
 from hermes_jobs.domain.turn import Turn
 from hermes_jobs.engine.perform.context import toolsets_of
 from hermes_jobs.engine.ports import ContextEngines, ContextSize, Toolbox
 
 OVERFLOWS = frozenset({"context_overflow", "payload_too_large"})
-CHARACTERS_A_TOKEN = 4
 
 
 class Sizing:
@@ -97,4 +97,4 @@ class Sizing:
         prompt = session.started.system_prompt if session.started else ""
         toolsets = toolsets_of(session, turn) if turn else None
         tools = sum(spec.num_characters for spec in self._toolbox.specs(toolsets))
-        return (len(prompt) + tools) // CHARACTERS_A_TOKEN
+        return (weight(prompt) + tools) // CHARACTERS_A_TOKEN

@@ -43,9 +43,9 @@ class Verdict(msgspec.Struct, frozen=True):
 class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     """For whom a tool works. `workdir` is the session's folder; `attended` when a person can answer.
 
-    `lineage` is the session that its lineage began with.
     `author`: as whose words the log keeps what the tool writes. `toolsets` are those that are on. `source`:
-    where the turn's text came from; `deliver`: where its answer goes.
+    where the turn's text came from; `deliver`: where its answer goes. `lineage` is the session that its
+    lineage began with.
     """
 
     session: str
@@ -81,10 +81,6 @@ class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 class Toolbox(Protocol):
     """All tools there are. Never raises for what a model wrote."""
-
-    @property
-    def toolsets(self) -> tuple[str, ...]:
-        """The names by which tools may be asked for."""
 
     def specs(self, toolsets: Sequence[str] | None) -> tuple[ToolSpec, ...]:
         """The tools of these toolsets (null: the configured ones) that are available here, by name."""

@@ -31,6 +31,8 @@ def found(query: str, text: str) -> list[str]:
         ("it's", "It’s its it's", ["It’s", "it's"]),
         ("C++", "C, C++, c++17 and CC++", ["C++", "c++"]),
         ("c#", "C# or c, c#it", ["C#"]),
+        ("c++17", "C++17, c++ 17, C17 and xc++17", ["C++17", "c++ 17"]),
+        ("repo#12", "see repo#12, repo#123 and repo 12", ["repo#12"]),
         ("größe", "Größe GRÖSSE Gro\u0308ße", ["Größe", "Größe"]),
         ("groß", "Größe", []),
         ("モデル", "このモデルは", ["モデル"]),

@@ -108,3 +108,6 @@ class TurnFailed(Event, frozen=True, kw_only=True):
 class TurnCancelled(Event, frozen=True, kw_only=True):
     turn: str
     by: str
+
+
+TurnEnd = TurnCompleted | TurnFailed | TurnCancelled

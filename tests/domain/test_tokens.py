@@ -1,0 +1,36 @@
+"""About how many tokens a text takes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_jobs.domain.tokens import beginning, ending, tokens, weight
+
+
+@pytest.mark.parametrize(
+    ("text", "fewest", "most"),
+    [
+        ("x" * 400, 100, 100),
+        ("我们明天上午在图书馆见面。" * 100, 900, 1_300),
+        ("東京の天気を調べてください。" * 100, 900, 1_400),
+        ("내일 아침에 회의가 있습니다." * 100, 800, 1_600),
+        ("Завтра утром у нас встреча." * 100, 1_000, 1_400),
+        ("لدينا اجتماع صباح الغد." * 100, 900, 1_200),
+        ("कल सुबह हमारी बैठक है।" * 100, 1_100, 2_300),
+        ("Morgen früh treffen wir uns." * 100, 700, 800),
+        ("👍🏽" * 100, 200, 300),
+    ],
+)
+def test_every_script_weighs_about_what_tokenizers_make_of_it(text: str, fewest: int, most: int) -> None:
+    assert fewest <= tokens(text) <= most
+
+
+@given(st.text(), st.integers(1, 40))
+def test_what_is_cut_weighs_no_more_than_it_may(text: str, most: int) -> None:
+    for part in (beginning(text, most), ending(text, most)):
+        assert weight(part) <= most
+        assert part in text
+    if weight(text) <= most:
+        assert beginning(text, most) == ending(text, most) == text
