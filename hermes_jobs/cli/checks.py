@@ -17,6 +17,7 @@ import msgspec
 
 from hermes_jobs.cli.failures import CREDENTIALS, FAILED, LOG, USAGE
 from hermes_jobs.domain.errors import HermesJobsError, Misconfigured, Rejected
+from hermes_jobs.domain.numbers import how_many
 from hermes_jobs.eventlog.log import NOBODY
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def log(installation: Installation) -> Finding:
     except HermesJobsError as error:
         hint = "Start its database, or mend log_url." if settings.log_url else ""
         return Finding(check="log", status="fail", message=str(error), hint=hint, code=LOG)
-    return Finding(check="log", status="ok", message=f"{where}, {position} events")
+    return Finding(check="log", status="ok", message=f"{where}, {how_many(position, 'event')}")
 
 
 def broker(settings: Settings) -> Finding:

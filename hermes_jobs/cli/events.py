@@ -14,6 +14,7 @@ from hermes_jobs.cli.output import columns, cut, note, one_line, print_json, sho
 from hermes_jobs.cli.streams import is_read
 from hermes_jobs.cli.values import Whole
 from hermes_jobs.domain.errors import Corrupt, Rejected
+from hermes_jobs.domain.numbers import how_many
 
 if TYPE_CHECKING:
     from hermes_jobs.eventlog.log import EventLog, Recorded
@@ -154,9 +155,13 @@ def verify(invocation: Invocation, as_json: bool) -> None:
     else:
         for finding in report.findings:
             click.echo(one_line(f"{finding.stream or 'the log'}: {finding.message}"))
-        looked_at = f"{report.num_events} events, {report.num_streams} streams, {report.num_steps} due steps"
-        note(f"Looked at {looked_at}: {len(report.findings)} contradictions.")
+        looked_at = (
+            how_many(report.num_events, "event"),
+            how_many(report.num_streams, "stream"),
+            how_many(report.num_steps, "due step"),
+        )
+        note(f"Looked at {', '.join(looked_at)}: {how_many(len(report.findings), 'contradiction')}.")
     if report.unread:
         note(f"Not looked into, since only a newer hermes-jobs can read them: {', '.join(report.unread)}.")
     if not report.is_sound:
-        raise Corrupt(f"The log contradicts itself in {len(report.findings)} places.")
+        raise Corrupt(f"The log contradicts itself in {how_many(len(report.findings), 'place')}.")

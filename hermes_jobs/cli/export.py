@@ -20,6 +20,7 @@ from hermes_jobs.cli.output import note
 from hermes_jobs.cli.values import Moment, Name
 from hermes_jobs.cli.whole_file import whole_file
 from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.domain.numbers import how_many
 
 if TYPE_CHECKING:
     from hermes_jobs.eventlog.sql import SqlEventLog
@@ -90,7 +91,7 @@ def export(
         lines = exported_lines(invocation.installation, lineages)
     num_lines = write_lines(file, lines, force=force)
     if file != STDOUT:
-        note(f"{file}: {num_lines} lines.")
+        note(f"{file}: {how_many(num_lines, 'line')}.")
 
 
 @click.command(epilog=example("hermes-jobs backup ~/backups/agent.zip"))
@@ -113,7 +114,7 @@ def backup(invocation: Invocation, file: str, force: bool) -> None:
         names = pack(target, exported_lines(installation, ()), paths, secrets)
     if file != STDOUT:
         size = _shown_size(Path(file).stat().st_size)
-        note(f"{file}: {size}, all events and {len(names)} files.")
+        note(f"{file}: {size}, all events and {how_many(len(names), 'file')}.")
     if paths.env_file.exists():
         note(".env is not in it: it may hold keys. Keep those elsewhere.")
 

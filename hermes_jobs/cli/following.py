@@ -18,6 +18,7 @@ from hermes_jobs.cli.style import Style
 from hermes_jobs.cli.waiting import LogWaiter, NobodyWorks
 from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.domain.numbers import how_many
 from hermes_jobs.engine.engine import Engine, Submitted
 from hermes_jobs.views.result import TurnResult, turn_result
 from hermes_jobs.wiring.workforce import workers_are_alive
@@ -208,8 +209,7 @@ class Vigil:
         jobs = worker.due_elsewhere()
         if not jobs:
             return
-        several = "job" if jobs == 1 else "jobs"
-        self._shown.note(f"Finishing {jobs} more {several}; Ctrl-C leaves them for later.")
+        self._shown.note(f"Finishing {how_many(jobs, 'more job')}; Ctrl-C leaves them for later.")
         try:
             worker.drain()
         except KeyboardInterrupt:

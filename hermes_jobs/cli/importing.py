@@ -21,6 +21,7 @@ from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, json_option
 from hermes_jobs.cli.output import note, print_json
 from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.domain.numbers import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -177,7 +178,8 @@ def _tell(came: Imported, rested: Rested) -> None:
         note("Nothing was added: all of it is here already." if came.known else "The file holds no events.")
         return
     also = f"; {len(came.known)} were here already" if came.known else ""
-    note(f"Imported {came.num_events} events in {len(came.streams)} streams{also}.")
+    events, streams = how_many(came.num_events, "event"), how_many(len(came.streams), "stream")
+    note(f"Imported {events} in {streams}{also}.")
     for what, ids in msgspec.to_builtins(rested).items():
         if ids:
             shown = f"{', '.join(ids[:SHOWN])}{' …' * (len(ids) > SHOWN)}"

@@ -21,6 +21,7 @@ from hermes_jobs.cli.output import (
 )
 from hermes_jobs.cli.values import Name
 from hermes_jobs.cli.zones import local
+from hermes_jobs.domain.numbers import how_many
 from hermes_jobs.views.deliveries import DeliveryView
 
 
@@ -98,8 +99,8 @@ def shown_state(each: DeliveryView) -> str:
     """How the delivery stands, in words for people."""
     if each.status == "waiting" and each.retry_at is not None:
         again = local(datetime.fromtimestamp(each.retry_at, UTC))
-        several = "attempt" if each.attempts == 1 else "attempts"
-        return f"{each.attempts} {several} failed, tried again at {again:%H:%M:%S}: {each.message}"
+        failed = how_many(each.attempts, "attempt")
+        return f"{failed} failed, tried again at {again:%H:%M:%S}: {each.message}"
     if each.status == "waiting":
         return "on its way"
     if each.has_failed:

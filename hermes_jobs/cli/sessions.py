@@ -22,6 +22,7 @@ from hermes_jobs.cli.output import (
     shown_time,
 )
 from hermes_jobs.cli.values import Text, Whole
+from hermes_jobs.domain.numbers import how_many
 from hermes_jobs.views.result import usage_shown
 from hermes_jobs.views.rows import MessageView, SessionView
 
@@ -134,7 +135,7 @@ def export_session(invocation: Invocation, session_id: str, output: str, force: 
     found = _find(invocation, session_id)
     num_lines = write_lines(output, exported_lines(invocation.installation, [found.lineage]), force=force)
     if output != STDOUT:
-        note(f"{output}: {num_lines} lines.")
+        note(f"{output}: {how_many(num_lines, 'line')}.")
 
 
 @sessions.command("end", epilog=example("hermes-jobs sessions end s3k9"))
@@ -203,7 +204,7 @@ def _print_session(session: SessionView, said: Sequence[MessageView]) -> None:
             ("Model", session.model),
             ("Started", shown_time(session.started_at)),
             ("Last used", shown_time(session.last_at)),
-            ("Turns", f"{session.num_turns} with {session.num_messages} messages"),
+            ("Turns", f"{session.num_turns} with {how_many(session.num_messages, 'message')}"),
             ("Tokens", f"{session.books.usage.prompt_tokens} in, {session.books.usage.output_tokens} out"),
             ("Cost", shown_cost(session.books.cost_usd)),
         ]

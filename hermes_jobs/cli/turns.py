@@ -24,6 +24,7 @@ from hermes_jobs.cli.output import (
 )
 from hermes_jobs.cli.progress import called, called_whole
 from hermes_jobs.cli.turn_acts import ACTS
+from hermes_jobs.domain.numbers import how_many
 from hermes_jobs.pages.wording import duration
 from hermes_jobs.views.result import detailed_result, milliseconds, turn_result
 from hermes_jobs.views.rows import StepView, TurnStatus, TurnView
@@ -192,7 +193,7 @@ def _about(estimates: Sequence[Estimate]) -> str:
     if not estimates:
         return ""
     sent, said = (sum(getattr(each, f"{way}_tokens") for each in estimates) for way in ("input", "output"))
-    calls = "1 call" if len(estimates) == 1 else f"{len(estimates)} calls"
+    calls = how_many(len(estimates), "call")
     return f"about {sent} in, {said} out for {calls} that nobody reported"
 
 

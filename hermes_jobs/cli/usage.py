@@ -12,6 +12,7 @@ from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, json_option, limit_option, newest
 from hermes_jobs.cli.output import note, print_json, print_table, short_time, shown_cost
 from hermes_jobs.cli.values import Moment
+from hermes_jobs.domain.numbers import how_many
 from hermes_jobs.views.result import usage_shown
 from hermes_jobs.views.spending import Spending, SpendingKey
 
@@ -73,7 +74,7 @@ def _print_spending(rows: Sequence[Spending], by: SpendingKey) -> None:
     if any(row.unpriced for row in rows):
         note("Some responses came from models whose price is not known; their cost is not guessed.")
     if calls:
-        ended = "1 call" if calls == 1 else f"{calls} calls"
+        ended = how_many(calls, "call")
         note(f"{ended} ended without a report of what was used: `hermes-jobs usage --estimated` lists them.")
 
 

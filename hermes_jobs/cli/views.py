@@ -10,6 +10,7 @@ import click
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, json_option
 from hermes_jobs.cli.output import note, print_json, print_table
+from hermes_jobs.domain.numbers import how_many
 
 if TYPE_CHECKING:
     from hermes_jobs.views.rows import ViewsStatus
@@ -71,7 +72,8 @@ def rebuild(invocation: Invocation, as_json: bool) -> None:
     if as_json:
         print_json(status)
     else:
-        note(f"Rebuilt from {sum(each.position for each in status.generations if each.current)} events.")
+        events = sum(each.position for each in status.generations if each.current)
+        note(f"Rebuilt from {how_many(events, 'event')}.")
         _note_end(status)
 
 

@@ -15,6 +15,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.changes import Changed, Load, StreamFacts
 from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.memory import MARK, STREAM, TARGETS, Limits, Memory, chars, evolve, fill
+from hermes_jobs.domain.numbers import how_many
 from hermes_jobs.domain.scan import scan
 
 MemoryAction = Literal["add", "replace", "remove"]
@@ -93,7 +94,7 @@ class Write:
 
 def _state(memory: Memory, target: e.MemoryTarget, limits: Limits) -> str:
     entries = memory.entries(target)
-    count = f"{len(entries)} {'entry' if len(entries) == 1 else 'entries'}"
+    count = how_many(len(entries), "entry", "entries")
     return f"`{target}` holds {count} [{fill(entries, limits.of(target))}]."
 
 

@@ -16,6 +16,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from hermes_jobs.domain.numbers import how_many
 from hermes_jobs.engine.ports import ToolContext, ToolOutcome
 from hermes_jobs.tools.pages import DEFAULT_LINES, page, refuse_binary
 from hermes_jobs.tools.patching import patched
@@ -103,7 +104,7 @@ class Files:
             raise ToolFailed(f"{path} cannot be written: {error.strerror}. It is as it was.") from error
         lines = content.count("\n") + (not content.endswith("\n") and content != "")
         done = "Replaced" if replaced else "Created"
-        return f"{done} {path}: {len(data):,} bytes, {lines:,} {'line' if lines == 1 else 'lines'}."
+        return f"{done} {path}: {how_many(len(data), 'byte')}, {how_many(lines, 'line')}."
 
     def patch_file(
         self,
@@ -133,7 +134,7 @@ class Files:
             raise ToolFailed(f"{path} cannot be written: {error.strerror}. It is as it was.") from error
         except UnicodeEncodeError:
             raise ToolFailed("new_string holds a character that UTF-8 cannot write.") from None
-        places = "1 place" if done.count == 1 else f"{done.count:,} places"
+        places = how_many(done.count, "place")
         return f"Changed {path} in {places}:\n{done.diff}".encode(errors="replace").decode()
 
 

@@ -11,6 +11,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hermes_jobs.domain.numbers import how_many
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome
 from hermes_jobs.tools.children import ask, told
 from hermes_jobs.tools.pages import PAGE_CHARS
@@ -115,7 +116,7 @@ def _unsaid(completed: Completed, shown: int) -> Ending:
 
 def _header(ending: Ending, query: Query) -> str:
     what = {"content": "matching lines", "names": "files"}.get(query.mode, "files with matches")
-    among = f"; {ending.files:,} {'file' if ending.files == 1 else 'files'} searched"
+    among = f"; {how_many(ending.files, 'file')} searched"
     if not ending.shown:
         return f"no {'more ' if query.offset else ''}{what}{among}"
     first, last = query.offset + 1, query.offset + ending.shown

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from hermes_jobs.domain.events import ResponseBooked
+from hermes_jobs.domain.numbers import how_many
 from hermes_jobs.domain.search import Matcher, parse, positive_terms, window
 from hermes_jobs.domain.search.advice import advice
 from hermes_jobs.domain.search.folding import normal
@@ -185,7 +186,7 @@ def _listed(past: Sequence[Past]) -> str:
         return "There are no earlier conversations."
     lines = [
         f"{number}. {each.session} «{each.title or each.preview}» ({each.source}, last used "
-        f"{each.last_at[:16]}Z, {each.num_messages} messages)"
+        f"{each.last_at[:16]}Z, {how_many(each.num_messages, 'message')})"
         + (f": {each.preview}" if each.title and each.preview else "")
         for number, each in enumerate(past, start=1)
     ]
@@ -193,8 +194,7 @@ def _listed(past: Sequence[Past]) -> str:
 
 
 def _answer(query: str, groups: Sequence[Sequence[Hit]], told: Sequence[Summary]) -> str:
-    found = "1 conversation" if len(groups) == 1 else f"{len(groups)} conversations"
-    parts = [f"{found} about «{query}»:"]
+    parts = [f"{how_many(len(groups), 'conversation')} about «{query}»:"]
     for number, (hits, summary) in enumerate(zip(groups, told, strict=True), start=1):
         first = hits[0]
         days = sorted({hit.at[:10] for hit in hits})
