@@ -31,10 +31,10 @@ format: .venv/dev ## Format the code and mend what can be mended
 	$(BIN)/ruff format .
 
 test: .venv/dev ## Run the fast tests
-	$(BIN)/pytest -m "not slow" -n $(WORKERS)
+	$(BIN)/pytest -m "not slow" -n $(WORKERS) --dist worksteal
 
 test-all: .venv/dev ## Run every test, the slow ones too
-	$(BIN)/pytest -n $(WORKERS)
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 faults: .venv/dev ## Kill workers, brokers and beats, and look for what got lost
 	FAULTS=full $(BIN)/pytest tests/faults
