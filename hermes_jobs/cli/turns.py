@@ -176,7 +176,7 @@ def _write_page(invocation: Invocation, turn: TurnView, file: Path) -> None:
     from hermes_jobs.pages.turn_page import turn_page
 
     found, events = _timeline(invocation, turn)
-    write_page(file, turn_page(turn, found, events, invocation.redact))
+    write_page(file, turn_page(turn, found, events, invocation.redact, invocation.settings.zone))
 
 
 def _print_deliveries(invocation: Invocation, turn: TurnView) -> None:

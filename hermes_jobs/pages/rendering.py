@@ -29,9 +29,7 @@ def render(template: str, redact: Redact, **values: Any) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {
-        name: getattr(wording, name) for name in ("duration", "money", "amount", "moment", "when")
-    }
+    environment.filters |= {name: getattr(wording, name) for name in ("duration", "money", "amount", "when")}
     return environment.get_template(template).render(values)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 import msgspec
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.log import Recorded
 from hermes_jobs.pages.rendering import Redact, prose, render
+from hermes_jobs.pages.wording import moment
 from hermes_jobs.views.facts import concerns
 from hermes_jobs.views.rows import StepView, TurnView
 from hermes_jobs.views.timeline import Timeline, Track, tracks
@@ -59,8 +60,17 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     size: int
 
 
-def turn_page(turn: TurnView, found: Timeline, events: Sequence[Recorded], redact: Redact) -> str:
-    """The page, as HTML. `events` are those of the turn's stream; `turn` comes with its steps."""
+def turn_page(
+    turn: TurnView,
+    found: Timeline,
+    events: Sequence[Recorded],
+    redact: Redact,
+    zone: tzinfo | None = None,
+) -> str:
+    """The page, as HTML. `events` are those of the turn's stream; `turn` comes with its steps.
+
+    Without a zone, its moment is of this machine's.
+    """
     own = [each for each in events if concerns(each.event, turn.id)]
     texts = _texts(own, redact)
     steps = {(step.id, step.attempt): step for step in turn.steps}
@@ -80,6 +90,7 @@ def turn_page(turn: TurnView, found: Timeline, events: Sequence[Recorded], redac
         redact,
         title=_title(turn),
         turn=turn,
+        submitted=moment(turn.submitted_at, zone),
         timeline=found,
         rows=rows,
         ticks=[at / TICKS for at in range(TICKS + 1)],

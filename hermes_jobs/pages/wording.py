@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date, datetime, tzinfo
 
 _UNITS = (("d", 86_400, "h", 3_600), ("h", 3_600, "min", 60), ("min", 60, "s", 1))
 
@@ -36,9 +36,9 @@ def amount(number: float) -> str:
     return f"{number:g}"
 
 
-def moment(at: str) -> str:
-    """A moment of the log (ISO 8601) in the local zone."""
-    return f"{datetime.fromisoformat(at).astimezone():%Y-%m-%d %H:%M:%S}"
+def moment(at: str, zone: tzinfo | None = None) -> str:
+    """A moment of the log (ISO 8601) in that zone, else in this machine's."""
+    return f"{datetime.fromisoformat(at).astimezone(zone):%Y-%m-%d %H:%M:%S}"
 
 
 def when(period: str, kind: str) -> str:
