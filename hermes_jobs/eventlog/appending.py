@@ -27,10 +27,16 @@ class PreparedAppend:
         self._level = codec.reads_up_to
         self._meta = to_json(change.meta)
         self._encoded = [[codec.encode(event) for event in write.events] for write in change.writes]
-        if change.keys and not any(self._encoded):
+        if change.keys and not self.has_events:
             raise ValueError("a key points at an event, and this append carries none")
+        self._dropped = _dropped_with_its_guard(change)
         if len({(key.scope, key.key) for key in change.keys}) < len(change.keys):
             raise ValueError("a key stands twice in this append")
+
+    @property
+    def has_events(self) -> bool:
+        """Whether it writes any event, rather than a step's row alone."""
+        return any(self._encoded)
 
     @property
     def size(self) -> int:
@@ -44,12 +50,12 @@ class PreparedAppend:
         heads, position = self._checked_ends(connection)
         _check_keys(connection, change.keys)
         if change.guard is not None:
-            _pass_guard(connection, change.guard)
+            _pass_guard(connection, change.guard, drops=change.guard.step in self._dropped)
         if change.charges:
             charge(connection, change.charges, change.limits)
         recorded = self._write_events(connection, heads, position)
         for write in change.writes:
-            _write_steps(connection, write)
+            _write_steps(connection, write, self._dropped)
         if change.keys:
             _write_keys(connection, change.keys, recorded[0])
         _write_results(connection, change.results)
@@ -147,8 +153,17 @@ def _check_keys(connection: Connection, keys: Sequence[Key]) -> None:
             raise KeyTaken(first.scope, first.key, first.stream, first.position, first.digest)
 
 
-def _pass_guard(connection: Connection, guard: Guard) -> None:
-    statement = sql.CLAIM_STEP if guard.action == "claim" else sql.FINISH_STEP
+def _dropped_with_its_guard(change: Append) -> frozenset[str]:
+    """The step whose row goes in the statement that looks who holds it."""
+    guard = change.guard
+    if guard is None or guard.action == "claim":
+        return frozenset()
+    return frozenset(guard.step for write in change.writes if guard.step in write.gone)
+
+
+def _pass_guard(connection: Connection, guard: Guard, *, drops: bool) -> None:
+    finish = sql.DROP_STEP if drops else sql.FINISH_STEP
+    statement = sql.CLAIM_STEP if guard.action == "claim" else finish
     values = {"name": escaped(guard.step), "owner": escaped(guard.owner), "fence": guard.fence}
     if connection.execute(statement, values).rowcount == 0:
         whose = "free to claim" if guard.action == "claim" else f"held by {guard.owner} under that fence"
@@ -164,8 +179,9 @@ def head_values(head: Head) -> dict[str, Any]:
     return {**asdict(head), "stream": escaped(head.stream)}
 
 
-def _write_steps(connection: Connection, write: StreamWrite) -> None:
-    _run_each(connection, sql.DELETE_STEP, [{"name": escaped(step_id)} for step_id in write.gone])
+def _write_steps(connection: Connection, write: StreamWrite, dropped: frozenset[str]) -> None:
+    gone = [{"name": escaped(step_id)} for step_id in write.gone if step_id not in dropped]
+    _run_each(connection, sql.DELETE_STEP, gone)
     _run_each(connection, sql.UPSERT_STEP, [step_values(step) for step in write.due])
 
 

@@ -12,17 +12,25 @@ from hermes_jobs.eventlog.codec import escaped
 from hermes_jobs.eventlog.database import Connection
 from hermes_jobs.eventlog.rows import AnyRow
 
+ACCOUNTS_AT_ONCE = 100  # that one statement changes
+
 _WITHOUT_LIMIT = 2**62
 
 
 def charge(connection: Connection, charges: Sequence[Charge], limits: Sequence[Limit]) -> None:
     """Change the accounts. Raises `OverBudget`; whoever began the transaction then takes it back."""
     limited = {limit.account for limit in limits}
+    free: dict[str, Charge] = {}
     for each in charges:
         if each.account not in limited:
-            connection.execute(sql.ADD_TO_ACCOUNT, _values(each))
+            free[each.account] = each + free[each.account] if each.account in free else each
         else:
             _charge_within(connection, each, [limit for limit in limits if limit.account == each.account])
+    rows = [_values(each) for each in free.values()]
+    for start in range(0, len(rows), ACCOUNTS_AT_ONCE):
+        some = rows[start : start + ACCOUNTS_AT_ONCE]
+        values = {f"{name}_{at}": value for at, row in enumerate(some) for name, value in row.items()}
+        connection.execute(sql.add_to_accounts(len(some)), values)
 
 
 def to_charge(account: str, row: AnyRow | None) -> Charge:

@@ -45,7 +45,7 @@ class SqlEventLog:
         self._doorbell = doorbell
         self._log_id = log_id
         self._codec = codec
-        self._queue = WriteQueue(database)
+        self._queue = WriteQueue(database, self._tell)
         self._written = 0
         self._news = threading.Condition()
         self._others = threading.Event()
@@ -61,10 +61,9 @@ class SqlEventLog:
 
     def append(self, change: Append) -> tuple[Recorded, ...]:
         prepared = PreparedAppend(change, self._codec)
-        recorded = self._queue.run(prepared, durable=change.durable, size=prepared.size)
-        if recorded:
-            self._tell()
-        return recorded
+        return self._queue.run(
+            prepared, durable=change.durable, size=prepared.size, news=prepared.has_events
+        )
 
     def head(self, stream: str) -> Head | None:
         row = self._first(sql.SELECT_HEAD, name=escaped(stream))
@@ -223,9 +222,7 @@ class SqlEventLog:
 
         Everybody else who writes waits meanwhile.
         """
-        result = self._queue.run(act, durable=True)
-        self._tell()
-        return result
+        return self._queue.run(act, durable=True, news=True)
 
     def _tell(self) -> None:
         self._wake()

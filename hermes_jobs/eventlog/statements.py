@@ -6,6 +6,8 @@ are those of `hermes_jobs.eventlog.schema`; names are stored as `codec.escaped` 
 
 from __future__ import annotations
 
+from functools import cache
+
 from hermes_jobs.domain.steps import LANES
 
 SCHEMA = 1
@@ -89,6 +91,7 @@ INSERT_STEP = _insert("steps", *STEP)
 DELETE_STEP = "DELETE FROM steps WHERE id = :name"
 CLAIM_STEP = "UPDATE steps SET owner = :owner, fence = :fence WHERE id = :name AND owner IS NULL"
 FINISH_STEP = "UPDATE steps SET owner = NULL WHERE id = :name AND owner = :owner AND fence = :fence"
+DROP_STEP = "DELETE FROM steps WHERE id = :name AND owner = :owner AND fence = :fence"
 
 # --- keys, results, accounts ------------------------------------------------------------------------
 
@@ -109,13 +112,23 @@ def _total(what: str) -> str:
     )
 
 
-ADD_TO_ACCOUNT = (
-    f"{_insert('budgets', 'account', *SUMS)} ON CONFLICT (account) DO UPDATE SET "
+_ADDING = (
+    " ON CONFLICT (account) DO UPDATE SET "
     f"{', '.join(f'{name} = budgets.{name} + excluded.{name}' for name in SUMS)}"
 )
 ADD_WITHIN = (
-    f"{ADD_TO_ACCOUNT} WHERE {_total('tokens')} <= :most_tokens AND {_total('nano_usd')} <= :most_nano_usd"
+    f"{_insert('budgets', 'account', *SUMS)}{_ADDING}"
+    f" WHERE {_total('tokens')} <= :most_tokens AND {_total('nano_usd')} <= :most_nano_usd"
 )
+
+
+@cache
+def add_to_accounts(accounts: int) -> str:
+    """Add to so many different accounts; their parameters end in `_0`, `_1` and so on."""
+    columns = ("account", *SUMS)
+    rows = (f"({', '.join(f':{name}_{at}' for name in columns)})" for at in range(accounts))
+    return f"INSERT INTO budgets ({', '.join(columns)}) VALUES {', '.join(rows)}{_ADDING}"
+
 
 # --- workers, the log itself ------------------------------------------------------------------------
 

@@ -1,8 +1,11 @@
 """Group commit: the writes of a process's threads that wait at the same moment share one transaction.
 
 There is no writer thread. The first to come leads: it takes the database's write turn, carries out whatever
-has queued up by then, each act in a savepoint of its own, and commits once. Then the next in the queue leads,
-so that nobody serves others for longer than one batch, and between two batches other processes have theirs.
+has queued up by then, and commits once. Then the next in the queue leads, so that nobody serves others for
+longer than one batch, and between two batches other processes have theirs.
+
+Hardly ever does an act fail. So the acts of a batch are tried in a row; where one fails, all is undone and
+they are carried out again, each in a savepoint of its own. An act may therefore run twice.
 """
 
 from __future__ import annotations
@@ -25,12 +28,13 @@ BATCH_CHARACTERS = 4_000_000
 class _Entry:
     """A waiting act. `bell` rings when it is settled, or when it is this entry's turn to lead."""
 
-    __slots__ = ("act", "bell", "durable", "error", "leads", "result", "settled", "size")
+    __slots__ = ("act", "bell", "durable", "error", "leads", "news", "result", "settled", "size")
 
-    def __init__(self, act: Act, durable: bool, size: int) -> None:
+    def __init__(self, act: Act, durable: bool, size: int, news: bool) -> None:
         self.act = act
         self.durable = durable
         self.size = size
+        self.news = news
         self.bell = threading.Lock()
         self.bell.acquire()
         self.leads = False
@@ -44,21 +48,28 @@ class _Entry:
 
 
 class WriteQueue:
-    """Runs acts in write transactions, one after the other, in the order in which they came."""
+    """Runs acts in write transactions, one after the other, in the order in which they came.
 
-    def __init__(self, database: Database) -> None:
+    `tell` is called once a transaction that holds news, by whoever led it, before anybody is answered.
+    """
+
+    def __init__(self, database: Database, tell: Callable[[], None] = lambda: None) -> None:
         self._database = database
+        self._tell = tell
         self._mutex = threading.Lock()
         self._waiting: deque[_Entry] = deque()
         self._led = False
 
-    def run(self, act: Callable[[Connection], T], *, durable: bool, size: int = 0) -> T:
-        """Carry out the act and commit it; `size` is about how many characters it writes.
+    def run(
+        self, act: Callable[[Connection], T], *, durable: bool, size: int = 0, news: bool = False
+    ) -> T:
+        """Carry out the act and commit it; `size` is about how many characters it writes, and `news` whether
+        others wait for such.
 
         Raises what the act raises, having undone it; or the database's own failure in the project's words,
         with nothing of it written.
         """
-        entry = _Entry(act, durable, size)
+        entry = _Entry(act, durable, size, news)
         with self._mutex:
             self._waiting.append(entry)
             entry.leads = not self._led
@@ -97,8 +108,7 @@ class WriteQueue:
                 batch = self._take()
                 connection = begin(any(entry.durable for entry in batch))
                 try:
-                    for entry in batch:
-                        self._carry_out(connection, entry, alone=len(batch) == 1)
+                    self._carry_out(connection, batch)
                     connection.commit()
                 except BaseException:
                     connection.rollback()
@@ -113,6 +123,8 @@ class WriteQueue:
                 entry.settle()
             raise
         else:
+            if any(entry.news and entry.error is None for entry in batch):
+                self._tell()
             for entry in batch:
                 entry.settle()
 
@@ -126,10 +138,23 @@ class WriteQueue:
                 size += batch[-1].size
         return batch
 
-    def _carry_out(self, connection: Connection, entry: _Entry, *, alone: bool) -> None:
-        if alone:
-            entry.result = entry.act(connection)
+    def _carry_out(self, connection: Connection, batch: Sequence[_Entry]) -> None:
+        if len(batch) == 1:
+            batch[0].result = batch[0].act(connection)
             return
+        connection.execute("SAVEPOINT batch")
+        try:
+            for entry in batch:
+                entry.result = entry.act(connection)
+        except Exception as error:
+            if _is_fatal(error, connection):
+                raise
+            connection.execute("ROLLBACK TO SAVEPOINT batch")
+            for entry in batch:
+                self._carry_out_alone(connection, entry)
+
+    def _carry_out_alone(self, connection: Connection, entry: _Entry) -> None:
+        """Carry out an act so that its failure is its own."""
         connection.execute("SAVEPOINT act")
         try:
             entry.result = entry.act(connection)
@@ -137,7 +162,7 @@ class WriteQueue:
             if _is_fatal(error, connection):
                 raise
             connection.execute("ROLLBACK TO SAVEPOINT act")
-            entry.error = self._worded(error)
+            entry.result, entry.error = None, self._worded(error)
         connection.execute("RELEASE SAVEPOINT act")
 
     def _worded(self, error: Exception) -> Exception:
