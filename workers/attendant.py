@@ -15,6 +15,7 @@ from hermes_jobs.engine.engine import Engine
 from hermes_jobs.engine.recovery import LogWatch, take_over_from_the_dead
 from hermes_jobs.eventlog.leases import Observer
 from hermes_jobs.eventlog.log import Recorded, WorkerRow
+from workers.one_cpu import OneCpu
 from workers.relay import Relay, Sender, is_elected
 from workers.tenure import Tenure
 
@@ -29,13 +30,21 @@ LOG_AWAY = 1.0  # seconds before an unreachable log is tried again
 
 
 class Attendant:
-    """One a process."""
+    """One a process. `place` is minded where the process stays on one CPU."""
 
-    def __init__(self, engine: Engine, observer: Observer, tenure: Tenure, sender: Sender) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        observer: Observer,
+        tenure: Tenure,
+        sender: Sender,
+        place: OneCpu | None = None,
+    ) -> None:
         self._engine = engine
         self._observer = observer
         self._tenure = tenure
         self._relay = Relay(engine.log, engine.clock, sender)
+        self._place = place
         self._watch = LogWatch(engine)
         self._alive: Sequence[WorkerRow] = ()
         self._observed_at = float("-inf")
@@ -67,6 +76,8 @@ class Attendant:
         if now - self._observed_at >= OBSERVE_EVERY:
             self._observed_at = now
             self.observe()
+            if self._place is not None:
+                self._place.mind()
         if not is_elected(self._engine.worker, self._alive):
             self._relay.overhear(self._unsent(news))
             return

@@ -24,6 +24,7 @@ from workers.attendant import Attendant
 from workers.carrier import CeleryCarrier, Sending, unwatched
 from workers.dispatcher import Flushing
 from workers.live import channel_of
+from workers.one_cpu import Linux, OneCpu
 from workers.open_files import allow_open_files
 from workers.tasks import Desk, register
 from workers.tenure import Tenure
@@ -50,7 +51,8 @@ def run(
     live = channel_of(installation)
     engine = installation.engine("worker", carrier, heard=live.tell)
     tenure = Tenure(engine, lambda: installation.lease("worker", lanes=tuple(queues)))
-    attendant = Attendant(engine, installation.observer(), tenure, carrier)
+    place = OneCpu(Linux()) if installation.settings.workers.one_cpu else None
+    attendant = Attendant(engine, installation.observer(), tenure, carrier, place)
     desk = Desk(engine, carrier, attendant, tenure, threads)
     register(app, desk)
     leaving = _Leaving(desk, installation.settings.workers.stop_seconds)

@@ -296,6 +296,9 @@ class Workers(Section, frozen=True, kw_only=True):
     stop_seconds: Annotated[
         float, Meta(ge=0, description="Seconds that running writes get when a worker stops.")
     ] = 20
+    one_cpu: Annotated[
+        bool, Meta(description="Keep a busy worker's threads on one CPU (Linux); commands run anywhere.")
+    ] = True
 
 
 class Metrics(Section, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from hermes_jobs.engine.placement import unpinned
 from hermes_jobs.engine.ports import Cancel
 from hermes_jobs.tools.output import Collected, plain_text
 
@@ -101,16 +102,17 @@ def _spawn(
     python = [sys.executable, "-I", "-S", str(SUPERVISOR)]
     arguments = [*python, timeout, str(os.getpid()), shell, command, *filter(None, [afterwards])]
     try:
-        process = subprocess.Popen(
-            arguments,
-            cwd=cwd,
-            env=env,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=writer,
-            bufsize=0,
-            start_new_session=True,  # a Ctrl-C at the worker's terminal is the worker's to handle
-        )
+        with unpinned():
+            process = subprocess.Popen(
+                arguments,
+                cwd=cwd,
+                env=env,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=writer,
+                bufsize=0,
+                start_new_session=True,  # a Ctrl-C at the worker's terminal is the worker's to handle
+            )
     except BaseException:
         os.close(reader)
         raise

@@ -1,0 +1,70 @@
+"""Where the threads of this process may run, on Linux; elsewhere the system decides, and nothing here acts.
+
+Threads inherit their place from the thread that makes them, and so do child processes: `unpinned` starts those.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+_THREADS = "/proc/self/task"
+
+_lock = threading.Lock()
+_free: set[int] = set()  # the CPUs that the process had before it was pinned; none: it is not
+
+
+def pin(cpu: int) -> None:
+    """Keep all threads on that CPU, those made later too. Raises `OSError` where they may not run there."""
+    global _free
+    if sys.platform != "linux":
+        raise OSError("threads can be pinned on Linux alone")
+    with _lock:
+        free = _free or os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {cpu})
+        _place({cpu})
+        _free = free
+
+
+def unpin() -> None:
+    """Let all threads run where they might at first."""
+    global _free
+    if sys.platform != "linux":
+        return
+    with _lock:
+        free, _free = _free, set()
+        if free:
+            _place(free)
+
+
+@contextmanager
+def unpinned() -> Iterator[None]:
+    """Within it, this thread may start processes that run wherever this one might at first."""
+    if sys.platform != "linux" or not _free:
+        yield
+        return
+    with _lock:
+        pinned = os.sched_getaffinity(0)
+        _move(0, _free or pinned)
+        try:
+            yield
+        finally:
+            _move(0, pinned)
+
+
+if sys.platform == "linux":
+
+    def _place(cpus: set[int]) -> None:
+        """Move every thread. Who was made by a thread that had not moved yet is found at the next look."""
+        moved: set[str] = set()
+        while others := set(os.listdir(_THREADS)) - moved:  # noqa: PTH208 - names of threads, no paths
+            for thread in others:
+                _move(int(thread), cpus)
+            moved |= others
+
+    def _move(thread: int, cpus: set[int]) -> None:
+        with suppress(OSError):  # it has ended, or the system has taken those CPUs away
+            os.sched_setaffinity(thread, cpus)
