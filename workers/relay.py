@@ -69,9 +69,11 @@ class Relay:
     def overhear(self, streams: Collection[str]) -> None:
         """Leave streams to the elected relay, but remember them: it may end before it sends what is due."""
         now = self._clock.monotonic()
-        for stream in [stream for stream, at in self._overheard.items() if now - at >= OVERHEARD]:
-            del self._overheard[stream]
-        self._overheard.update(dict.fromkeys(streams, now))
+        for stream in streams:
+            self._overheard.pop(stream, None)
+            self._overheard[stream] = now  # behind all others: the oldest stands first
+        while self._overheard and now - next(iter(self._overheard.values())) >= OVERHEARD:
+            del self._overheard[next(iter(self._overheard))]
 
     def send_at_once(self, streams: Collection[str]) -> int:
         """Send what is due in streams that were written to by somebody who sends nothing, and in those that

@@ -1,6 +1,7 @@
 """Where the threads of this process may run, on Linux; elsewhere the system decides, and nothing here acts.
 
-Threads inherit their place from the thread that makes them, and so do child processes: `unpinned` starts those.
+Threads inherit their place from the thread that makes them, and so do child processes: they are started
+within `unpinned`.
 """
 
 from __future__ import annotations
@@ -14,30 +15,28 @@ from contextlib import contextmanager, suppress
 _THREADS = "/proc/self/task"
 
 _lock = threading.Lock()
-_free: set[int] = set()  # the CPUs that the process had before it was pinned; none: it is not
+_free: set[int] = set()  # the CPUs that a pinned process had before; empty where it is not pinned
 
 
 def pin(cpu: int) -> None:
     """Keep all threads on that CPU, those made later too. Raises `OSError` where they may not run there."""
-    global _free
     if sys.platform != "linux":
         raise OSError("threads can be pinned on Linux alone")
     with _lock:
         free = _free or os.sched_getaffinity(0)
         os.sched_setaffinity(0, {cpu})
         _place({cpu})
-        _free = free
+        _free.update(free)
 
 
 def unpin() -> None:
     """Let all threads run where they might at first."""
-    global _free
     if sys.platform != "linux":
         return
     with _lock:
-        free, _free = _free, set()
-        if free:
-            _place(free)
+        if _free:
+            _place(_free)
+        _free.clear()
 
 
 @contextmanager

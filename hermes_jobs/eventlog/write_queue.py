@@ -60,9 +60,7 @@ class WriteQueue:
         self._waiting: deque[_Entry] = deque()
         self._led = False
 
-    def run(
-        self, act: Callable[[Connection], T], *, durable: bool, size: int = 0, news: bool = False
-    ) -> T:
+    def run(self, act: Callable[[Connection], T], *, durable: bool, size: int = 0, news: bool = False) -> T:
         """Carry out the act and commit it; `size` is about how many characters it writes, and `news` whether
         others wait for such.
 

@@ -105,6 +105,21 @@ def test_nobody_pays_for_durability_that_nobody_asked_for(database: CountingData
     assert database.transactions == [False]
 
 
+def test_others_are_told_once_of_all_that_is_new_and_of_nothing_else(database: CountingDatabase) -> None:
+    told: list[int] = []
+    queue = WriteQueue(database, lambda: told.append(len(said(database))))
+    with gathered(database, queue) as submit:
+        futures = [submit(say(word), news=word in "bc") for word in "abc"]
+        futures.append(submit(refuse, news=True))
+    for future in futures:
+        future.exception()
+    assert told == [3]
+    queue.run(say("d"), durable=False)
+    with pytest.raises(ValueError, match="no"):
+        queue.run(refuse, durable=True, news=True)
+    assert told == [3]
+
+
 def test_one_who_fails_is_undone_alone(database: CountingDatabase) -> None:
     queue = WriteQueue(database)
     with gathered(database, queue) as submit:
