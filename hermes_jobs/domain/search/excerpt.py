@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hermes_jobs.domain.search.folding import PICTOGRAPHS, UNSPACED, WORD_CHARACTER, normal, pattern
+from hermes_jobs.domain.search.folding import PICTOGRAPHS, UNSPACED, WORD_CHARACTERS, normal, pattern
 from hermes_jobs.domain.search.matching import Matcher, Span
 
 OPEN, CLOSE = ">>>", "<<<"
@@ -16,7 +16,7 @@ READ = 1_000_000  # characters of a text that are looked through
 COMPARED = 2_000  # places that are compared
 WIDEST = 400  # characters on either side of the match, whatever is called a token there
 
-_TOKEN = rf"{WORD_CHARACTER}+|[{UNSPACED}{PICTOGRAPHS}]"
+_TOKEN = rf"{WORD_CHARACTERS}|[{UNSPACED}{PICTOGRAPHS}]"
 
 
 def excerpt(text: str, matcher: Matcher) -> str:

@@ -35,6 +35,9 @@ SIGNED_LETTERS = "\u0900-\u0963\u0966-\u096f\u0971-\u0dff"
 WORD_CHARACTER = rf"(?:[^\W_{UNSPACED}]|[{SIGNED_LETTERS}])"
 """A letter or digit of a script with spaces, as a regular expression."""
 
+WORD_CHARACTERS = rf"(?:[^\W_{UNSPACED}]++|[{SIGNED_LETTERS}]++)++"
+"""As many of them as follow each other."""
+
 
 @cache
 def pattern(written: str) -> re.Pattern[str]:

@@ -71,9 +71,12 @@ def pattern_of(term: Term, *, loose: bool = False) -> re.Pattern[str]:
 def _parts(term: Term, *, loose: bool) -> Iterator[str]:
     found = list(pieces(term.text))
     first, last = found[0], found[-1]
-    if first.kind in {"word", "signed"}:
-        yield f"(?<!{WORD_CHARACTER})"
+    begins = first.kind in {"word", "signed"}
+    if begins and loose:
+        yield f"(?={re.escape(first.text[0])})(?<!{WORD_CHARACTER})"
     yield _piece(first, loose=loose)
+    if begins and not loose:  # behind the piece: a pattern that begins with plain text is found much faster
+        yield f"(?<!{WORD_CHARACTER}{re.escape(first.text)})"
     for before, piece in pairwise(found):
         yield _gap(before.kind, piece.kind)
         yield _piece(piece, loose=loose)
