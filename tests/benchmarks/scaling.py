@@ -27,7 +27,7 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
     Seconds, or numbers a turn. `steps`: prefetch, call, tool, call, usage.
     """
 
-    cpu: float = 0.017  # of a worker process: "200 turns of two calls" of the benchmark `turns`
+    cpu: float = 0.012  # of a worker process: "200 turns of two calls" of the benchmark `turns`
     steps: int = 5
     fsync: float = 0.002  # a common SSD; the benchmark `appends` shows this machine's
     model: float = 8.0  # mean of both answers together
