@@ -27,7 +27,8 @@ _PROCESSOR = 36  # the column of a thread's state that says where it ran last, b
 
 
 class Load(msgspec.Struct, frozen=True):
-    """Seconds until now: by the clock, of CPU time that this process took, and in which each CPU was busy."""
+    """Seconds until now: by the clock, of CPU time that this process took, and in which each CPU was busy
+    where it may run."""
 
     at: float
     own: float
@@ -90,15 +91,12 @@ class Linux:
     """The machine as `/proc` tells of it."""
 
     def load(self) -> Load:
-        lines = (line.split() for line in Path("/proc/stat").read_text("ascii").splitlines())
-        cpus = {
-            int(words[0][3:]): [int(word) for word in words[1:9]]
-            for words in lines
-            if words[0].startswith("cpu") and words[0] != "cpu"
-        }
+        lines = map(str.split, Path("/proc/stat").read_text("ascii").splitlines())
+        cpus = {words[0]: words[1:9] for words in lines if words}
         busy = {
-            cpu: _TICKS * sum(ticks for column, ticks in enumerate(columns) if column not in _IDLE)
-            for cpu, columns in cpus.items()
+            cpu: _TICKS * sum(int(ticks) for column, ticks in enumerate(columns) if column not in _IDLE)
+            for cpu in placement.free()
+            if (columns := cpus.get(f"cpu{cpu}")) is not None
         }
         return Load(time.monotonic(), time.process_time(), busy)
 

@@ -18,15 +18,23 @@ _lock = threading.Lock()
 _free: set[int] = set()  # the CPUs that a pinned process had before; empty where it is not pinned
 
 
+def free() -> frozenset[int]:
+    """The CPUs where this process may run; where it was pinned, those from before that."""
+    if sys.platform != "linux":
+        return frozenset()
+    with _lock:
+        return frozenset(_free or os.sched_getaffinity(0))
+
+
 def pin(cpu: int) -> None:
     """Keep all threads on that CPU, those made later too. Raises `OSError` where they may not run there."""
     if sys.platform != "linux":
         raise OSError("threads can be pinned on Linux alone")
     with _lock:
-        free = _free or os.sched_getaffinity(0)
+        before = _free or os.sched_getaffinity(0)
         os.sched_setaffinity(0, {cpu})
         _place({cpu})
-        _free.update(free)
+        _free.update(before)
 
 
 def unpin() -> None:
