@@ -50,7 +50,10 @@ def unpin() -> None:
 @contextmanager
 def unpinned() -> Iterator[None]:
     """Within it, this thread may start processes that run wherever this one might at first."""
-    if sys.platform != "linux" or not _free:
+    if sys.platform != "linux":
+        yield
+        return
+    if not _free:
         yield
         return
     with _lock:
@@ -62,16 +65,16 @@ def unpinned() -> Iterator[None]:
             _move(0, pinned)
 
 
-if sys.platform == "linux":
+def _place(cpus: set[int]) -> None:
+    """Move every thread. Who was made by a thread that had not moved yet is found at the next look."""
+    moved: set[str] = set()
+    while others := set(os.listdir(_THREADS)) - moved:  # noqa: PTH208 - names of threads, no paths
+        for thread in others:
+            _move(int(thread), cpus)
+        moved |= others
 
-    def _place(cpus: set[int]) -> None:
-        """Move every thread. Who was made by a thread that had not moved yet is found at the next look."""
-        moved: set[str] = set()
-        while others := set(os.listdir(_THREADS)) - moved:  # noqa: PTH208 - names of threads, no paths
-            for thread in others:
-                _move(int(thread), cpus)
-            moved |= others
 
-    def _move(thread: int, cpus: set[int]) -> None:
+def _move(thread: int, cpus: set[int]) -> None:
+    if sys.platform == "linux":
         with suppress(OSError):  # it has ended, or the system has taken those CPUs away
             os.sched_setaffinity(thread, cpus)
