@@ -65,7 +65,7 @@ class OneCpu:
             before, self._before = self._before, self._machine.load()
             if before is not None:
                 self._mind(before, self._before)
-        except OSError:  # not on this system, or not any more: it decides alone
+        except (OSError, LookupError, ValueError):  # another system, or one that tells it otherwise, decides
             self._leave()
 
     def _mind(self, before: Load, now: Load) -> None:

@@ -121,10 +121,12 @@ class WriteQueue:
                 entry.settle()
             raise
         else:
-            if any(entry.news and entry.error is None for entry in batch):
-                self._tell()
-            for entry in batch:
-                entry.settle()
+            try:
+                if any(entry.news and entry.error is None for entry in batch):
+                    self._tell()
+            finally:  # also where a Ctrl-C came while others were told
+                for entry in batch:
+                    entry.settle()
 
     def _take(self) -> Sequence[_Entry]:
         """The oldest waiting entries, at least one, up to the size of a batch."""

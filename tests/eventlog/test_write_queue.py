@@ -120,6 +120,18 @@ def test_others_are_told_once_of_all_that_is_new_and_of_nothing_else(database: C
     assert told == [3]
 
 
+def test_who_is_interrupted_while_others_are_told_leaves_nobody_waiting(database: CountingDatabase) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    queue = WriteQueue(database, interrupted)
+    with gathered(database, queue) as submit:
+        leader, *followers = [submit(say(word), news=True) for word in "abc"]
+    assert isinstance(leader.exception(), KeyboardInterrupt)
+    assert [future.result() for future in followers] == ["B", "C"]
+    assert said(database) == ["a", "b", "c"]
+
+
 def test_one_who_fails_is_undone_alone(database: CountingDatabase) -> None:
     queue = WriteQueue(database)
     with gathered(database, queue) as submit:

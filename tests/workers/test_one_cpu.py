@@ -22,7 +22,7 @@ class Scripted:
         self.now = Load(0.0, 0.0, {0: 0.0, 1: 0.0})
         self.ran_on = 0
         self.place: int | None = None
-        self.broken = False
+        self.broken: Exception | None = None
 
     def passes(self, own: float, others: Mapping[int, float]) -> None:
         """A second in which the process took so much of its CPU, and others of each."""
@@ -33,8 +33,8 @@ class Scripted:
         self.now = Load(self.now.at + 1.0, self.now.own + own, busy)
 
     def load(self) -> Load:
-        if self.broken:
-            raise OSError("there is no /proc")
+        if self.broken is not None:
+            raise self.broken
         return self.now
 
     def last_cpu(self) -> int:
@@ -107,11 +107,16 @@ def test_who_has_left_stays_where_the_system_puts_it(machine: Scripted, seated: 
     assert machine.place == 1
 
 
-def test_where_the_system_does_not_tell_it_decides_alone(machine: Scripted, seated: OneCpu) -> None:
-    machine.broken = True
+@pytest.mark.parametrize(
+    "error", [OSError("there is no /proc"), IndexError("a short line"), ValueError("no number")], ids=repr
+)
+def test_where_the_system_does_not_tell_it_decides_alone(
+    machine: Scripted, seated: OneCpu, error: Exception
+) -> None:
+    machine.broken = error
     seated.mind()
     assert machine.place is None
-    machine.broken = False
+    machine.broken = None
     seated.mind()
     machine.passes(0.6, {0: 0.0, 1: 0.0})
     seated.mind()
