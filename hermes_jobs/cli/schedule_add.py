@@ -181,6 +181,7 @@ def _print_outcome(invocation: Invocation, schedule: str, told: str, *, as_json:
         click.echo(schedule)
         note(f"The schedule «{view.plan.name}» {told}.")
     _note_who_fires(invocation)
+    _warn_of_unsigned(invocation, view.plan)
 
 
 def _note_who_fires(invocation: Invocation) -> None:
@@ -190,3 +191,16 @@ def _note_who_fires(invocation: Invocation) -> None:
     ended = invocation.installation.observer().dead(workers)
     if not any("schedules" in worker.lanes for worker in workers if worker.id not in ended):
         note("No worker is alive: it runs when it is due only while `hermes-jobs up` runs.")
+
+
+def _warn_of_unsigned(invocation: Invocation, plan: Plan) -> None:
+    """Warn where answers go to a webhook and no secret is set to sign them with: they would not arrive."""
+    from hermes_jobs.delivery.webhook import SECRET
+
+    hooks = [each for each in plan.deliver if each.partition(":")[0] == "webhook"]
+    if hooks and not invocation.settings.secrets.get(SECRET):
+        note(
+            f"Warning: deliveries to {', '.join(hooks)} will fail: they are signed, and "
+            f"{SECRET} is not set. Put {SECRET}=… into {invocation.settings.paths.env_file}, "
+            "or into the workers' environment."
+        )

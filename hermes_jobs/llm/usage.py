@@ -31,6 +31,7 @@ def _chat_completions(reported: Mapping[object, object]) -> Usage:
         _count(details, "cached_tokens"),
         _count(reported, "prompt_cache_hit_tokens"),  # DeepSeek
         _count(reported, "cache_read_input_tokens"),  # proxies in front of Anthropic
+        _count(reported, "cached_tokens"),  # Kimi: https://platform.moonshot.ai/docs/api/chat
     )
     written = _first(
         _count(details, "cache_write_tokens"),

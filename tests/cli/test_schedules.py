@@ -128,6 +128,18 @@ def test_every_option_is_kept_and_shown(home: Home) -> None:
         assert text in told
 
 
+HOOK = ("every day at 9", "--task", "Look.", "--deliver", "webhook:https://example.com/hook", "--yes")
+
+
+def test_a_webhook_without_a_secret_is_warned_of(home: Home) -> None:
+    without = home.run("schedule", "add", *HOOK)
+    with_secret = home.run("schedule", "add", *HOOK, environ={"WEBHOOK_SECRET": "s3cret"})
+
+    assert (without.code, with_secret.code) == (0, 0)
+    assert "WEBHOOK_SECRET is not set" in without.err
+    assert "WEBHOOK_SECRET" not in with_secret.err
+
+
 def test_a_relative_file_lies_in_the_folder_where_it_was_said(home: Home) -> None:
     assert added(home, MAIL, "--deliver", "file:mail.md")["deliver"] == [f"file:{ROOT}/mail.md"]
 

@@ -50,6 +50,11 @@ from hermes_jobs.llm.usage import canonical_usage
             id="deepseek",
         ),
         pytest.param(
+            {"prompt_tokens": 100, "completion_tokens": 2, "total_tokens": 102, "cached_tokens": 64},
+            Usage(36, 2, 64),
+            id="kimi",
+        ),
+        pytest.param(
             {
                 "prompt_tokens": 10,
                 "completion_tokens": 2,
