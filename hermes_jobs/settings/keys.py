@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from types import NoneType
-from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 import msgspec
 
@@ -11,25 +11,58 @@ from hermes_jobs.settings.sections import Configuration, Section
 
 
 class Key(NamedTuple):
-    """One key: its dotted name, the type its values are converted to, and what it means."""
+    """One key: its dotted name, the type its values are converted to, and what it means.
+
+    `mapping` names the key whose entry this is, such as `models.prices` of `models.prices.gpt-5.1`.
+    """
 
     name: str
     type: Any
     description: str
+    mapping: str | None = None
 
     @property
     def parts(self) -> tuple[str, ...]:
-        return tuple(self.name.split("."))
+        if self.mapping is None:
+            return tuple(self.name.split("."))
+        return (*self.mapping.split("."), self.name.removeprefix(f"{self.mapping}."))
 
     @property
     def expected(self) -> str:
         """The accepted values in words, such as `a number from 0.1 to 0.8`."""
         return _expected(self.type)
 
+    @property
+    def entry(self) -> Any:
+        """The type of one value, where the key holds a mapping of names; null where it does not."""
+        bare = _bare(self.type)
+        return get_args(bare)[1] if get_origin(bare) is dict else None
+
+    def under(self, name: str) -> "Key":
+        """The key of one entry of this mapping."""
+        return Key(f"{self.name}.{name}", self.entry, self.description, self.name)
+
     def convert(self, value: object) -> object:
         """Return `value` in the key's type; raises `msgspec.ValidationError`."""
         converted: object = msgspec.convert(value, self.type)
         return converted
+
+    def nearest(self, value: object) -> str | None:
+        """The accepted word that looks most like `value`; null where the key takes other than fixed words."""
+        words = [
+            word
+            for form in _alternatives(self.type)
+            if get_origin(form) is Literal
+            for word in get_args(form)
+            if isinstance(word, str)
+        ]
+        if not words or not isinstance(value, str):
+            return None
+        from difflib import get_close_matches
+
+        also: dict[str, str] = next((meta.extra["also"] for meta in _metas(self.type) if meta.extra), {})
+        found = get_close_matches(value.lower(), [*words, *also], n=1, cutoff=0.6)
+        return also.get(found[0], found[0]) if found else None
 
 
 @cache
@@ -43,6 +76,15 @@ def known_sections() -> frozenset[str]:
     """The dotted names that hold keys instead of a value."""
     names = (name.split(".") for name in known_keys())
     return frozenset(".".join(parts[:depth]) for parts in names for depth in range(1, len(parts)))
+
+
+def key_named(name: str) -> Key | None:
+    """The key of that dotted name, or of the entry NAME of a mapping, as in `models.prices.NAME`."""
+    keys = known_keys()
+    if name in keys:
+        return keys[name]
+    above = (key for key in keys.values() if key.entry is not None and name.startswith(f"{key.name}."))
+    return next((key.under(name.removeprefix(f"{key.name}.")) for key in above), None)
 
 
 def nearest_key(name: str) -> str:
@@ -88,29 +130,35 @@ def _metas(accepted: Any) -> list[msgspec.Meta]:
     return [extra for extra in get_args(accepted)[1:] if isinstance(extra, msgspec.Meta)]
 
 
+def _bare(accepted: Any) -> Any:
+    return get_args(accepted)[0] if get_origin(accepted) is Annotated else accepted
+
+
 def _alternatives(accepted: Any) -> tuple[Any, ...]:
     """Return the bare types that make up a union, or the one type itself."""
-    bare = get_args(accepted)[0] if get_origin(accepted) is Annotated else accepted
-    members = get_args(bare)
-    if NoneType not in members:
+    bare = _bare(accepted)
+    if get_origin(bare) not in {Union, UnionType}:
         return (bare,)
+    members = get_args(bare)
     return tuple(member for form in members for member in _alternatives(form))
 
 
 def _expected(accepted: Any) -> str:
-    bare = get_args(accepted)[0] if get_origin(accepted) is Annotated else accepted
+    bare = _bare(accepted)
     arguments = get_args(bare)
-    if NoneType in arguments:
-        return " or ".join([*(_expected(form) for form in arguments if form is not NoneType), "null"])
     if get_origin(bare) is Literal:
-        return "one of " + ", ".join(str(value) for value in arguments)
+        named = ", ".join(str(value) for value in arguments)
+        return named if len(arguments) == 1 else f"one of {named}"
+    if get_origin(bare) in {Union, UnionType}:
+        forms = [form for form in arguments if form is not NoneType]
+        return " or ".join([*map(_expected, forms), *(["null"] if NoneType in arguments else [])])
     if get_origin(bare) is tuple:
         return f"a list ([…, …]), each item {_expected(arguments[0])}"
     if get_origin(bare) is dict:
         return f"a mapping, each value {_expected(arguments[1])}"
     for meta in _metas(accepted):
-        if meta.examples:
-            return f"a URL such as {meta.examples[0]}"
+        if meta.title and meta.examples:
+            return f"{meta.title} such as {meta.examples[0]}"
         if meta.min_length:
             return "a text that is not empty"
     return _SCALARS[bare] + _range(_metas(accepted))

@@ -7,6 +7,10 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
+from hermes_jobs.llm.price import Price
+from hermes_jobs.llm.providers import ALSO_CALLED, ProviderName
+from hermes_jobs.settings.durations import DURATION
+
 DEFAULT_MODEL = "gpt-5-mini"
 """What is called when a key or an endpoint is set and `model.model` is not."""
 
@@ -20,13 +24,17 @@ Port: TypeAlias = Annotated[int, Meta(ge=1, le=65_535)]
 Seconds: TypeAlias = Annotated[float, Meta(gt=0)]
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
 _WEB = r"^https?://([^\s/?#]*@)?(\[[0-9a-fA-F:.]+\]|[^\s/?#@:\[\]]+)(:[0-9]{0,5})?([/?#]\S*)?$"
-WebUrl: TypeAlias = Annotated[str, Meta(pattern=_WEB, examples=["https://api.openai.com/v1"])]
+WebUrl: TypeAlias = Annotated[str, Meta(title="a URL", pattern=_WEB, examples=["https://api.openai.com/v1"])]
 BrokerUrl: TypeAlias = Annotated[
-    str, Meta(pattern=r"^[a-z][a-z0-9+.-]*://\S*$", examples=["redis://127.0.0.1:6379/0"])
+    str, Meta(title="a URL", pattern=r"^[a-z][a-z0-9+.-]*://\S*$", examples=["redis://127.0.0.1:6379/0"])
 ]
 LogUrl: TypeAlias = Annotated[
-    str, Meta(pattern=r"^[a-z][a-z0-9+]*://\S*$", examples=["postgresql://127.0.0.1/hermes"])
+    str, Meta(title="a URL", pattern=r"^[a-z][a-z0-9+]*://\S*$", examples=["postgresql://127.0.0.1/hermes"])
 ]
+Duration: TypeAlias = (
+    CountFromZero | Annotated[str, Meta(title="a duration", pattern=DURATION, examples=["6h"])]
+)
+ModelPrice: TypeAlias = Annotated[Price, Meta(title="a price", examples=["{input: 0.25, output: 2}"])]
 
 
 class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,9 +48,16 @@ class Model(Section, frozen=True, kw_only=True):
         Text | None,
         Meta(description=f"Model name; null: {DEFAULT_MODEL}, or the rehearsal without key and base_url."),
     ] = None
-    base_url: Annotated[
-        WebUrl | None, Meta(description="OpenAI-compatible endpoint; null: OpenAI's own.")
-    ] = None
+    provider: Annotated[
+        Literal["auto", ProviderName],
+        Meta(
+            description="Whose API it is; auto: by base_url, the keys that are set, and the model's name.",
+            extra={"also": ALSO_CALLED},
+        ),
+    ] = "auto"
+    base_url: Annotated[WebUrl | None, Meta(description="Address of the API; null: the provider's own.")] = (
+        None
+    )
     api: Annotated[
         Literal["chat", "responses"], Meta(description="Chat Completions or the Responses API.")
     ] = "chat"
@@ -62,7 +77,36 @@ class Model(Section, frozen=True, kw_only=True):
         Literal["auto", "structured", "text"],
         Meta(description="How the model calls tools; auto: by its name."),
     ] = "auto"
-    timeout: Annotated[Seconds, Meta(description="Seconds for one model call.")] = 600
+    reasoning_effort: Annotated[
+        Literal["none", "low", "medium", "high", "max"] | None,
+        Meta(description="How much the model thinks before it answers; null: the provider's default."),
+    ] = None
+    idle_timeout: Annotated[
+        Seconds, Meta(description="Seconds without any data, after which a model call has failed.")
+    ] = 120
+    timeout: Annotated[
+        Seconds | None, Meta(description="Seconds for a whole model call; null: no limit.")
+    ] = None
+    fallback: Annotated[
+        tuple[Text, ...],
+        Meta(description="Models to try, in order, where this one cannot be used; [PROVIDER:]MODEL each."),
+    ] = ()
+    wait_for_quota: Annotated[
+        Duration,
+        Meta(description="Longest wait for a quota that resets at a known time; 0: the turn fails at once."),
+    ] = "6h"
+
+
+class Models(Section, frozen=True, kw_only=True):
+    """Models by name."""
+
+    aliases: Annotated[
+        dict[str, Text], Meta(description="Short names of models, such as {fast: gpt-5-mini}.")
+    ] = {}
+    prices: Annotated[
+        dict[str, Literal[0] | ModelPrice],
+        Meta(description="US dollars for a million tokens, by model; 0: free. They win over known prices."),
+    ] = {}
 
 
 class AuxiliaryTask(Section, frozen=True, kw_only=True):
@@ -320,6 +364,7 @@ class Configuration(Section, frozen=True, kw_only=True):
         LogUrl | None, Meta(description="The log's database; null: events.db in the home.")
     ] = None
     model: Model = Model()
+    models: Models = Models()
     auxiliary: Auxiliary = Auxiliary()
     agent: Agent = Agent()
     session: Session = Session()

@@ -40,12 +40,12 @@ def set_value(home: Path, key: str, text: str) -> None:
     from hermes_jobs.settings.yaml_text import CannotEdit, YamlError, replace
 
     paths = Paths(home)
-    value = from_text(key, text)
+    which, value = from_text(key, text)
     if key == TIMEZONE:
         check_timezone(Given(key, value, "config set"))
     nothing_secret = Secrets({})
     try:
-        edited = replace(read_config(paths.config), tuple(key.split(".")), value)
+        edited = replace(read_config(paths.config), which.parts, value)
     except YamlError as error:
         raise broken(paths.config, error, nothing_secret) from error
     except CannotEdit as error:

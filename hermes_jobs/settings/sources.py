@@ -13,7 +13,15 @@ import msgspec
 
 from hermes_jobs.domain.errors import Misconfigured
 from hermes_jobs.settings.home import HOME_VARIABLE
-from hermes_jobs.settings.keys import Key, accepts_null, accepts_text, known_keys, known_sections, nearest_key
+from hermes_jobs.settings.keys import (
+    Key,
+    accepts_null,
+    accepts_text,
+    key_named,
+    known_keys,
+    known_sections,
+    nearest_key,
+)
 from hermes_jobs.settings.secrets import REDACTED, Secrets, looks_secret, url_passwords
 
 if TYPE_CHECKING:
@@ -114,14 +122,14 @@ def read_config(path: Path) -> str:
         raise _unreadable(path, error) from error
 
 
-def from_text(name: str, text: str) -> object:
-    """Return the value that `config set` gives to a key, checked as if it stood in `config.yaml`."""
+def from_text(name: str, text: str) -> tuple[Key, object]:
+    """Return what `config set` sets, and the value, checked as if it stood in `config.yaml`."""
     origin = "config set"
     key = _known(name, origin)
     value = _text_value(key, text, origin)
     _refuse_secret_value(key.name, value, origin)
     convert(key, value, origin, Secrets({}))
-    return value
+    return key, value
 
 
 def convert(key: Key, value: object, origin: str, secrets: Secrets) -> object:
@@ -129,8 +137,13 @@ def convert(key: Key, value: object, origin: str, secrets: Secrets) -> object:
     try:
         return key.convert(value)
     except msgspec.ValidationError as error:
+        if key.entry is not None and isinstance(value, dict):
+            for name, each in value.items():  # the one that is wrong is named
+                convert(key.under(str(name)), each, origin, secrets)
+        nearest = key.nearest(value)
+        meant = f" The nearest is {nearest!r}." if nearest else ""
         raise Misconfigured(
-            f"{key.name}: expected {key.expected}, found {_found(value, secrets)} ({origin}).",
+            f"{key.name}: expected {key.expected}, found {_found(value, secrets)} ({origin}).{meant}",
             hint=key.description,
         ) from error
 
@@ -165,7 +178,7 @@ def _from_mapping(mapping: Mapping[object, object], above: tuple[str, ...], file
 
 
 def _known(name: str, origin: str, value: object = None) -> Key:
-    if key := known_keys().get(name):
+    if key := key_named(name):
         return key
     if name in known_sections():
         keys = ", ".join(key for key in known_keys() if key.startswith(f"{name}."))
@@ -265,7 +278,7 @@ def _found(value: object, secrets: Secrets) -> str:
         case bool():
             return "true" if value else "false"
         case dict():
-            return "a mapping"
+            shown = f"a mapping with {', '.join(map(str, value))}" if value else "an empty mapping"
         case list() | tuple():
             shown = "a list: " + ", ".join(_found(item, secrets) for item in value)
         case str():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-_OURS = re.compile(r"(HERMES_JOBS|OPENAI)_", re.IGNORECASE)
+_OURS = re.compile(r"(HERMES_JOBS|OPENAI|ANTHROPIC)_", re.IGNORECASE)
 _SECRET_NAME = re.compile(
     r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|_PWD$|_PASS$|_PAT$|AUTH(?!_SOCK|ORITY|OR_)",
     re.IGNORECASE,
@@ -27,7 +27,7 @@ def filtered_environment(environ: Mapping[str, str], secrets: Iterable[str] = ()
     """A copy of the environment for a command.
 
     Left out is every variable whose name speaks of a secret, whose value holds a known one or a URL with a
-    password, and all of hermes-jobs' and OpenAI's own.
+    password, and all of hermes-jobs', OpenAI's and Anthropic's own.
     """
     known = [each for each in secrets if len(each) >= SHORTEST_SECRET]
     kept = {

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from hermes_jobs.llm.pricing import PriceList
     from hermes_jobs.llm.windows import Windows
 
+LONGEST_CALL = 600.0  # seconds, where model.timeout is null
+
 K = TypeVar("K")
 T = TypeVar("T")
 
@@ -91,7 +93,7 @@ class Endpoints:
         return OpenAIModel(
             api_key=self._settings.secrets.get(key),
             base_url=base_url,
-            timeout=self._settings.model.timeout,
+            timeout=self._settings.model.timeout or LONGEST_CALL,
             manner=_manner(self._settings),
             windows=self.windows(base_url),
             watch=self._watch,

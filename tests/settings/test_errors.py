@@ -93,6 +93,7 @@ COUNT = "a whole number of at least 1"
 TEXT = "a text that is not empty"
 TEXTS = f"a list ([…, …]), each item {TEXT}"
 IF_BUSY = "one of queue, collect, steer, interrupt, reject"
+SECONDS = "a whole number of at least 0"
 MODEL_URL = "a URL such as https://api.openai.com/v1 or null"
 BROKER_URL = "a URL such as redis://127.0.0.1:6379/0 or null"
 
@@ -112,7 +113,7 @@ BROKER_URL = "a URL such as redis://127.0.0.1:6379/0 or null"
         ("agent.max_iterations", "2.5", COUNT, "2.5"),
         ("agent.max_iterations", "'3'", COUNT, "'3'"),
         ("agent.max_iterations", "null", COUNT, "null"),
-        ("agent.max_iterations", "{a: 1}", COUNT, "a mapping"),
+        ("agent.max_iterations", "{a: 1}", COUNT, "a mapping with a"),
         ("session.if_busy", "wait", IF_BUSY, "'wait'"),
         ("model.api", "completions", "one of chat, responses", "'completions'"),
         ("model.model", "[a]", f"{TEXT} or null", "a list: 'a'"),
@@ -126,6 +127,10 @@ BROKER_URL = "a URL such as redis://127.0.0.1:6379/0 or null"
         ("gateway.users", "[anna]", f"a mapping, each value {TEXTS}", "a list: 'anna'"),
         ("gateway.telegram.allowed_users", "[a]", "a list ([…, …]), each item a whole number", "a list: 'a'"),
         ("budgets.turn_usd", "-1", "a number of at least 0 or null", "-1"),
+        ("model.reasoning_effort", "much", "one of none, low, medium, high, max or null", "'much'"),
+        ("model.wait_for_quota", "6 hours", f"{SECONDS} or a duration such as 6h", "'6 hours'"),
+        ("model.wait_for_quota", "-1", f"{SECONDS} or a duration such as 6h", "-1"),
+        ("model.fallback", "gpt-5-mini", TEXTS, "'gpt-5-mini'"),
         ("schedules.timezone", "Europe/Berln", "a time zone", "'Europe/Berln'"),
         ("schedules.timezone", "../../etc/passwd", "a time zone", "'../../etc/passwd'"),
     ],
@@ -135,6 +140,38 @@ def test_a_wrong_value_says_key_expectation_finding_and_origin(tmp_path, key, wr
     message = refusal(tmp_path, nested)
     assert f"{key}: expected {expected}, found {found} (" in message
     assert "config.yaml" in message
+
+
+PRICE = "0 or a price such as {input: 0.25, output: 2}"
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        ("models: {aliases: {fast: 5}}", f"models.aliases.fast: expected {TEXT}, found 5 ("),
+        ("models: {prices: {m: 3}}", f"models.prices.m: expected {PRICE}, found 3 ("),
+        (
+            "models: {prices: {gpt-5.1: {input: 1}}}",
+            f"models.prices.gpt-5.1: expected {PRICE}, found a mapping with input (",
+        ),
+        (
+            "models: {prices: {m: {input: 1, output: 2, cached: 1}}}",
+            f"models.prices.m: expected {PRICE}, found a mapping with input, output, cached (",
+        ),
+    ],
+)
+def test_a_wrong_entry_of_a_mapping_is_named(tmp_path, config, told):
+    assert told in refusal(tmp_path, config)
+
+
+@pytest.mark.parametrize(
+    ("provider", "nearest"),
+    [("opnai", "openai"), ("Anthropic", "anthropic"), ("google", "gemini"), ("llama.cpp", "llamacpp")],
+)
+def test_an_unknown_provider_names_the_nearest(tmp_path, provider, nearest):
+    message = refusal(tmp_path, f"model: {{provider: {provider}}}")
+    assert "model.provider: expected one of auto, openai, anthropic, " in message
+    assert f"The nearest is '{nearest}'." in message
 
 
 def test_a_wrong_time_zone_names_the_nearest(tmp_path):

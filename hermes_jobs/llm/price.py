@@ -1,0 +1,36 @@
+"""What a model costs, as a person says it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from hermes_jobs.domain.usage import Usage
+
+Money = Annotated[float, Meta(ge=0)]
+_MILLION = 1_000_000
+
+
+class Price(Struct, frozen=True, forbid_unknown_fields=True):
+    """US dollars for a million tokens. `cache_read` and `cache_write` null: the same as `input`."""
+
+    input: Money
+    output: Money
+    cache_read: Money | None = None
+    cache_write: Money | None = None
+
+    def cost_usd(self, usage: Usage) -> float:
+        """What that usage costs, in US dollars."""
+        read = self.input if self.cache_read is None else self.cache_read
+        written = self.input if self.cache_write is None else self.cache_write
+        total = (
+            usage.input_tokens * self.input
+            + usage.output_tokens * self.output
+            + usage.cache_read_tokens * read
+            + usage.cache_write_tokens * written
+        )
+        return total / _MILLION
+
+
+FREE = Price(0, 0)
