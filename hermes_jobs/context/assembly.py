@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from hermes_jobs.context.boundaries import Cut
 from hermes_jobs.context.pruning import pruned
 from hermes_jobs.context.summary import enclosed, todos_note
@@ -41,7 +43,7 @@ def _with_summary(head: tuple[Message, ...], summary: str, tail: tuple[Message, 
     if isinstance(first, AssistantMessage):
         return (
             *head,
-            AssistantMessage(f"{summary}\n\n{first.content}".rstrip(), first.tool_calls),
+            replace(first, content=f"{summary}\n\n{first.content}".rstrip()),
             *tail[1:],
         )
     return (*head, AssistantMessage(summary), *tail)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from hermes_jobs.context.units import flat, units_of
 from hermes_jobs.domain.interjections import ENDED_UNANSWERED, NOTED
 from hermes_jobs.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
@@ -147,5 +149,5 @@ def _told(message: Message) -> str:
 
 def _with(message: Message, content: str) -> Message:
     if isinstance(message, AssistantMessage):
-        return AssistantMessage(content, message.tool_calls)
+        return replace(message, content=content)
     return UserMessage(content)

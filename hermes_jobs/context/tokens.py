@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hermes_jobs.domain.messages import AssistantMessage, Message
-from hermes_jobs.domain.tokens import CHARACTERS_A_TOKEN, weight
+from hermes_jobs.domain.tokens import CHARACTERS_A_TOKEN, payload_weight, weight
 
 A_MESSAGE = 4  # tokens for its role and frame
 
@@ -20,4 +20,5 @@ def message_tokens(message: Message) -> int:
     weighs = weight(message.content)
     if isinstance(message, AssistantMessage):
         weighs += sum(weight(call.name) + weight(call.arguments) for call in message.tool_calls)
+        weighs += payload_weight(message)
     return A_MESSAGE + -(-weighs // CHARACTERS_A_TOKEN)

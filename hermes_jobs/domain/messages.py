@@ -13,17 +13,34 @@ class ToolCall(msgspec.Struct, frozen=True):
     arguments: str
 
 
+class Payload(msgspec.Struct, frozen=True):
+    """What a provider attached to an assistant message: reasoning fields, signatures, encrypted items.
+
+    `data` is a JSON object as text, in the form of `dialect`; only an adapter of that dialect reads it.
+    `model` and `endpoint` (host and port) tell where it came from, since some providers bind it to either.
+    """
+
+    dialect: str
+    model: str
+    endpoint: str
+    data: str = "{}"
+
+
 class UserMessage(msgspec.Struct, frozen=True, tag_field="role", tag="user"):
     """What a user said, or the system in a user's place: see `interjections`."""
 
     content: str
 
 
-class AssistantMessage(msgspec.Struct, frozen=True, tag_field="role", tag="assistant"):
-    """What the model said, with the calls it asked for. Reasoning is kept in the log only."""
+class AssistantMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="role", tag="assistant"):
+    """What the model said, with the calls it asked for, and the payload that goes back with them.
+
+    Readable reasoning stays in the log: only `payload` is ever sent, and only to its own dialect.
+    """
 
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
+    payload: Payload | None = None
 
 
 class ToolMessage(msgspec.Struct, frozen=True, tag_field="role", tag="tool"):

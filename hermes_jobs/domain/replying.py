@@ -8,7 +8,7 @@ from hermes_jobs.domain import compressing, reviews
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain import turn as turns
 from hermes_jobs.domain.interjections import ASK_AGAIN, CONTINUE, NO_ANSWER, STOPPED_WITHOUT_WORDS
-from hermes_jobs.domain.messages import AssistantMessage, UserMessage
+from hermes_jobs.domain.messages import AssistantMessage, Payload, UserMessage
 from hermes_jobs.domain.session import Session, running_turn, say
 from hermes_jobs.domain.turn import Turn
 
@@ -27,7 +27,7 @@ def replied(session: Session, event: e.ModelReplied) -> Session:
     if event.tool_calls and not turn.closing:
         if cut:
             return _enlarge(session, turn)
-        asked = AssistantMessage(event.content, event.tool_calls)
+        asked = AssistantMessage(event.content, event.tool_calls, event.payload)
         session = replace(session, nudges=reviews.round_opened(session.nudges))
         return say(session, turns.round_opened(turn, event), asked)
     if cut and event.content and turn.continuations < turns.MAX_CONTINUATIONS:
@@ -36,7 +36,9 @@ def replied(session: Session, event: e.ModelReplied) -> Session:
             partial=turn.partial + event.content,
             continuations=turn.continuations + 1,
         )
-        return say(session, turn, AssistantMessage(event.content), UserMessage(CONTINUE))
+        return say(
+            session, turn, AssistantMessage(event.content, payload=event.payload), UserMessage(CONTINUE)
+        )
     answer = turn.partial + event.content
     if not answer.strip():
         if turn.closing:
@@ -44,12 +46,19 @@ def replied(session: Session, event: e.ModelReplied) -> Session:
             return _answer(session, turn, words, words, turn.closing_because)
         return _ask_again(session, turn, cut=cut)
     stopped_by = turn.closing_because if turn.closing else "length" if cut else None
-    return _answer(session, turn, event.content or NO_ANSWER, answer, stopped_by)
+    return _answer(session, turn, event.content or NO_ANSWER, answer, stopped_by, event.payload)
 
 
-def _answer(session: Session, turn: Turn, said: str, answer: str, stopped_by: str | None) -> Session:
+def _answer(
+    session: Session,
+    turn: Turn,
+    said: str,
+    answer: str,
+    stopped_by: str | None,
+    payload: Payload | None = None,
+) -> Session:
     done = replace(turn, answer=answer, stopped_by=stopped_by, attempt=1, deaths=0, retry_at=0.0)
-    return say(session, done, AssistantMessage(said))
+    return say(session, done, AssistantMessage(said, payload=payload))
 
 
 def _ask_again(session: Session, turn: Turn, *, cut: bool) -> Session:

@@ -6,12 +6,19 @@ characters a token, Cyrillic and Arabic have two, and Chinese, Japanese and Kore
 
 from __future__ import annotations
 
+from hermes_jobs.domain.messages import AssistantMessage
+
 CHARACTERS_A_TOKEN = 4  # of ASCII
 
 
 def weight(text: str) -> int:
     """What a text weighs, in characters of ASCII."""
     return len(text) if text.isascii() else len(_bytes(text))
+
+
+def payload_weight(message: AssistantMessage) -> int:
+    """What the message's payload weighs in a request: it counts where it stands beside tool calls."""
+    return weight(message.payload.data) if message.payload is not None and message.tool_calls else 0
 
 
 def tokens(text: str) -> int:

@@ -96,5 +96,5 @@ def draft_for(request: ModelRequest, dialect: Dialect) -> ReplyDraft:
     asked = [message.tool_calls for message in request.messages if isinstance(message, AssistantMessage)]
     taken = [call.id for calls in asked for call in calls]
     return ReplyDraft(
-        calls_in_text=dialect.tool_calls == "text" and bool(request.tools or taken), taken=taken
+        calls_in_text=dialect.tool_calls == "text" and bool(request.offered or taken), taken=taken
     )

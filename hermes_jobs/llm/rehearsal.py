@@ -48,7 +48,7 @@ def rehearsed(request: ModelRequest) -> Reply:
     if results:
         return _said(request, lines.with_results([(each.name, each.content) for each in results]))
     text = _last_user_text(request.messages)
-    tools = frozenset(spec.name for spec in request.tools)
+    tools = frozenset(spec.name for spec in request.offered)
     response = lines.response(text, tools, _earlier_user_texts(request.messages))
     if not response.calls:
         return _said(request, response.text)
@@ -79,7 +79,7 @@ def _estimated(request: ModelRequest, said: str) -> Usage:
 def _open_results(request: ModelRequest) -> list[ToolMessage]:
     """The results that wait for an answer: at the end, or before a last word to a request without tools."""
     backwards = list(reversed(request.messages))
-    if backwards and isinstance(backwards[0], UserMessage) and not request.tools:
+    if backwards and isinstance(backwards[0], UserMessage) and not request.offered:
         backwards = backwards[1:]
     results = takewhile(lambda message: isinstance(message, ToolMessage), backwards)
     return [message for message in results if isinstance(message, ToolMessage)][::-1]

@@ -31,8 +31,8 @@ def request_body(request: ModelRequest, dialect: Dialect) -> Json:
     if dialect.cache is not None:
         messages = marked(messages, ttl=dialect.cache, on_messages=dialect.marks_messages)
     body: Json = {"model": request.model, "messages": messages}
-    if request.tools and dialect.tool_calls == "structured":
-        body["tools"] = [_tool(spec) for spec in request.tools]
+    if request.offered and dialect.tool_calls == "structured":
+        body["tools"] = [_tool(spec) for spec in request.offered]
     if request.max_tokens is not None:
         body[dialect.limit_field] = request.max_tokens
     if request.temperature is not None and dialect.takes_temperature:
@@ -46,7 +46,7 @@ def request_body(request: ModelRequest, dialect: Dialect) -> Json:
 def rendered(request: ModelRequest, dialect: Dialect) -> list[Json]:
     """The request's messages, in the way in which the model calls tools."""
     if dialect.tool_calls == "text":
-        messages = text_messages(request.system_prompt, request.messages, request.tools)
+        messages = text_messages(request.system_prompt, request.messages, request.offered)
     else:
         messages = chat_messages(request.system_prompt, request.messages)
     return messages if dialect.system_role else _without_system(messages)

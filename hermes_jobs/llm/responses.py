@@ -32,7 +32,7 @@ def responses_body(request: ModelRequest, dialect: Dialect) -> Json:
     if system:
         body["instructions"] = system[0]
     body["input"] = [item for each in messages for item in _items(each)]
-    if request.tools and dialect.tool_calls == "structured":
+    if request.offered and dialect.tool_calls == "structured":
         body["tools"] = [
             {
                 "type": "function",
@@ -41,7 +41,7 @@ def responses_body(request: ModelRequest, dialect: Dialect) -> Json:
                 "parameters": spec.parameters,
                 "strict": False,
             }
-            for spec in request.tools
+            for spec in request.offered
         ]
     if request.max_tokens is not None:
         body["max_output_tokens"] = request.max_tokens

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 
 from hermes_jobs.domain.messages import AssistantMessage, Message, UserMessage
-from hermes_jobs.domain.tokens import CHARACTERS_A_TOKEN, weight
+from hermes_jobs.domain.tokens import CHARACTERS_A_TOKEN, payload_weight, weight
 from hermes_jobs.domain.windows import LearnedWindow
 from hermes_jobs.engine.ports import ModelError, ModelRequest
 
@@ -96,7 +96,7 @@ def estimated_tokens(request: ModelRequest) -> int:
     Called before every model call: it weighs texts, and renders nothing.
     """
     said = sum(map(_weight, request.messages), weight(request.system_prompt))
-    tools = sum(spec.num_characters for spec in request.tools)
+    tools = sum(spec.num_characters for spec in request.offered)
     return (said + tools) // CHARACTERS_A_TOKEN + TOKENS_A_MESSAGE * (len(request.messages) + 1)
 
 
@@ -106,7 +106,7 @@ def _weight(message: Message) -> int:
         return weight(message.content)
     if isinstance(message, AssistantMessage):
         asked = sum(weight(call.name) + weight(call.arguments) for call in message.tool_calls)
-        return weight(message.content) + asked
+        return weight(message.content) + asked + payload_weight(message)
     return weight(message.name) + weight(message.content)
 
 

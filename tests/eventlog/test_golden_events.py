@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.messages import ToolCall
+from hermes_jobs.domain.messages import Payload, ToolCall
 from hermes_jobs.domain.usage import Reservation, Usage
 from hermes_jobs.eventlog.codec import Codec
 from tests.eventlog import (
@@ -119,6 +119,8 @@ EXAMPLES: tuple[e.Event, ...] = (
         reasoning="Hm.",
         estimated=USAGE,
         estimated_cost_usd=0.25,
+        payload=Payload("deepseek", "m", "api.deepseek.com", '{"reasoning_content":"Hm."}'),
+        notes=("A signature was refused.",),
     ),
     e.ModelCallFailed(
         turn="t1",

@@ -128,6 +128,8 @@ class CallModel:
             cost_usd=self._cost(answered_by, reply.usage),
             reasoning=reply.reasoning,
             purpose=purpose_of(session),
+            payload=reply.payload,
+            notes=reply.notes,
         )
 
     def _cost(self, model: str, usage: Usage) -> float | None:

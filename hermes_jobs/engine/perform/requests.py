@@ -39,8 +39,10 @@ class Requests:
             model=turn.model or session.model or "",
             system_prompt=session.started.system_prompt,
             messages=self._messages(session, turn),
-            tools=() if turn.closing else self._toolbox.specs(toolsets_of(session, turn)),
+            tools=self._toolbox.specs(toolsets_of(session, turn)),
+            tool_choice="none" if turn.closing else "auto",
             max_tokens=turn.reserved.max_tokens if turn.reserved else self._wanted_answer(turn),
+            session=session.lineage,
         )
 
     def _messages(self, session: Session, turn: Turn) -> tuple[Message, ...]:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
-from hermes_jobs.domain.messages import Message, ToolCall
+from hermes_jobs.domain.messages import Message, Payload, ToolCall
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports.cancel import Cancel
 from hermes_jobs.engine.ports.toolbox import ToolSpec
 
 
 class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One model call. `max_tokens` and `temperature` null leave these to the provider."""
+    """One model call. `max_tokens` and `temperature` null leave these to the provider.
+
+    `session` is the same for all calls of a lineage, so that providers can route them to one prompt cache.
+    `tool_choice` `none`: the tools are known, and none may be called.
+    """
 
     model: str
     system_prompt: str
@@ -22,10 +26,20 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[ToolSpec, ...] = ()
     max_tokens: int | None = None
     temperature: float | None = None
+    session: str = ""
+    tool_choice: Literal["auto", "none"] = "auto"
+
+    @property
+    def offered(self) -> tuple[ToolSpec, ...]:
+        """The tools that may be called in the reply."""
+        return self.tools if self.tool_choice == "auto" else ()
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """One response, as said. `finish_reason`: `stop`, `tool_calls`, `length`, or the provider's word."""
+    """One response, as said. `finish_reason`: `stop`, `tool_calls`, `length`, or the provider's word.
+
+    `payload` goes back with the message. `notes` say what the endpoint refused and was left out.
+    """
 
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
@@ -33,6 +47,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     finish_reason: str = "stop"
     usage: Usage = NO_USAGE
     model: str = ""
+    payload: Payload | None = None
+    notes: tuple[str, ...] = ()
 
 
 class ModelError(Exception):

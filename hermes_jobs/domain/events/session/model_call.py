@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hermes_jobs.domain.events.event import Event
 from hermes_jobs.domain.events.session.tool_call import PlannedCall
-from hermes_jobs.domain.messages import ToolCall
+from hermes_jobs.domain.messages import Payload, ToolCall
 from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
 
 
@@ -20,7 +20,8 @@ class ModelCallStarted(Event, frozen=True, kw_only=True):
 class ModelReplied(Event, frozen=True, kw_only=True):
     """A response, as it was said. `plan` stands beside `tool_calls`, one for one.
 
-    `estimated`: about what it used, where the endpoint did not report it.
+    `estimated`: about what it used, where the endpoint did not report it. `payload`: what the provider
+    attached and wants back. `notes`: what was left out of the request because the endpoint refused it.
     """
 
     turn: str
@@ -37,6 +38,8 @@ class ModelReplied(Event, frozen=True, kw_only=True):
     reasoning: str = ""
     estimated: Usage = NO_USAGE
     estimated_cost_usd: float | None = 0.0
+    payload: Payload | None = None
+    notes: tuple[str, ...] = ()
 
 
 class ModelCallFailed(Event, frozen=True, kw_only=True):
