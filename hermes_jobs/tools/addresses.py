@@ -8,17 +8,33 @@ from collections.abc import Iterable, Sequence
 
 import httpcore2
 
+GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
+"""All of IPv6 that is routed on the Internet: https://www.iana.org/assignments/ipv6-address-space."""
+
 NOT_PUBLIC = tuple(
     ipaddress.ip_network(each)
     for each in (
         "168.63.129.16/32",  # Azure's host, which hands out certificates
         "192.0.0.0/24",  # IETF protocols; Oracle's metadata
-        "fec0::/10",  # site-local
-        "64:ff9b:1::/48",  # a network's own NAT64
+        "192.88.99.0/24",  # relays of 6to4: whoever is nearest unpacks what is inside
+        "2001::/23",  # IETF protocols, Teredo among them
+        "2620:4f:8000::/48",  # AS112, answered by the nearest network
+        "3fff::/20",  # documentation (RFC 9637), unknown to older Pythons
     )
 )
 CARRIES_IPV4 = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("::/96"))
 """NAT64 (RFC 6052) and IPv4-compatible addresses: the last 32 bits say where a packet ends up."""
+
+ISATAP = (0x00005EFE, 0x02005EFE)
+"""What stands before an IPv4 address in the lower half of an ISATAP address (RFC 5214, section 6.1)."""
+
+BAD_PORTS = frozenset((
+    0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
+    109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515,
+    526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049,
+    3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+))  # fmt: skip
+"""Ports of protocols that an HTTP request could be smuggled into: https://fetch.spec.whatwg.org/#port-blocking."""
 
 
 class Refused(Exception):
@@ -28,9 +44,13 @@ class Refused(Exception):
 def is_public(address: str) -> bool:
     """Whether the IP address is one of the public Internet, after all wrapping of IPv4 in IPv6."""
     found = ipaddress.ip_address(address)
-    inner = _inner(found) if isinstance(found, ipaddress.IPv6Address) else None
-    if inner is not None:
-        return is_public(str(inner))
+    if isinstance(found, ipaddress.IPv6Address):
+        carried = _carried(found)
+        if carried is not None:
+            return is_public(str(carried))
+        tunnelled = _tunnelled(found)
+        if found not in GLOBAL_UNICAST or not (tunnelled is None or is_public(str(tunnelled))):
+            return False
     return (
         found.is_global
         and not found.is_multicast
@@ -38,11 +58,34 @@ def is_public(address: str) -> bool:
     )
 
 
-def _inner(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    wrapped = address.ipv4_mapped or address.sixtofour
-    if wrapped is None and any(address in each for each in CARRIES_IPV4):
+def _carried(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """The IPv4 address that this one is only another notation of."""
+    if any(address in each for each in CARRIES_IPV4):
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    return wrapped
+    return address.ipv4_mapped
+
+
+def _tunnelled(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """The IPv4 address of the router or host to which packets are tunnelled."""
+    number = int(address)
+    if (number >> 32) & 0xFFFFFFFF in ISATAP:
+        return ipaddress.IPv4Address(number & 0xFFFFFFFF)
+    return address.sixtofour
+
+
+def is_own(address: str) -> bool:
+    """Whether the address is one of this machine's: only there is the way to it its own address."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((address, 9))  # no packet is sent: the kernel chooses the route alone
+            return bool(probe.getsockname()[0] == address)
+    except OSError:
+        return False
+
+
+def _is_outside(address: str) -> bool:
+    return is_public(address) and not is_own(address)
 
 
 def resolved(host: str, port: int) -> Sequence[str]:
@@ -70,8 +113,10 @@ class PublicNetwork(httpcore2.NetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
         """Connect to the first address that answers. Raises `Refused`."""
+        if port in BAD_PORTS:
+            raise Refused(f"port {port} belongs to another protocol than HTTP.")
         addresses = resolved(host, port)
-        allowed = [each for each in addresses if self._allow_private or is_public(each)]
+        allowed = [each for each in addresses if self._allow_private or _is_outside(each)]
         if not allowed:
             raise Refused(
                 f"{host} is {addresses[0]}, which is no public address. web_fetch reaches the public "

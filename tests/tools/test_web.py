@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import re
 import threading
 import zlib
 from collections.abc import Iterator
@@ -14,11 +15,11 @@ import pytest
 
 from hermes_jobs.domain.messages import ToolCall
 from hermes_jobs.engine.ports import ToolOutcome
-from hermes_jobs.tools import addresses
+from hermes_jobs.tools import addresses, fetching
 from hermes_jobs.tools.addresses import PublicNetwork, Refused, is_public
 from hermes_jobs.tools.fetching import decoded
 from hermes_jobs.tools.toolbox import Toolbox
-from hermes_jobs.tools.web import Web, WebOptions
+from hermes_jobs.tools.web import Wanted, Web, WebOptions
 
 from .support import Switch, context_in
 from .web_server import Page, WebServer, serving
@@ -178,7 +179,7 @@ def test_a_broken_answer_is_said_to_be_broken(server, page):
         ("http:///x", "only http and https"),
         ("http://user:secret@127.0.0.1/", "user name or password"),
         ("http://[::1", "the URL is not valid"),
-        ("http://127.0.0.1:1/", "cannot be talked to"),
+        ("http://127.0.0.1:2/", "cannot be talked to"),
     ],
 )
 def test_a_url_that_cannot_be_fetched_says_why(url, why):
@@ -192,14 +193,35 @@ def test_a_url_that_cannot_be_fetched_says_why(url, why):
 
 
 # fmt: off
+INNER_IPV4 = (
+    "10.0.0.1", "10.255.255.254", "127.0.0.1", "127.8.8.8", "127.255.255.255", "169.254.169.254", "169.254.0.1",
+    "169.254.170.2", "169.254.169.123", "172.16.0.1", "172.31.255.254", "192.168.1.1", "192.168.255.255",
+    "100.64.0.1", "100.100.100.200", "100.127.255.254", "168.63.129.16", "192.0.0.1", "192.0.0.8", "192.0.0.170",
+    "192.0.0.192", "192.0.2.1", "192.88.99.1", "198.18.0.1", "198.19.255.255", "198.51.100.1", "203.0.113.1",
+    "224.0.0.1", "224.0.0.251", "239.255.255.250", "240.0.0.1", "254.0.0.1", "255.255.255.255", "0.0.0.0",
+    "0.0.0.1", "0.255.255.255",
+)
+WRAPS = (
+    "::ffff:{0}", "::{0}", "64:ff9b::{0}", "::ffff:0:{0}", "64:ff9b:1::{0}", "2001:4860::5efe:{0}",
+    "2001:4860::200:5efe:{0}", "fe80::5efe:{0}",
+)
+INNER_IPV6 = (
+    "::1", "::", "fe80::1", "fe80::1%1", "fe80::a9fe:a9fe", "fe80::5efe:808:808", "febf::1", "fc00::1", "fd00::1", "fd00:ec2::254",
+    "fdff:ffff::1", "fec0::1", "feff::1", "ff02::1", "ff0e::1", "ff05::2", "2001:db8::1", "3fff::1", "100::1",
+    "100:0:0:1::1", "5f00::1", "200::1", "400::1", "4000::1", "8000::1", "e000::1", "f800::1", "fe00::1", "1::1",
+    "::2", "::1:0:0:1", "2002:7f00:1::", "2002:a00:1::1", "2002:a9fe:a9fe::1", "2002:c0a8:101::1", "2002:e000:1::",
+    "2001:0:7f00:1::1", "2001:0:4136:e378:8000:63bf:80ff:fffe", "2001:2::1", "2001:10::1", "2001:20::1",
+    "2001:1::1", "2001:3::1", "2001:4:112::1", "2620:4f:8000::1", "0:0:0:0:0:fffe:7f00:1",
+)
 INNER = (
-    "10.0.0.1", "127.0.0.1", "127.8.8.8", "169.254.169.254", "172.16.0.1", "192.168.1.1", "100.64.0.1",
-    "100.100.100.200", "168.63.129.16", "192.0.0.192", "198.18.0.1", "224.0.0.1", "240.0.0.1",
-    "255.255.255.255", "0.0.0.0", "::1", "::", "fe80::1", "fe80::1%1", "fc00::1", "fd00:ec2::254", "fec0::1",
-    "ff02::1", "ff0e::1", "2001:db8::1", "::ffff:127.0.0.1", "::ffff:169.254.169.254", "::127.0.0.1",
-    "64:ff9b::7f00:1", "64:ff9b:1::1", "2002:7f00:1::",
+    *INNER_IPV4, *INNER_IPV6,
+    *(wrap.format(each) for wrap in WRAPS for each in ("127.0.0.1", "10.0.0.1", "169.254.169.254", "192.168.0.1")),
 )
 # fmt: on
+
+
+def test_the_table_of_inner_addresses_is_long():
+    assert len(set(INNER)) > 105
 
 
 @pytest.mark.parametrize("address", INNER)
@@ -207,19 +229,80 @@ def test_an_address_that_is_not_of_the_public_internet_is_refused(address):
     assert not is_public(address)
 
 
-@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "8.8.8.8",
+        "1.1.1.1",
+        "172.15.0.1",
+        "100.128.0.1",
+        "2606:4700::1111",
+        "2a00:1450:4001::1",
+        "::ffff:8.8.8.8",
+        "64:ff9b::808:808",
+        "2002:808:808::1",
+    ],
+)
 def test_a_public_address_is_one_also_when_it_is_wrapped(address):
     assert is_public(address)
 
 
 @pytest.mark.parametrize(
-    "host", ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "[::1]", "[::ffff:127.0.0.1]"]
+    "host",
+    [
+        "127.0.0.1",
+        "127.1",
+        "127.0.1",
+        "localhost",
+        "LOCALHOST.",
+        "2130706433",
+        "017700000001",
+        "0177.0.0.01",
+        "0x7f.1",
+        "0x7f000001",
+        "0X7F.0x0.0x0.0x1",
+        "0",
+        "0.0.0.0",
+        "%31%32%37.0.0.1",
+        "\uff11\uff12\uff17.0.0.1",
+        "\u2460\u2461\u2466.\u24ea.\u24ea.\u2460",
+        "127\u30020\u30020\u30021",
+        "[::1]",
+        "[::]",
+        "[0:0:0:0:0:0:0:1]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+    ],
 )
 def test_this_host_is_refused_under_each_of_its_names(server, host):
     port = server.url.rpartition(":")[2]
     outcome = fetch_with(WebOptions(), f"http://{host}:{port}/")
-    assert "which is no public address" in outcome.content
+    assert not outcome.ok
+    assert re.search("which is no public address|the URL is not valid|is not known", outcome.content)
     assert server.asked == []
+
+
+def test_a_redirect_from_outside_to_the_inside_is_refused_at_the_connection(server, monkeypatch):
+    """Given a page that counts as public and redirects inside, when it is fetched, then only it was asked."""
+    port = server.url.rpartition(":")[2]
+    server.pages["/out"] = Page(status=302, headers={"Location": f"http://127.0.0.2:{port}/in"})
+    monkeypatch.setattr(addresses, "is_public", lambda address: address == "127.0.0.1")
+    monkeypatch.setattr(addresses, "is_own", lambda address: False)
+    asked = {"max_bytes": 1_000, "seconds": 20, "offset": 0, "room": 1_000, "allow_private": False}
+    with pytest.raises(Refused, match=r"127\.0\.0\.2"):
+        fetching.fetch(Wanted(url=f"{server.url}/out", **asked))
+    assert server.asked == ["/out"]
+
+
+def test_the_machines_own_public_address_is_refused(monkeypatch):
+    monkeypatch.setattr(addresses, "is_public", lambda address: True)
+    with pytest.raises(Refused, match=r"127\.0\.0\.1"):
+        PublicNetwork(allow_private=False).connect_tcp("127.0.0.1", 8080)
+
+
+@pytest.mark.parametrize("port", [22, 25, 6667])
+def test_the_port_of_another_protocol_is_refused(port):
+    assert f"port {port}" in fetch(f"http://127.0.0.1:{port}/").content
 
 
 def test_a_redirect_is_followed_and_its_target_is_the_base(server):
@@ -269,6 +352,7 @@ def test_a_name_that_changes_its_address_after_the_check_gains_nothing(monkeypat
 def test_what_is_connected_to_is_the_address_that_was_checked(server, monkeypatch):
     monkeypatch.setattr(addresses, "resolved", lambda host, port: ["10.255.255.1", "127.0.0.1"])
     monkeypatch.setattr(addresses, "is_public", lambda address: address == "127.0.0.1")
+    monkeypatch.setattr(addresses, "is_own", lambda address: False)
     port = int(server.url.rpartition(":")[2])
     stream = PublicNetwork(allow_private=False).connect_tcp("example.com", port, timeout=10)
     assert stream.get_extra_info("server_addr") == ("127.0.0.1", port)
