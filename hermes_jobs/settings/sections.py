@@ -237,8 +237,9 @@ class Tools(Section, frozen=True, kw_only=True):
         CountFromZero, Meta(description="Characters of a result kept apart that the model sees.")
     ] = 1_500
     serialize_terminal: Annotated[
-        bool, Meta(description="Run the terminal calls of one message one after the other.")
-    ] = False
+        bool,
+        Meta(description="Run the terminal calls of one message in order, file tools around them too."),
+    ] = True
 
 
 class Docker(Section, frozen=True, kw_only=True):

@@ -29,7 +29,9 @@ ALWAYS = ("todo", "context")
 ALONE = frozenset({"review", "curate"})
 """Toolsets that bring nothing but what they include."""
 
-SERIALIZED = "terminal"
+ON_FILES = frozenset({"terminal", "files"})
+"""Toolsets that work on the same files: what a command touches cannot be told from its call."""
+
 MAX_ERROR_CHARS = 2_000
 
 
@@ -46,7 +48,7 @@ class Toolbox:
         *,
         enabled: Sequence[str],
         disabled: Sequence[str] = (),
-        serialize_terminal: bool = False,
+        serialize_terminal: bool = True,
         toolsets: Mapping[str, tuple[str, ...]] = TOOLSETS,
         redact: Callable[[str], str] = _as_it_is,
     ) -> None:
@@ -78,7 +80,8 @@ class Toolbox:
     ) -> tuple[PlannedCall, ...]:
         """How to run the calls of one reply.
 
-        A call goes after each earlier one that writes a path it touches, or touches a path it writes.
+        A call goes after each earlier one that writes a path it touches, or touches a path it writes. With
+        `serialize_terminal` a command may touch every file: it keeps its place among commands and file tools.
         """
         touched = [self._touched(call, context_workdir) for call in calls]
         planned = []
@@ -154,12 +157,11 @@ class Toolbox:
         known = self._tools.get(call.name)
         if known is None:
             return _Touched()
-        order = self._serialize_terminal and known.name == SERIALIZED
+        on_files = known.toolset if self._serialize_terminal and known.toolset in ON_FILES else None
         try:
             arguments = known.decode(call.arguments)
-            return _Touched(
-                _resolved(known.reads(arguments), workdir), _resolved(known.writes(arguments), workdir), order
-            )
+            reads, writes = known.reads(arguments), known.writes(arguments)
+            return _Touched(_resolved(reads, workdir), _resolved(writes, workdir), on_files)
         except Exception:  # noqa: BLE001 - a call that cannot be read runs nothing, so nothing waits for it
             return _Touched()
 
@@ -169,22 +171,29 @@ def _toolsets_of(offered: Mapping[str, Tool]) -> tuple[str, ...]:
 
 
 class _Touched:
-    """The real paths that a call reads and writes; `in_order` with all others that are so."""
+    """The real paths that a call reads and writes; `on_files`: its toolset, where commands are in order."""
 
     def __init__(
-        self, reads: frozenset[str] = frozenset(), writes: frozenset[str] = frozenset(), order: bool = False
+        self,
+        reads: frozenset[str] = frozenset(),
+        writes: frozenset[str] = frozenset(),
+        on_files: str | None = None,
     ):
         self.all = reads | writes
         self.writes = writes
-        self.in_order = order
+        self.on_files = on_files
 
     def meets(self, other: _Touched) -> bool:
         """Whether the two must keep their order."""
         return (
-            (self.in_order and other.in_order)
+            self._may_share_files(other)
             or _overlap(self.writes, other.all)
             or _overlap(self.all, other.writes)
         )
+
+    def _may_share_files(self, other: _Touched) -> bool:
+        both = (self.on_files, other.on_files)
+        return None not in both and "terminal" in both
 
 
 def _overlap(some: frozenset[str], others: frozenset[str]) -> bool:

@@ -68,7 +68,7 @@ EVERYTHING = ("terminal", "files", "memory", "odd")
 
 
 def box(
-    *tools: Tool, enabled: Sequence[str] = EVERYTHING, disabled: Sequence[str] = (), serialize: bool = False
+    *tools: Tool, enabled: Sequence[str] = EVERYTHING, disabled: Sequence[str] = (), serialize: bool = True
 ) -> Toolbox:
     return Toolbox(
         tools or TOOLS,
@@ -260,10 +260,38 @@ def test_a_folder_and_a_file_in_it_meet():
     assert order(box(), call("write_file", path="d/a"), call("read_file", path="d/ab")) == [(), ()]
 
 
-def test_terminal_calls_keep_their_order_only_where_that_is_asked_for():
+def test_commands_and_file_tools_of_one_message_keep_the_order_in_which_they_were_written():
+    calls = (
+        call("read_file", path="x"),
+        call("terminal", command="echo > f"),
+        call("read_file", path="f"),
+        call("read_file", path="g"),
+        call("terminal", command="rm f"),
+    )
+    assert order(box(), *calls) == [(), ("t-0",), ("t-1",), ("t-1",), ("t-0", "t-1", "t-2", "t-3")]
+
+
+def test_what_works_on_no_files_runs_beside_commands():
+    assert order(box(), call("terminal", command="a"), call("memory")) == [(), ()]
+
+
+def test_commands_start_together_where_that_is_configured():
     calls = (call("terminal", command="a"), call("read_file", path="x"), call("terminal", command="b"))
-    assert order(box(), *calls) == [(), (), ()]
-    assert order(box(serialize=True), *calls) == [(), (), ("t-0",)]
+    assert order(box(serialize=False), *calls) == [(), (), ()]
+
+
+@given(st.lists(st.sampled_from(["terminal", "read_file", "write_file", "memory"]), max_size=8))
+def test_a_command_and_a_call_on_files_are_never_side_by_side(names):
+    """Given any calls of one message, then each pair with a command and a file tool is ordered."""
+    calls = [call(n, **{"terminal": {"command": "x"}, "memory": {}}.get(n, {"path": n})) for n in names]
+    plan = order(box(), *calls)
+    for later, second in enumerate(names):
+        for earlier, first in enumerate(names[:later]):
+            pair = {first, second}
+            if "terminal" in pair and "memory" not in pair:
+                assert f"t-{earlier}" in plan[later]
+            if pair == {"read_file"}:
+                assert f"t-{earlier}" not in plan[later]
 
 
 def test_a_call_that_cannot_run_holds_back_nobody():
