@@ -1,8 +1,15 @@
 """Where a process of the command line begins, also as `python -m hermes_jobs`."""
 
-import signal
+import os
 import sys
-from typing import NoReturn
+
+HERE = os.path.realpath(os.path.join(os.path.dirname(__file__), os.pardir))  # noqa: PTH118, PTH120
+if __name__ == "__main__" and not sys.flags.safe_path and os.path.realpath(sys.path[0]) != HERE:
+    # `-m` put the current folder there: a project of others, whose `click.py` must not become ours.
+    del sys.path[0]
+
+import signal  # noqa: E402
+from typing import NoReturn  # noqa: E402
 
 
 def main() -> NoReturn:

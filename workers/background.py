@@ -6,12 +6,12 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.engine.isolation import isolated, python_module
 from hermes_jobs.settings import Paths, Settings
 from workers.processes import bound_log
 from workers.up_state import UpState, already_up, is_held, read_state
@@ -36,11 +36,11 @@ def start_in_background(paths: Paths, arguments: Sequence[str], environ: Mapping
     begun = os.fstat(file).st_size
     try:
         process = subprocess.Popen(
-            [sys.executable, "-m", "hermes_jobs", "up", *arguments],
+            [*python_module("hermes_jobs"), "up", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=file,
-            env=environ,
+            env=isolated(environ),
             start_new_session=True,
         )
     finally:

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import msgspec
 
 from hermes_jobs.domain.errors import LogUnavailable, Misconfigured
+from hermes_jobs.engine.isolation import isolated, python_module
 from hermes_jobs.eventlog.log import NOBODY
 from hermes_jobs.wiring import Installation
 from workers.broker import EmbeddedBroker, require_broker
@@ -164,9 +164,9 @@ class Supervisor:
         self._start("metrics", ["--port", str(metrics.port)], METRICS_GRACE)
 
     def _start(self, name: str, arguments: list[str], grace: float) -> None:
-        command = [sys.executable, "-m", "hermes_jobs", name, *arguments]
+        command = [*python_module("hermes_jobs"), name, *arguments]
         log = self._settings.paths.logs / f"{name}.log"
-        part = Guarded(command, log=log, grace=grace, environ=self._environ)
+        part = Guarded(command, log=log, grace=grace, environ=isolated(self._environ))
         self._parts[name] = part
         part.start()
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from hermes_jobs.engine.isolation import python_module
 from hermes_jobs.engine.ports import Cancel
 from hermes_jobs.tools.processes import Completed, run
 
@@ -38,8 +38,7 @@ def ask(
     encoded = msgspec.json.encode(question).decode()
     if len(encoded) > 100_000:
         raise ValueError("the arguments are longer than 100,000 bytes")
-    # -P: neither the working folder nor the module's own is a place to import from.
-    command = shlex.join([sys.executable, "-P", "-s", "-m", module])
+    command = shlex.join(python_module(module))
     return run(
         f"exec {command}",
         cwd="/",
