@@ -363,9 +363,10 @@ def test_a_redirect_from_outside_to_the_inside_is_refused_at_the_connection(serv
     server.pages["/out"] = Page(status=302, headers={"Location": f"http://127.0.0.2:{port}/in"})
     monkeypatch.setattr(addresses, "is_public", lambda address: address == "127.0.0.1")
     monkeypatch.setattr(addresses, "is_own", lambda address: False)
-    asked = {"max_bytes": 1_000, "seconds": 20, "offset": 0, "room": 1_000, "allow_private": False}
+    url = f"{server.url}/out"
+    wanted = Wanted(url=url, allow_private=False, max_bytes=1_000, seconds=20, offset=0, room=1_000)
     with pytest.raises(Refused, match=r"127\.0\.0\.2"):
-        fetching.fetch(Wanted(url=f"{server.url}/out", **asked))
+        fetching.fetch(wanted)
     assert server.asked == ["/out"]
 
 
