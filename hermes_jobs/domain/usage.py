@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=False):
     """Tokens of one or several responses.
 
-    `input_tokens` are uncached; `reasoning_tokens` are part of `output_tokens`.
+    `input_tokens` are uncached; `reasoning_tokens` are part of `output_tokens`. `cache_write_1h_tokens` are
+    those of `cache_write_tokens` that are kept for an hour, at a price of their own; unset for none, and then
+    not stored.
     `prompt_tokens = input + cache_read + cache_write`, `total_tokens = prompt + output`.
     """
 
@@ -17,6 +20,7 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=False):
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     reasoning_tokens: int = 0
+    cache_write_1h_tokens: int | UnsetType = UNSET
 
     @property
     def prompt_tokens(self) -> int:
@@ -35,6 +39,7 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=False):
             self.cache_read_tokens + other.cache_read_tokens,
             self.cache_write_tokens + other.cache_write_tokens,
             self.reasoning_tokens + other.reasoning_tokens,
+            (self.cache_write_1h_tokens or 0) + (other.cache_write_1h_tokens or 0) or UNSET,
         )
 
     def __neg__(self) -> Usage:
@@ -44,6 +49,7 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=False):
             -self.cache_read_tokens,
             -self.cache_write_tokens,
             -self.reasoning_tokens,
+            -(self.cache_write_1h_tokens or 0) or UNSET,
         )
 
 

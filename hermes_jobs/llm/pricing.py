@@ -31,6 +31,7 @@ class PriceList:
             input_tokens=usage.prompt_tokens,
             cache_read_tokens=usage.cache_read_tokens,
             cache_write_tokens=usage.cache_write_tokens,
+            cache_write_1h_tokens=usage.cache_write_1h_tokens or 0,
             output_tokens=usage.output_tokens,
         )
         try:

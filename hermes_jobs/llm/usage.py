@@ -2,6 +2,7 @@
 
 Three shapes: Anthropic (`input_tokens` without the cached ones), OpenAI Responses (`input_tokens` with them)
 and Chat Completions (`prompt_tokens` with them). Nothing written here raises or counts below zero.
+Source of Anthropic's: https://platform.claude.com/docs/en/build-with-claude/prompt-caching (`usage`).
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from msgspec import UNSET
+
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 
+_ANTHROPIC = frozenset({"cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation"})
 _MOST = 2**53 - 1  # what JSON numbers hold exactly; more is no token count
 
 
@@ -21,7 +25,8 @@ def canonical_usage(reported: object) -> Usage:
     if "prompt_tokens" in reported or "completion_tokens" in reported:
         return _chat_completions(reported)
     if "input_tokens_details" in reported or "output_tokens_details" in reported:
-        return _responses(reported)
+        # Anthropic details its output too, and counts what was cached apart.
+        return _anthropic(reported) if _ANTHROPIC & reported.keys() else _responses(reported)
     return _anthropic(reported)
 
 
@@ -59,11 +64,19 @@ def _responses(reported: Mapping[object, object]) -> Usage:
 
 
 def _anthropic(reported: Mapping[object, object]) -> Usage:
+    lasting = _mapping(reported, "cache_creation")
+    hour = _count(lasting, "ephemeral_1h_input_tokens")
+    written = _first(
+        _count(reported, "cache_creation_input_tokens"),
+        _count(lasting, "ephemeral_5m_input_tokens") + hour,
+    )
     return Usage(
         _count(reported, "input_tokens"),
         _count(reported, "output_tokens"),
         _count(reported, "cache_read_input_tokens"),
-        _count(reported, "cache_creation_input_tokens"),
+        written,
+        _count(_mapping(reported, "output_tokens_details"), "thinking_tokens"),
+        min(hour, written) or UNSET,
     )
 
 

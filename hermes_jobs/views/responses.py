@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from sqlite3 import Connection
 from typing import Final
 
-from msgspec.structs import astuple
-
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import lineage_of
 from hermes_jobs.domain.usage import NO_USAGE
 from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.views.reading import TOKENS
 
 
 class Responses:
@@ -59,6 +58,6 @@ def _row(recorded: Recorded) -> tuple[object, ...] | None:
         getattr(event, "step", ""),
         event.model,
         purpose,
-        *astuple(event.usage),
+        *(getattr(event.usage, name) for name in TOKENS),
         cost,
     )

@@ -94,9 +94,7 @@ def detailed_result(turn: TurnView) -> DetailedTurnResult:
 
 def usage_shown(usage: Usage) -> UsageShown:
     """All seven figures."""
-    return UsageShown(
-        **msgspec.structs.asdict(usage), prompt_tokens=usage.prompt_tokens, total_tokens=usage.total_tokens
-    )
+    return UsageShown(**{name: getattr(usage, name) for name in UsageShown.__struct_fields__})
 
 
 def milliseconds(start: str, end: str) -> int:

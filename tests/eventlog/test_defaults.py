@@ -29,7 +29,8 @@ def current() -> Iterator[tuple[str, dict[str, object]]]:
     kinds: list[type[msgspec.Struct]] = [*e.EVENT_TYPES.values(), *STORED_WITHIN]
     for kind in kinds:
         fields = msgspec.structs.fields(kind)
-        defaults = {field.name: field.default for field in fields if field.default is not msgspec.NODEFAULT}
+        never_stored = (msgspec.NODEFAULT, msgspec.UNSET)
+        defaults = {field.name: field.default for field in fields if field.default not in never_stored}
         if defaults:
             yield kind.__name__, json.loads(msgspec.json.encode(defaults))
 

@@ -94,6 +94,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         cache_read_tokens=3,
         cache_write_tokens=4,
         reasoning_tokens=5,
+        cache_write_1h_tokens=2,
         cost_usd=0.125,
         num_model_calls=6,
         num_tool_calls=7,

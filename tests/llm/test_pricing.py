@@ -29,6 +29,20 @@ def test_cached_tokens_are_cheaper_and_all_parts_add_up() -> None:
 
 
 @pytest.mark.parametrize(
+    ("usage", "usd"),
+    [
+        pytest.param(Usage(1_000_000), 5.0, id="fresh"),
+        pytest.param(Usage(0, 0, 1_000_000), 0.5, id="read"),
+        pytest.param(Usage(0, 0, 0, 1_000_000), 6.25, id="kept for five minutes"),
+        pytest.param(Usage(0, 0, 0, 1_000_000, 0, 1_000_000), 10.0, id="kept for an hour"),
+        pytest.param(Usage(0, 0, 0, 1_000_000, 0, 500_000), 8.125, id="half of each"),
+    ],
+)
+def test_what_is_kept_for_an_hour_has_its_own_price(usage: Usage, usd: float) -> None:
+    assert cost("https://api.anthropic.com", "claude-opus-4-5", usage) == pytest.approx(usd)
+
+
+@pytest.mark.parametrize(
     ("base_url", "model"),
     [
         (None, "a model that nobody sells"),

@@ -45,6 +45,23 @@ from hermes_jobs.llm.usage import canonical_usage
             id="anthropic",
         ),
         pytest.param(
+            {
+                "input_tokens": 30,
+                "output_tokens": 20,
+                "cache_read_input_tokens": 60,
+                "cache_creation_input_tokens": 10,
+                "cache_creation": {"ephemeral_5m_input_tokens": 3, "ephemeral_1h_input_tokens": 7},
+                "output_tokens_details": {"thinking_tokens": 12},
+            },
+            Usage(30, 20, 60, 10, 12, 7),
+            id="anthropic with its details",
+        ),
+        pytest.param(
+            {"input_tokens": 1, "cache_creation": {"ephemeral_5m_input_tokens": 3}},
+            Usage(1, 0, 0, 3),
+            id="anthropic without the sum",
+        ),
+        pytest.param(
             {"prompt_tokens": 100, "completion_tokens": 2, "prompt_cache_hit_tokens": 64},
             Usage(36, 2, 64),
             id="deepseek",
@@ -85,6 +102,7 @@ NAMES = [
     "cache_read_input_tokens", "cache_creation_input_tokens", "prompt_cache_hit_tokens",
     "cached_tokens", "cache_write_tokens", "cache_creation_tokens", "reasoning_tokens",
     "prompt_tokens_details", "input_tokens_details", "completion_tokens_details", "output_tokens_details",
+    "cache_creation", "ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens", "thinking_tokens",
 ]  # fmt: skip
 figures = (
     st.none()
@@ -100,7 +118,7 @@ names = st.sampled_from(NAMES)
 @given(st.dictionaries(names, figures | st.dictionaries(names, figures) | st.lists(figures)) | figures)
 def test_nothing_that_is_reported_raises_or_counts_below_zero(reported: Any) -> None:
     usage = canonical_usage(reported)
-    counts = [getattr(usage, name) for name in usage.__struct_fields__]
+    counts = [getattr(usage, name) or 0 for name in usage.__struct_fields__]
     assert all(type(count) is int for count in counts)
     assert min(counts) >= 0
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from msgspec import UNSET, UnsetType
+
 from hermes_jobs.domain.events.event import Event
 from hermes_jobs.domain.events.session.session import Opening
 from hermes_jobs.domain.usage import NO_USAGE, Usage
@@ -85,6 +87,7 @@ class UsageRecorded(Event, frozen=True, kw_only=True):
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     reasoning_tokens: int = 0
+    cache_write_1h_tokens: int | UnsetType = UNSET
     cost_usd: float | None = None
     num_model_calls: int = 0
     num_tool_calls: int = 0
