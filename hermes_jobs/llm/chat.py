@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
-import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Protocol
 
-import aiohttp
 import httpx2
 import msgspec
 import openai
-from aiohttp.http_exceptions import HttpProcessingError
 
 from hermes_jobs.engine.ports import ModelError, ModelRequest, Reply
 from hermes_jobs.llm.assembly import ReplyAssembler
+from hermes_jobs.llm.connection import is_cut, root, unreachable
 from hermes_jobs.llm.dialect import BY_NAME, Dialect, Manner, adapted, first_dialect
 from hermes_jobs.llm.draft import ReplyDraft, draft_for
 from hermes_jobs.llm.errors import Refusal, classify, garbage, model_error, refusal_in, shortened
@@ -192,14 +189,14 @@ class Chat:
         match error:
             case openai.APIStatusError():
                 return classify(_refusal(error), secrets=self._secrets)
-            case openai.APITimeoutError() | TimeoutError() | httpx2.TimeoutException() if not _is_cut(error):
+            case openai.APITimeoutError() | TimeoutError() | httpx2.TimeoutException() if not is_cut(error):
                 return self._error("timeout", f"No complete answer within {self._timeout:g} s.", answer)
             case openai.APIConnectionError() | httpx2.TransportError() if answer.draft.begun:
                 return self._error(
-                    "garbage", f"The answer broke off in the middle: {_root(error)}", answer, BROKEN
+                    "garbage", f"The answer broke off in the middle: {root(error)}", answer, BROKEN
                 )
             case openai.APIConnectionError() | httpx2.TransportError():
-                return self._error("connection", _unreachable(error, self._base_url), answer)
+                return self._error("connection", unreachable(error, self._base_url), answer)
             case openai.APIError():  # inside a stream: `body` is what stood under `error`
                 refusal = refusal_in({"error": error.body}) or Refusal(message=error.message)
                 return classify(refusal, secrets=self._secrets, usage=answer.draft.usage)
@@ -222,36 +219,3 @@ def _refusal(error: openai.APIStatusError) -> Refusal:
     except msgspec.MsgspecError:
         found = None
     return found or Refusal(message=shortened(text), status=error.status_code, headers=headers)
-
-
-def _unreachable(error: Exception, url: str) -> str:
-    causes = list(_causes(error))
-    if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return f"The name in {url} cannot be resolved."
-    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        return f"Nothing answers at {url}: the connection was refused."
-    if any(isinstance(cause, ssl.SSLError) for cause in causes):
-        return f"No secure connection to {url}: {_root(error)}"
-    return f"The connection to {url} failed: {_root(error)}"
-
-
-def _is_cut(error: Exception) -> bool:
-    """Whether the connection failed: openai's layer over aiohttp calls that a timeout too."""
-    return any(
-        isinstance(cause, aiohttp.ClientConnectionError) and not isinstance(cause, TimeoutError)
-        for cause in _causes(error)
-    )
-
-
-def _root(error: Exception) -> str:
-    *_, root = _causes(error)
-    # aiohttp puts a status before its message that the server never sent.
-    told = root.message if isinstance(root, HttpProcessingError) else str(root)
-    return " ".join(told.split()) or type(root).__name__
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    following: BaseException | None = error
-    while following is not None:
-        yield following
-        following = following.__cause__ or following.__context__

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint as the engine's `Model`: threads ask, one asyncio loop does the talking."""
+"""An endpoint as the engine's `Model`: threads ask, one asyncio loop does the talking."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from hermes_jobs.engine.ports import Cancel, ModelError, ModelRequest, Reply
 from hermes_jobs.llm.dialect import BY_NAME, OPENAI_URL, Manner
@@ -15,45 +15,36 @@ from hermes_jobs.llm.errors import model_error
 from hermes_jobs.llm.loop import LoopThread
 from hermes_jobs.llm.windows import Windows, known_window
 
-if TYPE_CHECKING:
-    from hermes_jobs.llm.chat import Chat
-
 UNUSABLE_KEY = "The key holds characters that no key has: only a part of it was copied, or more than it."
 
 
-class OpenAIModel:
-    """Asks an endpoint for Chat Completions, streamed where it streams.
+class AsyncModel(Protocol):
+    """A model that is asked on one asyncio loop."""
 
-    `base_url` null is OpenAI's own; `timeout` is seconds for a whole call; `windows` learns from refusals.
-    `watch` is given the HTTP client. openai is imported by `warm` or the first call.
+    async def reply(self, request: ModelRequest, on_text: Callable[[str], None]) -> Reply:
+        """Ask once; see `Model.reply`. A cancelled task ends the call."""
+
+    async def close(self) -> None:
+        """Close the connections."""
+
+
+class EndpointModel:
+    """A `Model` over an `AsyncModel` that `make` makes of the key, by `warm` or at the first call.
+
+    Importing a provider's client takes up to half a second: `make` is where it is imported.
     """
 
-    def __init__(
-        self,
-        *,
-        api_key: str | None,
-        base_url: str | None = None,
-        timeout: float = 600.0,
-        manner: Manner = BY_NAME,
-        windows: Windows | None = None,
-        watch: Callable[[Any], None] | None = None,
-    ) -> None:
+    def __init__(self, make: Callable[[str], AsyncModel], *, api_key: str | None) -> None:
+        self._make = make
         self._api_key = api_key or ""
-        self._base_url = base_url or OPENAI_URL
-        self._timeout = timeout
-        self._manner = manner
-        self._windows = windows or Windows(
-            override=None, known=lambda model: known_window(model, self._base_url)
-        )
-        self._watch = watch
         self._loop = LoopThread()
         self._lock = threading.Lock()
-        self._made: Chat | None = None
+        self._made: AsyncModel | None = None
         self._closed = False
 
     def warm(self) -> None:
-        """Import the client and make it ready, so that the first call need not (about half a second)."""
-        self._chat()
+        """Import the client and make it ready, so that the first call need not."""
+        self._model()
 
     def close(self) -> None:
         """Close the connections; calls under way fail, later ones raise RuntimeError."""
@@ -69,7 +60,7 @@ class OpenAIModel:
         if not (self._api_key.isascii() and self._api_key.isprintable()):
             raise model_error("auth", UNUSABLE_KEY)
         pieces: SimpleQueue[str | None] = SimpleQueue()
-        future = self._loop.submit(self._chat().reply(request, pieces.put))
+        future = self._loop.submit(self._model().reply(request, pieces.put))
         future.add_done_callback(lambda _: pieces.put(None))
         take_back = cancel.on_cancel(partial(_stop, future))
         try:
@@ -82,22 +73,41 @@ class OpenAIModel:
             take_back()
             future.cancel()  # when on_text raised: nobody waits for the rest
 
-    def _chat(self) -> Chat:
+    def _model(self) -> AsyncModel:
         with self._lock:
             if self._closed:
                 raise RuntimeError("The model was closed; make a new one.")
             if self._made is None:
-                from hermes_jobs.llm.chat import Chat
-
-                self._made = Chat(
-                    api_key=self._api_key,
-                    base_url=self._base_url,
-                    timeout=self._timeout,
-                    windows=self._windows,
-                    manner=self._manner,
-                    watch=self._watch,
-                )
+                self._made = self._make(self._api_key)
             return self._made
+
+
+class OpenAIModel(EndpointModel):
+    """Asks an OpenAI-compatible endpoint, streamed where it streams.
+
+    `base_url` null is OpenAI's own; `timeout` is seconds for a whole call; `windows` learns from refusals.
+    `watch` is given the HTTP client. openai is imported by `warm` or the first call.
+    """
+
+    def __init__(
+        self,
+        *,
+        api_key: str | None,
+        base_url: str | None = None,
+        timeout: float = 600.0,
+        manner: Manner = BY_NAME,
+        windows: Windows | None = None,
+        watch: Callable[[Any], None] | None = None,
+    ) -> None:
+        url = base_url or OPENAI_URL
+        known = windows or Windows(override=None, known=lambda model: known_window(model, url))
+
+        def make(key: str) -> AsyncModel:
+            from hermes_jobs.llm.chat import Chat
+
+            return Chat(api_key=key, base_url=url, timeout=timeout, windows=known, manner=manner, watch=watch)
+
+        super().__init__(make, api_key=api_key)
 
 
 def cancelled(cancel: Cancel) -> ModelError:
