@@ -1,0 +1,379 @@
+"""One seed of chaos: workers that are killed, paused and given wrong clocks, over a log and a broker that fail.
+
+`python -m tests.faults.chaos FIRST [LAST]` runs seeds one after the other, on SQLite where even, on
+PostgreSQL where odd, and says of each what `tests.faults.checker` found.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from redis import Redis
+
+from hermes_jobs.domain import commands as c
+from hermes_jobs.domain.errors import LogUnavailable, Rejected
+from hermes_jobs.domain.streams import SESSIONS
+from hermes_jobs.eventlog.opening import sqlite_url
+from hermes_jobs.views.generations import Generations
+from tests.e2e.home import Home, endpoint
+from tests.faults.checker import Given, Line, violations
+from tests.faults.crew import Crew, wait_until
+from tests.faults.redis_server import RedisServer
+from tests.faults.shifted import shift_by
+from tests.learning.talker import is_flush, is_review, is_summary, talker
+from tests.model_script import Action, Answer, AskedCall, Drop, Refuse, Seen, counted_usage
+from tests.model_server import ModelServer
+from tests.services import POSTGRES_URL, postgres_schema
+from tests.tools.support import processes_with
+from workers.broker import find_server
+
+WORKERS = 2
+ACTIONS = 16
+NOTE = "note.txt"
+FIRST_OUTPUT_TOKENS = 1000  # of the first response; each later one has one more, so that all can be told apart
+KINDS = {is_flush: "flush", is_review: "review", is_summary: "summary"}
+ENVIRON = {
+    "HERMES_JOBS_MODEL__CONTEXT_LENGTH": "12000",  # tokens: sessions are compressed again and again
+    "HERMES_JOBS_COMPRESSION__PROTECT_LAST_N": "4",
+    "HERMES_JOBS_MEMORY__NUDGE_INTERVAL": "3",
+    "HERMES_JOBS_WORKERS__LEASE_SECONDS": "2",
+    "HERMES_JOBS_WORKERS__ONE_CPU": "false",
+}
+PRELOADED = ["hermes_jobs.cli.worker", "hermes_jobs.llm.chat", "workers.celery_worker", "workers.tasks", __name__]
+
+
+class Fleet:
+    """Worker processes by number, forked from one that has loaded everything; each with a clock of its own."""
+
+    def __init__(self, home: Home, folder: Path) -> None:
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(PRELOADED)
+        self._home = home
+        self._folder = folder
+        self._processes: dict[int, Any] = {}
+
+    def start(self, number: int) -> None:
+        """Start a worker, in the place of the one that had its number."""
+        clock = self._folder / f"clock-{number}"
+        clock.touch()
+        arguments = (self._home.environ, self._home.work, clock, self._folder / f"worker-{number}.log")
+        process = self._context.Process(target=_work, args=arguments)
+        process.start()
+        self._processes[number] = process
+
+    def signal(self, number: int, which: signal.Signals) -> None:
+        """Send it a signal."""
+        os.kill(self._processes[number].pid, which)
+
+    def kill(self, number: int) -> None:
+        """`kill -9` a worker, paused or not."""
+        self._processes[number].kill()
+        self._processes[number].join()
+
+    def shift(self, number: int, seconds: int) -> None:
+        """Let its clock be wrong by so much."""
+        (self._folder / f"clock-{number}").write_text(str(seconds))
+
+    def close(self) -> None:
+        """End them all."""
+        for number in self._processes:
+            self.kill(number)
+
+
+def _work(environ: Mapping[str, str], folder: Path, clock: Path, log: Path) -> None:
+    from hermes_jobs.cli import main
+
+    for source, target in ((Path(os.devnull), 0), (log, 1), (log, 2)):
+        os.dup2(os.open(source, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), target)
+    os.setpgid(0, 0)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environ)
+    shift_by(clock)
+    main(["worker", "-c", "8"])
+
+
+class Chaos:
+    """An installation, its load, and what befalls both, all chosen by one seed."""
+
+    def __init__(self, seed: int, folder: Path, log_url: str, server: ModelServer, broker: RedisServer) -> None:
+        self.random = random.Random(seed)
+        self.effects = folder / "effects"
+        self.server = server
+        self._broker = broker
+        environ = {
+            **endpoint(server.base_url),
+            **ENVIRON,
+            "HERMES_JOBS_LOG_URL": log_url,
+            "HERMES_JOBS_BROKER_URL": broker.url,
+        }
+        self.home = Home(folder, environ)
+        (self.home.work / NOTE).write_text("Water the roses.")
+        self.requests: dict[int, str] = {}
+        self._rules = random.Random(seed + 1)
+        server.follow(self._reply)
+        self.fleet = Fleet(self.home, folder)
+        self.crew = Crew([self.home])
+        self._paused: dict[int, int] = {}
+        self._url = log_url
+        self.told: list[str] = []
+
+    def _reply(self, seen: Seen) -> Action:
+        answer = self._answer(seen)
+        if not isinstance(answer, Answer):
+            return answer
+        tokens = FIRST_OUTPUT_TOKENS + seen.number
+        kind = next((name for test, name in KINDS.items() if test(seen)), seen.last_user_text[:20])
+        self.requests[tokens] = kind
+        counted = counted_usage(seen.body, answer)
+        usage = {"prompt_tokens": counted["prompt_tokens"], "completion_tokens": tokens}
+        return Answer(text=answer.text, tool_calls=answer.tool_calls, usage=usage, delay=self._rules.random() / 3)
+
+    def _answer(self, seen: Seen) -> Action:
+        luck = self._rules.random()
+        if luck < 0.04:
+            return Refuse(status=500)
+        if luck < 0.08:
+            return Drop(text="And so ")
+        if is_summary(seen) or is_flush(seen) or is_review(seen) or not seen.last_user_text.startswith("tool "):
+            return talker(seen)
+        tag, done = seen.last_user_text.split()[1], seen.rounds
+        if done == 2:
+            return Answer(text=f"Done: {tag}. " + "blah " * 100)
+        pause = self._rules.choice(("", "", "sleep 0.3", "sleep 1", "trap '' TERM; sleep 1.5"))
+        write = f"echo {tag}-{done} >> '{self.effects}'; {pause}"
+        return Answer(tool_calls=(AskedCall("terminal", {"command": write}), AskedCall("read_file", {"path": NOTE})))
+
+    def run(self) -> None:
+        """Start, live through it, calm down."""
+        for number in range(WORKERS):
+            self.fleet.start(number)
+        self._schedule()
+        for _ in range(6):
+            self._submit()
+        for _ in range(ACTIONS):
+            self._let_happen(self.random.randint(2, 30))
+            self._wake_up()
+            name, act = self.random.choice(self._acts())
+            self.told.append(name)
+            with suppress(Rejected, LogUnavailable):
+                act()
+        self._calm_down()
+
+    def _acts(self) -> list[tuple[str, Callable[[], None]]]:
+        acts = [
+            ("kill", self._kill),
+            ("kill", self._kill),
+            ("pause", self._pause),
+            ("pause", self._pause),
+            ("clock", self._jump),
+            ("flush", self._flush),
+            ("broker", self._kill_broker),
+            ("compress", self._compress),
+            ("compress", self._compress),
+            ("cancel", self._cancel),
+            ("look", self._look),
+            ("submit", self._submit),
+            ("submit", self._submit),
+        ]
+        return [*acts, *[("cut", self._cut)] * 3] if self._url.startswith("postgres") else acts
+
+    def _worker(self) -> int:
+        return self.random.randrange(WORKERS)
+
+    def _kill(self) -> None:
+        number = self._worker()
+        self._paused.pop(number, None)
+        self.fleet.kill(number)
+        self.fleet.start(number)
+
+    def _pause(self) -> None:
+        number = self._worker()
+        self.fleet.signal(number, signal.SIGSTOP)
+        self._paused[number] = self.random.randint(1, 3)
+
+    def _wake_up(self) -> None:
+        for number, actions in list(self._paused.items()):
+            if actions:
+                self._paused[number] = actions - 1
+            else:
+                del self._paused[number]
+                self.fleet.signal(number, signal.SIGCONT)
+
+    def _jump(self) -> None:
+        self.fleet.shift(self._worker(), self.random.choice((-4000, -70, -5, 5, 70, 4000)))
+
+    def _flush(self) -> None:
+        with Redis.from_url(self._broker.url) as redis:
+            redis.flushall()
+
+    def _kill_broker(self) -> None:
+        self._broker.kill()
+        self._broker.start()
+
+    def _compress(self) -> None:
+        stream = self.random.choice([each.stream for each in self.crew.log.streams(SESSIONS)])
+        self.crew._engine.execute(stream, c.RequestCompression(reason="manual"))
+
+    def _cancel(self) -> None:
+        turn = self.random.choice(self.crew.accepted)
+        self.crew.installation.engine().execute(self._stream_of(turn), c.CancelTurn(turn=turn, by="chaos"))
+
+    def _stream_of(self, turn: str) -> str:
+        return f"{SESSIONS}{self.crew.installation.views.turn(turn).lineage}"
+
+    def _look(self) -> None:
+        self.crew.installation.views.schedules()
+
+    def _cut(self) -> None:
+        """Cut a connection of the log, as a restart of the server or a firewall does."""
+        with psycopg.connect(POSTGRES_URL.replace("+psycopg", ""), autocommit=True) as connection:
+            mine = "SELECT pid FROM pg_stat_activity WHERE application_name = %s ORDER BY pid"
+            pids = [row[0] for row in connection.execute(mine, (_application(self._url),))]
+            for pid in self.random.sample(pids, min(len(pids), self.random.choice((1, 3, 100)))):
+                connection.execute("SELECT pg_terminate_backend(%s)", (pid,))
+
+    def _submit(self) -> None:
+        number = len(self.crew.texts)
+        kind = self.random.choice(("tool", "talk", "tool"))
+        sessions = [each.stream.removeprefix(SESSIONS) for each in self.crew.log.streams(SESSIONS)]
+        old = self.random.choice(sessions) if sessions and self.random.random() < 0.7 else None
+        self.crew.submit(f"{kind} tag-{number} " + "word " * 100, old)
+
+    def _schedule(self) -> None:
+        words = ("--every", "1m", "--task", "talk tag-s Look.", "--name", "garden", "--yes")
+        added = self.home.run("schedule", "add", *words)
+        assert added.code == 0, added
+
+    def _let_happen(self, events: int) -> None:
+        """Wait for so many more events, but not for ever: all may be paused."""
+        with suppress(LogUnavailable):
+            log = self.crew.log
+            after, seconds = log.last_position(), 2.0
+            for _ in range(40):
+                if log.last_position() >= after + events or not log.wait(log.last_position(), seconds / 40):
+                    seconds -= 0.05
+                if log.last_position() >= after + events:
+                    return
+
+    def _calm_down(self) -> None:
+        for number in list(self._paused):
+            self.fleet.signal(number, signal.SIGCONT)
+        for number in range(WORKERS):
+            self.fleet.shift(number, 0)
+        (schedule,) = self.home.run("schedule", "list", "--json").json
+        removed = self.home.run("schedule", "remove", schedule["schedule"])
+        assert removed.code == 0, removed
+        self.crew.finish()
+
+    # --- judging --------------------------------------------------------------------------------
+
+    def found(self) -> list[str]:
+        """What is wrong, a line each; nothing is due any more."""
+        lines = list(self.exported())
+        given = [Given(usage["completion_tokens"], self.requests[usage["completion_tokens"]]) for usage in self.server.reported]
+        verified = self.home.run("events", "verify")
+        return [
+            *violations(lines, given),
+            *([] if verified.code == 0 else [f"events verify: {verified.out}{verified.err}"]),
+            *self._doubled_effects(),
+            *self._views_that_differ(),
+            *[f"process {pid} of a tool is still alive" for pid in processes_with(str(self.effects))],
+        ]
+
+    def exported(self) -> Iterator[Line]:
+        """The log as people get it."""
+        ran = self.home.run("events", "--after", "0", "--json")
+        assert ran.code == 0, ran
+        yield from map(json.loads, ran.out.splitlines())
+
+    def _doubled_effects(self) -> list[str]:
+        written = self.effects.read_text().split() if self.effects.exists() else []
+        return [f"effect {each} happened {written.count(each)} times" for each in set(written) if written.count(each) > 1]
+
+    def _views_that_differ(self) -> list[str]:
+        """The tables as they were kept, beside those that a rebuild makes of the log."""
+        views = self.crew.installation.views
+        views.catch_up()
+        kept = _tables(self.home.path / "views")
+        views.rebuild()
+        made = _tables(self.home.path / "views")
+        return [f"the view {name} differs after a rebuild: {_difference(kept[name], made[name])}" for name in kept if kept[name] != made.get(name)]
+
+
+def _tables(folder: Path) -> dict[str, list[str]]:
+    """The rows of every table of the current generation but the index's own, sorted."""
+    file = Generations(folder).current()
+    assert file is not None
+    with closing(sqlite3.connect(file)) as connection:
+        named = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite%'"
+        names = [row[0] for row in connection.execute(named)]
+        return {name: sorted(map(repr, connection.execute(f"SELECT * FROM {name}"))) for name in names}
+
+
+def _difference(kept: list[str], made: list[str]) -> str:
+    return f"only before {[row for row in kept if row not in made][:3]}, only after {[row for row in made if row not in kept][:3]}"
+
+
+def _application(url: str) -> str:
+    return f"chaos-{url[-12:]}"
+
+
+@contextmanager
+def _log_url(folder: Path, kind: str) -> Iterator[str]:
+    if kind == "sqlite":
+        yield sqlite_url(folder / "events.db")
+        return
+    with postgres_schema() as url:
+        yield f"{url}&application_name={_application(url)}"
+
+
+def run_seed(seed: int, folder: Path, kind: str) -> list[str]:
+    """Run one seed on a kind of log; what was wrong."""
+    with ExitStack() as stack:
+        url = stack.enter_context(_log_url(folder, kind))
+        server = stack.enter_context(closing(ModelServer().start()))
+        broker = stack.enter_context(RedisServer(find_server(), folder))
+        chaos = Chaos(seed, folder, url, server, broker)
+        stack.callback(chaos.crew.installation.close)
+        stack.callback(chaos.fleet.close)
+        try:
+            chaos.run()
+            return chaos.found()
+        except AssertionError as error:
+            return [f"stuck after {' '.join(chaos.told)}: {error}"]
+
+
+def main(first: int, last: int) -> None:
+    """Run the seeds; exit code 1 where something was found, whose folder stays."""
+    failed = 0
+    for seed in range(first, last + 1):
+        kind = ("sqlite", "postgres")[seed % 2]
+        folder = Path(tempfile.mkdtemp(prefix=f"chaos-{seed}-"))
+        found = run_seed(seed, folder, kind)
+        failed += bool(found)
+        print(f"seed {seed} on {kind}: {'clean' if not found else folder}", flush=True)
+        for each in found:
+            print(f"    {each}", flush=True)
+        if not found:
+            import shutil
+
+            shutil.rmtree(folder)
+    print(f"{failed} of {last + 1 - first} seeds failed")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[-1]))
