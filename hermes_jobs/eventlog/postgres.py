@@ -57,6 +57,9 @@ class PostgresDatabase:
             "keepalives_interval": _QUIET_SECONDS,
             "keepalives_count": 2,
             "tcp_user_timeout": _UNHEARD_SECONDS * 1000,
+            # A pool between us and the server (PgBouncer) gives each transaction another server connection:
+            # a statement that one of them has prepared is unknown to, or another one in, the next.
+            "prepare_threshold": None,
         }
         self._engine = create_engine(
             parsed,
