@@ -32,7 +32,7 @@ def consequences(session: Session, facts: Iterable[e.SessionEvent], load: Load) 
         if not isinstance(fact, e.TurnEnd):
             continue
         turn = session.find(fact.turn)
-        if turn is not None and session.is_review:
+        if turn is not None and reviewing.is_its_turn(session, turn):
             writes.extend(_review_ended(session, turn, fact))
         elif turn is not None:
             writes.extend(_deliveries(session, turn, fact))
@@ -61,7 +61,8 @@ def _run_ended(session: Session, turn: Turn, end: e.TurnEnd, load: Load) -> Iter
 
 
 def _review_taken_up(session: Session, resumed: e.TurnResumed, load: Load) -> Iterator[StreamFacts]:
-    if not session.is_review or session.forked_from is None:
+    turn = session.find(resumed.turn)
+    if turn is None or not reviewing.is_its_turn(session, turn) or session.forked_from is None:
         return
     stream = sessions.stream_of(session.forked_from)
     fact = reviewing.taken_up(session.lineage, resumed.turn, load(stream))

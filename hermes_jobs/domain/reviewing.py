@@ -32,6 +32,11 @@ def evolve(session: Session, event: ReviewEvent) -> Session:
     return replace(session, reviews=waiting, reviewed_by=running)
 
 
+def is_its_turn(session: Session, turn: Turn) -> bool:
+    """Whether the session is a review's and the turn the review itself: a person may write there afterwards."""
+    return session.is_review and session.started is not None and turn.source == session.started.source
+
+
 def end_of(review: str, turn: Turn, end: e.TurnEnd) -> e.ReviewCompleted | e.ReviewFailed:
     """What the end of its turn means for a review."""
     if isinstance(end, e.TurnCompleted):
@@ -59,12 +64,13 @@ def of_curator(session: Session, facts: Iterable[e.SessionEvent]) -> Iterator[e.
         return
     review = session.lineage
     for fact in facts:
+        turn = session.find(fact.turn) if isinstance(fact, e.TurnResumed | e.TurnEnd) else None
+        if turn is None or not is_its_turn(session, turn):
+            continue
         if isinstance(fact, e.TurnResumed):
             yield taken_up(review, fact.turn, session)
         elif isinstance(fact, e.TurnEnd):
-            turn = session.find(fact.turn)
-            if turn is not None:
-                yield end_of(review, turn, fact)
+            yield end_of(review, turn, fact)
 
 
 def cancel(command: c.CancelReview, session: Session) -> Iterator[e.SessionEvent]:

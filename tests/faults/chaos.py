@@ -224,8 +224,12 @@ class Chaos:
         self._broker.start()
 
     def _compress(self) -> None:
-        stream = self.random.choice([each.stream for each in self.crew.log.streams(SESSIONS)])
-        self.crew._engine.execute(stream, c.RequestCompression(reason="manual"))
+        stream = self.random.choice(self._conversations())
+        self.crew.installation.engine().execute(stream, c.RequestCompression(reason="manual"))
+
+    def _conversations(self) -> list[str]:
+        """The streams of those that people hold: reviews have ids of another form."""
+        return [each.stream for each in self.crew.log.streams(f"{SESSIONS}s")]
 
     def _cancel(self) -> None:
         turn = self.random.choice(self.crew.accepted)
@@ -248,7 +252,7 @@ class Chaos:
     def _submit(self) -> None:
         number = len(self.crew.texts)
         kind = self.random.choice(("tool", "talk", "tool"))
-        sessions = [each.stream.removeprefix(SESSIONS) for each in self.crew.log.streams(SESSIONS)]
+        sessions = [each.removeprefix(SESSIONS) for each in self._conversations()]
         old = self.random.choice(sessions) if sessions and self.random.random() < 0.7 else None
         self.crew.submit(f"{kind} tag-{number} " + "word " * 100, old)
 

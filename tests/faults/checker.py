@@ -124,7 +124,8 @@ def _requests_without_an_end(lines: Sequence[Line]) -> Iterator[str]:
     for name, begun, ended in pairs:
         final = [line for line in lines if line["data"].get("retry_at") is None]
         ends = Counter(_named(final, set(ended), name))
-        for each, times in Counter(_named(lines, {begun}, name)).items():
+        asked = [line for line in lines if line["data"].get("target") != "cli"]  # the inbox: already there
+        for each, times in Counter(_named(asked, {begun}, name)).items():
             if times != 1 or ends[each] != 1:
                 yield f"{name} {each}: {times} times {begun}, {ends[each]} times {' or '.join(ended)}"
     yield from _manual_compressions(lines)
