@@ -20,7 +20,7 @@ from tests.services import postgres_schema
     ]
 )
 def log_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The URL of an empty log of the test's own, on each kind of database and through a pool of connections."""
+    """The URL of an empty log of the test's own, on each kind of database and through a pool."""
     if request.param == "sqlite":
         yield sqlite_url(tmp_path / "events.db")
         return

@@ -1,4 +1,4 @@
-"""One seed of chaos: workers that are killed, paused and given wrong clocks, over a log and a broker that fail.
+"""Seeds of chaos: workers killed, paused and given wrong clocks, over a log and a broker that fail.
 
 `python -m tests.faults.chaos FIRST [LAST]` runs seeds one after the other, on SQLite where even, on
 PostgreSQL where odd, and says of each what `tests.faults.checker` found.
@@ -7,17 +7,15 @@ PostgreSQL where odd, and says of each what `tests.faults.checker` found.
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
 import random
+import shutil
 import signal
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import psycopg
 from redis import Redis
@@ -29,9 +27,9 @@ from hermes_jobs.eventlog.opening import sqlite_url
 from hermes_jobs.views.generations import Generations
 from tests.e2e.home import Home, endpoint
 from tests.faults.checker import Given, Line, violations
-from tests.faults.crew import Crew, wait_until
+from tests.faults.crew import Crew
+from tests.faults.fleet import Fleet
 from tests.faults.redis_server import RedisServer
-from tests.faults.shifted import shift_by
 from tests.learning.talker import is_flush, is_review, is_summary, talker
 from tests.model_script import Action, Answer, AskedCall, Drop, Refuse, Seen, counted_usage
 from tests.model_server import ModelServer
@@ -42,7 +40,10 @@ from workers.broker import find_server
 WORKERS = 2
 ACTIONS = 16
 NOTE = "note.txt"
-FIRST_OUTPUT_TOKENS = 1000  # of the first response; each later one has one more, so that all can be told apart
+SHOWN = 3  # rows of a difference
+FIRST_OUTPUT_TOKENS = (
+    1000  # of the first response; each later one has one more, so that all can be told apart
+)
 KINDS = {is_flush: "flush", is_review: "review", is_summary: "summary"}
 ENVIRON = {
     "HERMES_JOBS_MODEL__CONTEXT_LENGTH": "12000",  # tokens: sessions are compressed again and again
@@ -51,64 +52,14 @@ ENVIRON = {
     "HERMES_JOBS_WORKERS__LEASE_SECONDS": "2",
     "HERMES_JOBS_WORKERS__ONE_CPU": "false",
 }
-PRELOADED = ["hermes_jobs.cli.worker", "hermes_jobs.llm.chat", "workers.celery_worker", "workers.tasks", __name__]
-
-
-class Fleet:
-    """Worker processes by number, forked from one that has loaded everything; each with a clock of its own."""
-
-    def __init__(self, home: Home, folder: Path) -> None:
-        self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(PRELOADED)
-        self._home = home
-        self._folder = folder
-        self._processes: dict[int, Any] = {}
-
-    def start(self, number: int) -> None:
-        """Start a worker, in the place of the one that had its number."""
-        clock = self._folder / f"clock-{number}"
-        clock.touch()
-        arguments = (self._home.environ, self._home.work, clock, self._folder / f"worker-{number}.log")
-        process = self._context.Process(target=_work, args=arguments)
-        process.start()
-        self._processes[number] = process
-
-    def signal(self, number: int, which: signal.Signals) -> None:
-        """Send it a signal."""
-        os.kill(self._processes[number].pid, which)
-
-    def kill(self, number: int) -> None:
-        """`kill -9` a worker, paused or not."""
-        self._processes[number].kill()
-        self._processes[number].join()
-
-    def shift(self, number: int, seconds: int) -> None:
-        """Let its clock be wrong by so much."""
-        (self._folder / f"clock-{number}").write_text(str(seconds))
-
-    def close(self) -> None:
-        """End them all."""
-        for number in self._processes:
-            self.kill(number)
-
-
-def _work(environ: Mapping[str, str], folder: Path, clock: Path, log: Path) -> None:
-    from hermes_jobs.cli import main
-
-    for source, target in ((Path(os.devnull), 0), (log, 1), (log, 2)):
-        os.dup2(os.open(source, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), target)
-    os.setpgid(0, 0)
-    os.chdir(folder)
-    os.environ.clear()
-    os.environ.update(environ)
-    shift_by(clock)
-    main(["worker", "-c", "8"])
 
 
 class Chaos:
     """An installation, its load, and what befalls both, all chosen by one seed."""
 
-    def __init__(self, seed: int, folder: Path, log_url: str, server: ModelServer, broker: RedisServer) -> None:
+    def __init__(
+        self, seed: int, folder: Path, log_url: str, server: ModelServer, broker: RedisServer
+    ) -> None:
         self.random = random.Random(seed)
         self.effects = folder / "effects"
         self.server = server
@@ -139,7 +90,9 @@ class Chaos:
         self.requests[tokens] = kind
         counted = counted_usage(seen.body, answer)
         usage = {"prompt_tokens": counted["prompt_tokens"], "completion_tokens": tokens}
-        return Answer(text=answer.text, tool_calls=answer.tool_calls, usage=usage, delay=self._rules.random() / 3)
+        return Answer(
+            text=answer.text, tool_calls=answer.tool_calls, usage=usage, delay=self._rules.random() / 3
+        )
 
     def _answer(self, seen: Seen) -> Action:
         luck = self._rules.random()
@@ -147,14 +100,21 @@ class Chaos:
             return Refuse(status=500)
         if luck < 0.08:
             return Drop(text="And so ")
-        if is_summary(seen) or is_flush(seen) or is_review(seen) or not seen.last_user_text.startswith("tool "):
+        if (
+            is_summary(seen)
+            or is_flush(seen)
+            or is_review(seen)
+            or not seen.last_user_text.startswith("tool ")
+        ):
             return talker(seen)
         tag, done = seen.last_user_text.split()[1], seen.rounds
         if done == 2:
             return Answer(text=f"Done: {tag}. " + "blah " * 100)
         pause = self._rules.choice(("", "", "sleep 0.3", "sleep 1", "trap '' TERM; sleep 1.5"))
         write = f"echo {tag}-{done} >> '{self.effects}'; {pause}"
-        return Answer(tool_calls=(AskedCall("terminal", {"command": write}), AskedCall("read_file", {"path": NOTE})))
+        return Answer(
+            tool_calls=(AskedCall("terminal", {"command": write}), AskedCall("read_file", {"path": NOTE}))
+        )
 
     def run(self) -> None:
         """Start, live through it, calm down."""
@@ -287,7 +247,10 @@ class Chaos:
     def found(self) -> list[str]:
         """What is wrong, a line each; nothing is due any more."""
         lines = list(self.exported())
-        given = [Given(usage["completion_tokens"], self.requests[usage["completion_tokens"]]) for usage in self.server.reported]
+        given = [
+            Given(usage["completion_tokens"], self.requests[usage["completion_tokens"]])
+            for usage in self.server.reported
+        ]
         verified = self.home.run("events", "verify")
         return [
             *violations(lines, given),
@@ -305,7 +268,11 @@ class Chaos:
 
     def _doubled_effects(self) -> list[str]:
         written = self.effects.read_text().split() if self.effects.exists() else []
-        return [f"effect {each} happened {written.count(each)} times" for each in set(written) if written.count(each) > 1]
+        return [
+            f"effect {each} happened {written.count(each)} times"
+            for each in set(written)
+            if written.count(each) > 1
+        ]
 
     def _views_that_differ(self) -> list[str]:
         """The tables as they were kept, beside those that a rebuild makes of the log."""
@@ -314,7 +281,11 @@ class Chaos:
         kept = _tables(self.home.path / "views")
         views.rebuild()
         made = _tables(self.home.path / "views")
-        return [f"the view {name} differs after a rebuild: {_difference(kept[name], made[name])}" for name in kept if kept[name] != made.get(name)]
+        return [
+            f"the view {name} differs after a rebuild: {_difference(kept[name], made[name])}"
+            for name in kept
+            if kept[name] != made.get(name)
+        ]
 
 
 def _tables(folder: Path) -> dict[str, list[str]]:
@@ -322,13 +293,15 @@ def _tables(folder: Path) -> dict[str, list[str]]:
     file = Generations(folder).current()
     assert file is not None
     with closing(sqlite3.connect(file)) as connection:
-        named = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite%'"
+        named = "SELECT name FROM pragma_table_list WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
         names = [row[0] for row in connection.execute(named)]
         return {name: sorted(map(repr, connection.execute(f"SELECT * FROM {name}"))) for name in names}
 
 
 def _difference(kept: list[str], made: list[str]) -> str:
-    return f"only before {[row for row in kept if row not in made][:3]}, only after {[row for row in made if row not in kept][:3]}"
+    gone = [row for row in kept if row not in made]
+    new = [row for row in made if row not in kept]
+    return f"only before {gone[:SHOWN]}, only after {new[:SHOWN]}"
 
 
 def _application(url: str) -> str:
@@ -360,6 +333,11 @@ def run_seed(seed: int, folder: Path, kind: str) -> list[str]:
             return [f"stuck after {' '.join(chaos.told)}: {error}"]
 
 
+def _tell(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 def main(first: int, last: int) -> None:
     """Run the seeds; exit code 1 where something was found, whose folder stays."""
     failed = 0
@@ -368,14 +346,12 @@ def main(first: int, last: int) -> None:
         folder = Path(tempfile.mkdtemp(prefix=f"chaos-{seed}-"))
         found = run_seed(seed, folder, kind)
         failed += bool(found)
-        print(f"seed {seed} on {kind}: {'clean' if not found else folder}", flush=True)
+        _tell(f"seed {seed} on {kind}: {'clean' if not found else folder}")
         for each in found:
-            print(f"    {each}", flush=True)
+            _tell(f"    {each}")
         if not found:
-            import shutil
-
             shutil.rmtree(folder)
-    print(f"{failed} of {last + 1 - first} seeds failed")
+    _tell(f"{failed} of {last + 1 - first} seeds failed")
     sys.exit(bool(failed))
 
 

@@ -51,8 +51,8 @@ def _broken_chains(lines: Sequence[Line]) -> Iterator[str]:
             yield f"position {line['position']} stands behind position {last}"
         last = line["position"]
         versions[line["stream"]] += 1
-        if line["version"] != versions[line["stream"]]:
-            yield f"{line['stream']}: version {line['version']} stands where {versions[line['stream']]} belongs"
+        if line["version"] != (expected := versions[line["stream"]]):
+            yield f"{line['stream']}: version {line['version']} stands where {expected} belongs"
 
 
 def _turns_without_one_end(lines: Sequence[Line]) -> Iterator[str]:
@@ -115,7 +115,7 @@ def _work_after_the_end(lines: Sequence[Line]) -> Iterator[str]:
 
 
 def _requests_without_an_end(lines: Sequence[Line]) -> Iterator[str]:
-    """What was asked for beside turns ended once: reviews, scheduled runs, deliveries, manual compressions."""
+    """What was asked for beside turns ended once: reviews, scheduled runs, deliveries, compressions."""
     pairs = (
         ("review", "ReviewRequested", ("ReviewCompleted", "ReviewFailed")),
         ("turn", "ScheduleFired", ("ScheduleRunEnded",)),
@@ -138,9 +138,9 @@ def _manual_compressions(lines: Sequence[Line]) -> Iterator[str]:
         kind, stream, data = line["type"], line["stream"], line["data"]
         if kind == "CompressionRequested" and data["reason"] == "manual":
             waiting[stream] = line["position"]
-        elif kind == "ContextCompressed" or (kind == "CompressionFailed" and data["retry_at"] is None):
-            waiting.pop(stream, None)
-        elif kind == "StepAbandoned" and data["attempt"] > 1:
+        failed = kind == "CompressionFailed" and data["retry_at"] is None
+        given_up = kind == "StepAbandoned" and data["attempt"] > 1
+        if kind == "ContextCompressed" or failed or given_up:
             waiting.pop(stream, None)
     for stream, position in waiting.items():
         yield f"{stream}: the compression asked for at position {position} never ended"

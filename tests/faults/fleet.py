@@ -1,0 +1,72 @@
+"""Worker processes that are forked rather than started: a seed of chaos needs many, and soon."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.home import Home
+from tests.faults.shifted import shift_by
+
+PRELOADED = [
+    "hermes_jobs.cli.worker",
+    "hermes_jobs.llm.chat",
+    "workers.celery_worker",
+    "workers.tasks",
+    __name__,
+]
+
+
+class Fleet:
+    """Worker processes by number, each with a clock of its own."""
+
+    def __init__(self, home: Home, folder: Path) -> None:
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(PRELOADED)
+        self._home = home
+        self._folder = folder
+        self._processes: dict[int, Any] = {}
+
+    def start(self, number: int) -> None:
+        """Start a worker, in the place of the one that had its number."""
+        clock = self._folder / f"clock-{number}"
+        clock.touch()
+        arguments = (self._home.environ, self._home.work, clock, self._folder / f"worker-{number}.log")
+        process = self._context.Process(target=_work, args=arguments)
+        process.start()
+        self._processes[number] = process
+
+    def signal(self, number: int, which: signal.Signals) -> None:
+        """Send it a signal."""
+        os.kill(self._processes[number].pid, which)
+
+    def kill(self, number: int) -> None:
+        """`kill -9` a worker, paused or not."""
+        self._processes[number].kill()
+        self._processes[number].join()
+
+    def shift(self, number: int, seconds: int) -> None:
+        """Let its clock be wrong by so much."""
+        (self._folder / f"clock-{number}").write_text(str(seconds))
+
+    def close(self) -> None:
+        """End them all."""
+        for number in self._processes:
+            self.kill(number)
+
+
+def _work(environ: Mapping[str, str], folder: Path, clock: Path, log: Path) -> None:
+    from hermes_jobs.cli import main
+
+    for source, target in ((Path(os.devnull), 0), (log, 1), (log, 2)):
+        os.dup2(os.open(source, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), target)
+    os.setpgid(0, 0)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environ)
+    shift_by(clock)
+    main(["worker", "-c", "8"])
