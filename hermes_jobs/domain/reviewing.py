@@ -33,7 +33,7 @@ def evolve(session: Session, event: ReviewEvent) -> Session:
 
 
 def is_its_turn(session: Session, turn: Turn) -> bool:
-    """Whether the session is a review's and the turn the review itself: a person may write there afterwards."""
+    """Whether the session is a review's and the turn the review itself: people may write there too."""
     return session.is_review and session.started is not None and turn.source == session.started.source
 
 
