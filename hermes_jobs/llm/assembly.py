@@ -49,6 +49,7 @@ class ReplyAssembler:
         reason = _text(choice.get("finish_reason")).lower()
         self.draft.finish_reason = FINISH_REASONS.get(reason, reason) or self.draft.finish_reason
         said = _mapping(choice.get("delta")) or _mapping(choice.get("message"))
+        self.draft.attached.take(said)
         self._feed_calls(said)
         return self._feed_text(said)
 
@@ -60,7 +61,7 @@ class ReplyAssembler:
     def _feed_text(self, said: Mapping[str, object]) -> str:
         thought = next((text for field in _REASONING_FIELDS if (text := _text(said.get(field)))), "")
         spoken, thought_parts = _parts(said.get("content"))
-        self.draft.think(thought or thought_parts)
+        self.draft.think(thought or thought_parts or _details(said.get("reasoning_details")))
         spoken += _text(said.get("refusal"))
         return self.draft.say(spoken)
 
@@ -71,6 +72,13 @@ def _mapping(value: object) -> Mapping[str, object]:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+def _details(entries: object) -> str:
+    """What entries of `reasoning_details` say in words."""
+    if not isinstance(entries, Sequence) or isinstance(entries, str):
+        return ""
+    return "".join(_text(each.get("text")) or _text(each.get("summary")) for each in map(_mapping, entries))
 
 
 def _parts(content: object) -> tuple[str, str]:

@@ -10,11 +10,20 @@ from typing import Any, Protocol
 import httpx2
 import msgspec
 import openai
+from msgspec.structs import replace
 
 from hermes_jobs.engine.ports import ModelError, ModelRequest, Reply
 from hermes_jobs.llm.assembly import ReplyAssembler
 from hermes_jobs.llm.connection import is_cut, root, unreachable
-from hermes_jobs.llm.dialect import BY_NAME, Dialect, Manner, adapted, first_dialect
+from hermes_jobs.llm.dialect import (
+    BY_NAME,
+    Dialect,
+    Manner,
+    Payloads,
+    about_payloads,
+    adapted,
+    first_dialect,
+)
 from hermes_jobs.llm.draft import ReplyDraft, draft_for
 from hermes_jobs.llm.errors import Refusal, classify, garbage, model_error, refusal_in, shortened
 from hermes_jobs.llm.render import request_body
@@ -22,6 +31,7 @@ from hermes_jobs.llm.responses import ResponsesAssembler, responses_body
 from hermes_jobs.llm.windows import Windows, is_hidden_overflow
 
 _CONNECT_SECONDS = 30.0
+_MOST_SESSIONS = 1000  # of which refused payloads are remembered
 BROKEN = "The provider or the network failed: try again later."
 _PLACEHOLDER_KEY = "no-key"  # local servers want none, the client does
 
@@ -82,6 +92,7 @@ class Chat:
         self._manner = manner
         self._api = APIS[manner.api]
         self._learned: dict[str, Dialect] = {}
+        self._payloads: dict[tuple[str, str], Payloads] = {}  # what a session's payloads have come to
         self._base_url = base_url
         http_client = openai.DefaultAioHttpClient()  # less than half of what httpx2's own costs a call
         if watch is not None:
@@ -107,18 +118,23 @@ class Chat:
 
     async def _adapting(self, request: ModelRequest, on_text: OnText) -> Reply:
         tried: list[Dialect] = []
+        notes: list[str] = []
+        dialect = self._dialect(request)
         while True:
-            dialect = self._learned.get(request.model) or self._first(request.model)
             tried.append(dialect)
             answer = self._api.answer(draft_for(request, dialect))
             try:
                 async with asyncio.timeout(self._timeout):
-                    return await self._ask(request, dialect, answer, on_text)
+                    reply = await self._ask(request, dialect, answer, on_text)
+                    return replace(reply, notes=(*reply.notes, *notes)) if notes else reply
             except openai.APIStatusError as error:
                 changed = adapted(dialect, error.status_code, f"{error.message} {error.body}", self._manner)
                 if changed is None or changed in tried:
                     raise self._failure(error, answer) from error
-                self._learned[request.model] = changed
+                if about_payloads(dialect, changed):
+                    notes.append(_note(error, changed))
+                self._learn(request, changed)
+                dialect = changed
             except ModelError:
                 raise
             except Exception as error:
@@ -132,8 +148,19 @@ class Chat:
             self._windows.exceeded(request.model, error.limit)
         return error
 
-    def _first(self, model: str) -> Dialect:
-        return first_dialect(self._base_url, model, self._manner)
+    def _dialect(self, request: ModelRequest) -> Dialect:
+        """How the model is asked, as far as is known by now."""
+        known = self._learned.get(request.model)
+        known = known or first_dialect(self._base_url, request.model, self._manner)
+        return replace(known, payloads=self._payloads.get((request.model, request.session), "send"))
+
+    def _learn(self, request: ModelRequest, dialect: Dialect) -> None:
+        """Remember how the model wants to be asked; a refused payload is its session's matter alone."""
+        self._learned[request.model] = dialect
+        if dialect.payloads in {"replace", "omit"}:
+            if len(self._payloads) >= _MOST_SESSIONS:
+                self._payloads.pop(next(iter(self._payloads)))
+            self._payloads[request.model, request.session] = dialect.payloads
 
     async def _ask(self, request: ModelRequest, dialect: Dialect, answer: Answer, on_text: OnText) -> Reply:
         stream = await self._client.post(
@@ -209,6 +236,13 @@ class Chat:
 
     def _error(self, kind: str, message: str, answer: Answer, hint: str = "") -> ModelError:
         return model_error(kind, message, hint=hint, secrets=self._secrets, usage=answer.draft.usage)
+
+
+def _note(error: openai.APIStatusError, changed: Dialect) -> str:
+    done = {"again": "It was sent once more.", "omit": "It was sent without what providers had attached."}
+    consequence = done.get(changed.payloads, "Placeholders were sent in place of what was refused.")
+    said = shortened(_refusal(error).message)
+    return f"The endpoint refused what earlier messages carried: {said} {consequence}"
 
 
 def _refusal(error: openai.APIStatusError) -> Refusal:

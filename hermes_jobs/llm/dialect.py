@@ -10,18 +10,30 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec.structs import replace
 
+from hermes_jobs.llm.families import (
+    OTHERS,
+    Effort,
+    Family,
+    family_of,
+    filling,
+    host_and_port,
+    takes_nothing_back,
+)
 from hermes_jobs.llm.strategy import ToolCalling, calls_by_name
 
 OPENAI_URL = "https://api.openai.com/v1"
 _ANTHROPIC_HOST = "api.anthropic.com"
 
 CacheTtl = Literal["5m", "1h"]
+Payloads = Literal["send", "again", "replace", "omit"]
 
 
 class Manner(msgspec.Struct, frozen=True, kw_only=True):
     """What the settings say of how models are asked; `auto` leaves it to the model's name and to refusals."""
 
     api: Literal["chat", "responses"] = "chat"
+    provider: str = "auto"
+    reasoning_effort: Effort | None = None
     tool_calling: Literal["auto", "structured", "text"] = "auto"
     prompt_cache: Literal["auto", "on", "off"] = "auto"
     cache_ttl: CacheTtl = "5m"
@@ -33,8 +45,12 @@ BY_NAME = Manner()
 class Dialect(msgspec.Struct, frozen=True):
     """How to ask one model at one endpoint.
 
-    `cache`: how long marked prefixes are kept, null for no marks; `marks_messages`: also messages without
-    text of their own take marks.
+    `cache`: how long marked prefixes are kept, null for no marks. `marks_tools`: how results of tools carry a
+    mark: not at all, on a part of their content, or on the message itself.
+    `payloads`: what earlier messages carry of what the endpoint attached to them: all of it; all of it, sent
+    once more; what the family takes in its place; or nothing.
+    `takes_effort`: parameters for reasoning are sent. `includes_reasoning`: the Responses API is asked for
+    reasoning that can be sent back.
     """
 
     streams: bool = True
@@ -42,21 +58,55 @@ class Dialect(msgspec.Struct, frozen=True):
     limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     tool_calls: ToolCalling = "structured"
     cache: CacheTtl | None = None
-    marks_messages: bool = False
+    marks_tools: Literal["not", "part", "message"] = "not"
     system_role: bool = True
     takes_temperature: bool = True
+    effort: Effort | None = None
+    takes_effort: bool = False
+    takes_cache_key: bool = False
+    includes_reasoning: bool = False
+    payloads: Payloads = "send"
+    family: Family = OTHERS
+    endpoint: str = ""
+    api: Literal["chat", "responses"] = "chat"
+
+    @property
+    def payload_name(self) -> str:
+        """What payloads of this dialect are called in the log."""
+        return "responses" if self.api == "responses" else self.family.name
+
+
+PLAIN = Dialect()
+"""Any endpoint, as far as nothing is known of it."""
 
 
 def first_dialect(base_url: str, model: str = "", manner: Manner = BY_NAME) -> Dialect:
     """What is tried first. OpenAI's reasoning models refuse `max_tokens`; many endpoints know only that."""
     host = urlsplit(base_url).hostname
     caches = manner.prompt_cache == "on" or (manner.prompt_cache == "auto" and "claude" in model.lower())
+    family = family_of(base_url, model, manner.provider)
+    is_openai = family.name == "openai"
     return Dialect(
-        limit_field="max_completion_tokens" if host == urlsplit(OPENAI_URL).hostname else "max_tokens",
+        limit_field="max_completion_tokens" if is_openai else "max_tokens",
         tool_calls=calls_by_name(model) if manner.tool_calling == "auto" else manner.tool_calling,
         cache=manner.cache_ttl if caches else None,
-        marks_messages=host == _ANTHROPIC_HOST,
+        marks_tools=_marks_tools(host, family, model),
+        takes_temperature=not (is_openai and family.effort("high", model)),
+        takes_cache_key=is_openai,
+        effort=manner.reasoning_effort,
+        takes_effort=bool(manner.reasoning_effort or family.always),
+        includes_reasoning=manner.api == "responses",
+        family=family,
+        endpoint=host_and_port(base_url),
+        api=manner.api,
     )
+
+
+def _marks_tools(host: str | None, family: Family, model: str) -> Literal["not", "part", "message"]:
+    if host == _ANTHROPIC_HOST:
+        return "message"
+    # OpenRouter, and proxies that name models as it does, hand a part's mark on to Anthropic.
+    return "part" if family.name == "openrouter" or model.lower().startswith("anthropic/") else "not"
 
 
 def adapted(dialect: Dialect, status: int | None, message: str, manner: Manner = BY_NAME) -> Dialect | None:
@@ -67,6 +117,11 @@ def adapted(dialect: Dialect, status: int | None, message: str, manner: Manner =
     if changed is None or _insists(manner, dialect, changed):
         return None
     return changed
+
+
+def about_payloads(dialect: Dialect, changed: Dialect) -> bool:
+    """Whether what changed is what earlier messages carry."""
+    return (dialect.payloads, dialect.family) != (changed.payloads, changed.family)
 
 
 def _insists(manner: Manner, dialect: Dialect, changed: Dialect) -> bool:
@@ -111,18 +166,20 @@ def _without_system(dialect: Dialect, refused: _Refused) -> Dialect | None:
 
 
 def _without_marks(dialect: Dialect, refused: _Refused) -> Dialect | None:
-    named = dialect.cache is not None and refused.is_about_the_request and "cache_control" in refused.said
-    return replace(dialect, cache=None) if named else None
+    if dialect.cache is None or not refused.is_about_the_request or "cache_control" not in refused.said:
+        return None
+    return (
+        replace(dialect, marks_tools="not") if dialect.marks_tools != "not" else replace(dialect, cache=None)
+    )
 
 
 def _without_field(dialect: Dialect, refused: _Refused) -> Dialect | None:
     said = refused.said
     if not refused.is_about_the_request or not _REFUSALS.search(said):
         return None
-    if dialect.streams_usage and ("stream_options" in said or "include_usage" in said):
-        return replace(dialect, streams_usage=False)
-    if dialect.takes_temperature and "temperature" in said:
-        return replace(dialect, takes_temperature=False)
+    for name, pattern in _FIELDS:
+        if getattr(dialect, name) and re.search(pattern, said):
+            return replace(dialect, **{name: False})
     if dialect.limit_field in said and "too large" not in said:
         other: Literal["max_tokens", "max_completion_tokens"] = (
             "max_tokens" if dialect.limit_field == "max_completion_tokens" else "max_completion_tokens"
@@ -133,9 +190,44 @@ def _without_field(dialect: Dialect, refused: _Refused) -> Dialect | None:
     return None
 
 
+_FIELDS = (
+    ("streams_usage", r"stream_options|include_usage"),
+    ("takes_temperature", r"temperature"),
+    ("takes_cache_key", r"prompt_cache_key"),
+    ("includes_reasoning", r"encrypted content is not supported|\binclude\b"),
+    ("takes_effort", r"reasoning[_.]effort|\bthinking\b|enable_thinking|reasoning_split|\breasoning\b"),
+)
+"""What is sent only until an endpoint refuses it, and how it is named there."""
+
+_ATTACHED = re.compile(
+    r"thought[_ ]signature|encrypted[_ ]content|reasoning_(?:content|details)|extra_content"
+    r"|(?:signature|block).{0,20}thinking|thinking.{0,20}(?:signature|block)"
+    r"|of type 'reasoning'|'reasoning' item|messages?\S*\breasoning\b|property 'reasoning'"
+)
+"""Names of what is sent back: Gemini, OpenAI, DeepSeek, Moonshot, OpenRouter with Anthropic behind it."""
+
+
+def _with_other_payloads(dialect: Dialect, refused: _Refused) -> Dialect | None:
+    """What endpoints refuse of what earlier messages carry: a missing part, an unknown field, a bad value."""
+    if not refused.is_about_the_request or not _ATTACHED.search(refused.said):
+        return None
+    filled = filling(dialect.family, refused.said)
+    if filled != dialect.family:
+        return replace(dialect, family=filled)
+    if _REFUSALS.search(refused.said):
+        bare = takes_nothing_back(dialect.family)
+        return replace(dialect, family=bare) if bare != dialect.family else None
+    if dialect.payloads == "send" and re.search(r"corrupted|invalid.{0,20}thought", refused.said):
+        return replace(dialect, payloads="again")
+    if dialect.payloads in {"send", "again"}:
+        return replace(dialect, payloads="replace" if dialect.family.fills else "omit")
+    return replace(dialect, payloads="omit") if dialect.payloads == "replace" else None
+
+
 _LESSONS: tuple[Callable[[Dialect, _Refused], Dialect | None], ...] = (
     _without_tools,
     _without_system,
     _without_marks,
+    _with_other_payloads,
     _without_field,
 )

@@ -7,7 +7,8 @@ from collections.abc import Collection
 from hermes_jobs.domain.messages import AssistantMessage, ToolCall
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports import ModelRequest, Reply
-from hermes_jobs.llm.dialect import Dialect
+from hermes_jobs.llm.dialect import PLAIN, Dialect
+from hermes_jobs.llm.payloads import Attachments, payload_of
 from hermes_jobs.llm.text import WholeCharacters, well_formed
 from hermes_jobs.llm.text_calls import TextCallFilter
 from hermes_jobs.llm.think import Split, ThinkFilter
@@ -20,11 +21,23 @@ class ReplyDraft:
 
     `calls_in_text`: calls are read from the text too; `taken` are ids that the history already holds.
     `begun`: something has arrived. `finish_reason`, in our own words, is empty until the endpoint has said
-    that the answer is at its end.
+    that the answer is at its end. `attached` and `items` are what goes back with the reply: fields of the
+    message, or the output items of the Responses API.
     """
 
-    def __init__(self, *, calls_in_text: bool = False, taken: Collection[str] = ()) -> None:
-        self.calls = ToolCallJoiner()
+    def __init__(
+        self,
+        *,
+        calls_in_text: bool = False,
+        taken: Collection[str] = (),
+        dialect: Dialect = PLAIN,
+        model: str = "",
+    ) -> None:
+        self.calls = ToolCallJoiner(dialect.family.call_fields)
+        self.attached = Attachments(dialect.family.fields)
+        self.items: list[dict[str, object]] = []
+        self._dialect = dialect
+        self._asked_model = model
         self.begun = False
         self.finish_reason = ""
         self.model = ""
@@ -70,8 +83,15 @@ class ReplyDraft:
             finish_reason="tool_calls" if calls and reason == "stop" else reason,
             usage=self.usage,
             model=self.model,
+            payload=payload_of(self._attached(), self._dialect, self._asked_model),
         )
         return reply, shown
+
+    def _attached(self) -> dict[str, object]:
+        if self.items:
+            return {"items": self.items} if any(each["type"] == "reasoning" for each in self.items) else {}
+        of_calls = self.calls.extras()
+        return {**self.attached.found(), **({"tool_calls": of_calls} if of_calls else {})}
 
     def _keep(self, split: Split) -> str:
         visible = self._written.feed(split.visible) if self._written is not None else split.visible
@@ -96,5 +116,8 @@ def draft_for(request: ModelRequest, dialect: Dialect) -> ReplyDraft:
     asked = [message.tool_calls for message in request.messages if isinstance(message, AssistantMessage)]
     taken = [call.id for calls in asked for call in calls]
     return ReplyDraft(
-        calls_in_text=dialect.tool_calls == "text" and bool(request.offered or taken), taken=taken
+        calls_in_text=dialect.tool_calls == "text" and bool(request.offered or taken),
+        taken=taken,
+        dialect=dialect,
+        model=request.model,
     )

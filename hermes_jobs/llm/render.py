@@ -17,7 +17,8 @@ import msgspec
 from hermes_jobs.domain.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from hermes_jobs.engine.ports import ModelRequest, ToolSpec
 from hermes_jobs.llm.cache import marked
-from hermes_jobs.llm.dialect import Dialect
+from hermes_jobs.llm.dialect import PLAIN, Dialect
+from hermes_jobs.llm.payloads import with_payload
 from hermes_jobs.llm.text_render import text_messages
 
 Json = dict[str, Any]
@@ -29,7 +30,7 @@ def request_body(request: ModelRequest, dialect: Dialect) -> Json:
     """The whole request, as this endpoint takes it."""
     messages = rendered(request, dialect)
     if dialect.cache is not None:
-        messages = marked(messages, ttl=dialect.cache, on_messages=dialect.marks_messages)
+        messages = marked(messages, ttl=dialect.cache, tools=dialect.marks_tools)
     body: Json = {"model": request.model, "messages": messages}
     if request.offered and dialect.tool_calls == "structured":
         body["tools"] = [_tool(spec) for spec in request.offered]
@@ -37,6 +38,9 @@ def request_body(request: ModelRequest, dialect: Dialect) -> Json:
         body[dialect.limit_field] = request.max_tokens
     if request.temperature is not None and dialect.takes_temperature:
         body["temperature"] = request.temperature
+    if dialect.takes_cache_key and request.session:
+        body["prompt_cache_key"] = request.session
+    body.update(effort_fields(request, dialect))
     body["stream"] = dialect.streams
     if dialect.streams and dialect.streams_usage:
         body["stream_options"] = {"include_usage": True}
@@ -48,7 +52,7 @@ def rendered(request: ModelRequest, dialect: Dialect) -> list[Json]:
     if dialect.tool_calls == "text":
         messages = text_messages(request.system_prompt, request.messages, request.offered)
     else:
-        messages = chat_messages(request.system_prompt, request.messages)
+        messages = chat_messages(request.system_prompt, request.messages, dialect, request.model)
     return messages if dialect.system_role else _without_system(messages)
 
 
@@ -63,10 +67,27 @@ def _without_system(messages: list[Json]) -> list[Json]:
             return messages
 
 
-def chat_messages(system_prompt: str, messages: Sequence[Message]) -> list[Json]:
-    """The system prompt, where there is one, and the history."""
+def effort_fields(request: ModelRequest, dialect: Dialect) -> Json:
+    """The parameters that ask for an effort of reasoning, and those that the endpoint always wants."""
+    if not dialect.takes_effort:
+        return {}
+    effort = dialect.effort
+    return {**dialect.family.always, **(dialect.family.effort(effort, request.model) if effort else {})}
+
+
+def chat_messages(
+    system_prompt: str, messages: Sequence[Message], dialect: Dialect = PLAIN, model: str = ""
+) -> list[Json]:
+    """The system prompt, where there is one, and the history with the payloads that go back to the model."""
     system = [{"role": "system", "content": system_prompt}] if system_prompt else []
-    return [*system, *(_message(message) for message in messages)]
+    return [*system, *(_with_payload(message, dialect, model) for message in messages)]
+
+
+def _with_payload(message: Message, dialect: Dialect, model: str) -> Json:
+    rendered = _message(message)
+    if isinstance(message, AssistantMessage):
+        return with_payload(rendered, message, dialect, model)
+    return rendered
 
 
 def _message(message: Message) -> Json:

@@ -1,8 +1,9 @@
 """The Responses API: a request in its form, and a reply put together from its answer.
 
-The history is sent whole and nothing is kept at the provider (`store: false`). Reasoning items are not sent
-back: they are required only beside function calls that carry an item id, and ours carry none.
-Source: https://platform.openai.com/docs/api-reference/responses
+The history is sent whole and nothing is kept at the provider (`store: false`). So reasoning comes encrypted,
+and goes back before the calls that it led to.
+Sources: https://platform.openai.com/docs/api-reference/responses,
+https://platform.openai.com/docs/guides/reasoning#encrypted-reasoning-items
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ Json = dict[str, Any]
 _SPOKEN = ("response.output_text.delta", "response.refusal.delta")
 _THOUGHT = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
 _ENDS = ("response.completed", "response.incomplete", "response.done")
+_EFFORTS = {"max": "xhigh"}
 _INCOMPLETE = {"max_output_tokens": "length", "max_tokens": "length"}
 
 
@@ -43,6 +45,12 @@ def responses_body(request: ModelRequest, dialect: Dialect) -> Json:
             }
             for spec in request.offered
         ]
+    if dialect.includes_reasoning:
+        body["include"] = ["reasoning.encrypted_content"]
+    if dialect.takes_effort and dialect.effort is not None:
+        body["reasoning"] = {"effort": _EFFORTS.get(dialect.effort, dialect.effort)}
+    if dialect.takes_cache_key and request.session:
+        body["prompt_cache_key"] = request.session
     if request.max_tokens is not None:
         body["max_output_tokens"] = request.max_tokens
     if request.temperature is not None and dialect.takes_temperature:
@@ -56,12 +64,22 @@ def _items(message: Json) -> Iterator[Json]:
     if message["role"] == "tool":
         yield {"type": "function_call_output", "call_id": message["tool_call_id"], "output": content}
         return
-    calls = message.get("tool_calls", [])
-    if message["role"] != "system" and (content or not calls):
-        kind = "output_text" if message["role"] == "assistant" else "input_text"
-        yield {"type": "message", "role": message["role"], "content": [{"type": kind, "text": content}]}
-    for call in calls:
-        yield {"type": "function_call", "call_id": call["id"], **call["function"]}
+    calls = {call["id"]: call["function"] for call in message.get("tool_calls", [])}
+    says = message["role"] != "system" and bool(content or not calls)
+    kind = "output_text" if message["role"] == "assistant" else "input_text"
+    said = {"type": "message", "role": message["role"], "content": [{"type": kind, "text": content}]}
+    for item in message.get("items", ()):
+        if item["type"] == "reasoning":
+            yield item
+        elif item["type"] == "message" and says:
+            says = False
+            yield {**item, **said}
+        elif item["type"] == "function_call" and item["call_id"] in calls:
+            yield {**item, **calls.pop(item["call_id"])}
+    if says:
+        yield said
+    for call_id, function in calls.items():
+        yield {"type": "function_call", "call_id": call_id, **function}
 
 
 class ResponsesAssembler:
@@ -93,7 +111,9 @@ class ResponsesAssembler:
         elif kind == "response.reasoning_summary_part.added":
             self.draft.think("\n")
         elif kind == "response.output_item.done":
-            return "" if index in self._streamed else self._item(index, _mapping(event.get("item")))
+            item = _mapping(event.get("item"))
+            self._keep(item)
+            return "" if index in self._streamed else self._item(index, item)
         elif kind in _ENDS:
             self._end(_mapping(event.get("response")))
         elif event.get("object") == "response":
@@ -113,9 +133,20 @@ class ResponsesAssembler:
     def _whole(self, response: Mapping[str, object]) -> str:
         output = response.get("output")
         items = enumerate(output) if isinstance(output, list) else ()
-        shown = [self._item(index, _mapping(item)) for index, item in items]
+        shown = []
+        for index, item in items:
+            self._keep(_mapping(item))
+            shown.append(self._item(index, _mapping(item)))
         self._end(response)
         return "".join(shown)
+
+    def _keep(self, item: Mapping[str, object]) -> None:
+        """Reasoning whole, and of what it led to only what says which item that was."""
+        if item.get("type") == "reasoning":
+            self.draft.items.append(dict(item))
+        elif item.get("type") in {"message", "function_call"}:
+            names = ("type", "id", "call_id", "status", "phase")
+            self.draft.items.append({name: item[name] for name in names if item.get(name) is not None})
 
     def _item(self, index: object, item: Mapping[str, object]) -> str:
         """A whole item: what it says is shown, what it asks for is a call."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hermes_jobs.domain.messages import ToolCall
 from hermes_jobs.llm.text import well_formed
@@ -19,12 +19,15 @@ class _Draft:
     id: str = ""
     name: str = ""
     arguments: str = ""
+    extras: dict[str, object] = field(default_factory=dict)
 
 
 class ToolCallJoiner:
     """Takes the pieces of one reply's tool calls in order. For one thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, extra_fields: Sequence[str] = ()) -> None:
+        """`extra_fields` are those of a call that its provider wants back."""
+        self._extra_fields = extra_fields
         self._drafts: list[_Draft] = []
         self._by_index: dict[int, _Draft] = {}
 
@@ -43,6 +46,10 @@ class ToolCallJoiner:
             for key, draft in zip(ids, self._drafts, strict=True)
         )
 
+    def extras(self) -> dict[str, dict[str, object]]:
+        """The extra fields of the calls that have any, by the call's place among all."""
+        return {str(at): draft.extras for at, draft in enumerate(self._drafts) if draft.extras}
+
     def _feed_one(self, piece: Mapping[object, object]) -> None:
         function = piece.get("function")
         function = function if isinstance(function, Mapping) else {}
@@ -54,6 +61,7 @@ class ToolCallJoiner:
         if name != draft.name:
             draft.name += name
         draft.arguments += arguments
+        draft.extras.update({name: piece[name] for name in self._extra_fields if piece.get(name)})
 
     def _draft(self, index: int | None, key: str, name: str) -> _Draft:
         found = self._by_index.get(index) if index is not None else self._without_index(key, name)

@@ -125,6 +125,8 @@ def _manner(settings: Settings) -> Manner:
     model = settings.model
     return Manner(
         api=model.api,
+        provider=model.provider,
+        reasoning_effort=model.reasoning_effort,
         tool_calling=model.tool_calling,
         prompt_cache=model.prompt_cache,
         cache_ttl=model.cache_ttl,

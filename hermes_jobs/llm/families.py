@@ -1,0 +1,244 @@
+"""How endpoints that speak Chat Completions differ: what must go back with a message, and how effort is set.
+
+One row a family, found by the endpoint's host, else by the model's name. An endpoint that no row names gets
+back what it attached itself, in the field in which it came.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+Json = Mapping[str, Any]
+Effort = Literal["none", "low", "medium", "high", "max"]
+Binding = Literal["dialect", "model"]
+
+_NO_THINKING: Json = {"thinking": {"type": "disabled"}}
+_THINKING: Json = {"thinking": {"type": "enabled"}}
+
+
+def _efforts(field: str = "reasoning_effort", **words: str) -> dict[str, Json]:
+    """The five efforts as the values of one field; `words` are those that the endpoint calls differently."""
+    return {effort: {field: words.get(effort, effort)} for effort in ("none", "low", "medium", "high", "max")}
+
+
+class Family(msgspec.Struct, frozen=True, kw_only=True):
+    """One family of endpoints.
+
+    `hosts`: the endpoint's host, or the end of it. `models`: a pattern for the names of models that want the
+    same wherever they are served. `fields` and `call_fields` are what is sent back of a message and of each
+    of its tool calls; `everywhere`: also of messages without calls. `binding`: whether that is understood by
+    all models of the family or only by the one that said it. `filler` and `call_filler` stand in for what a
+    message with calls does not have, as when another model wrote it, at the models of `fills`. `always`:
+    parameters of every request. `efforts`: the parameters that ask for an effort of reasoning, at the models
+    of `efforts_of`.
+    """
+
+    name: str
+    hosts: tuple[str, ...] = ()
+    models: str = ""
+    fields: tuple[str, ...] = ()
+    call_fields: tuple[str, ...] = ()
+    everywhere: bool = False
+    binding: Binding = "dialect"
+    fills: str = ""
+    filler: Json = {}
+    call_filler: Json = {}
+    always: Json = {}
+    efforts: Mapping[str, Json] = {}
+    efforts_of: str = ""
+
+    def effort(self, effort: Effort, model: str) -> Json:
+        """The parameters for that effort; none where the model is not known to take any."""
+        return self.efforts.get(effort, {}) if re.search(self.efforts_of, model.lower()) else {}
+
+    def wants_filler(self, model: str) -> bool:
+        """Whether the model refuses calls that come back without what it attaches to its own."""
+        return bool(self.fills) and re.search(self.fills, model.lower()) is not None
+
+
+OTHERS = Family(
+    name="chat",
+    fields=("reasoning_content", "reasoning", "reasoning_details", "extra_content"),
+    call_fields=("extra_content", "provider_specific_fields"),
+    binding="model",
+    efforts=_efforts(max="high"),
+)
+"""vLLM, Ollama, llama.cpp, LM Studio, Together, Fireworks and whatever else: what came goes back."""
+
+FAMILIES = (
+    # https://platform.openai.com/docs/guides/reasoning: Chat Completions never shows the reasoning.
+    Family(
+        name="openai",
+        hosts=("api.openai.com", ".openai.azure.com", ".services.ai.azure.com"),
+        efforts=_efforts(max="xhigh"),
+        efforts_of=r"^(?:o\d|gpt-[5-9]|codex)",
+    ),
+    # https://api-docs.deepseek.com/guides/thinking_mode: turns with tool calls carry their reasoning_content
+    # in all later requests, others may; it must not be empty (NousResearch/hermes-agent#17341). Efforts below
+    # high are read as high.
+    Family(
+        name="deepseek",
+        hosts=("api.deepseek.com",),
+        models=r"deepseek",
+        fields=("reasoning_content",),
+        everywhere=True,
+        fills=r".",
+        filler={"reasoning_content": " "},
+        efforts={
+            "none": _NO_THINKING,
+            **{each: {**_THINKING, "reasoning_effort": "high"} for each in ("low", "medium", "high")},
+            "max": {**_THINKING, "reasoning_effort": "max"},
+        },
+    ),
+    # https://ai.google.dev/gemini-api/docs/thought-signatures: from Gemini 3 on the first call of a message
+    # carries its signature; the placeholder is the documented one for calls that Gemini did not make.
+    Family(
+        name="gemini",
+        hosts=("generativelanguage.googleapis.com", "aiplatform.googleapis.com"),
+        models=r"^(?:models/)?gemini-",
+        fields=("extra_content",),
+        call_fields=("extra_content",),
+        fills=r"gemini-(?:[3-9]|\d\d|[a-z-]*latest)",
+        call_filler={"extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}},
+        efforts=_efforts(max="high"),
+    ),
+    # https://openrouter.ai/docs/use-cases/reasoning-tokens#preserving-reasoning-blocks
+    Family(
+        name="openrouter",
+        hosts=("openrouter.ai",),
+        fields=("reasoning_details", "reasoning"),
+        binding="model",
+        fills=r"deepseek|kimi",
+        filler={"reasoning": " "},
+        efforts={
+            each: {"reasoning": {"effort": "xhigh" if each == "max" else each}}
+            for each in ("none", "low", "medium", "high", "max")
+        },
+    ),
+    # https://platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model: all reasoning_content stays in the
+    # context; "thinking is enabled but reasoning_content is missing in assistant tool call message".
+    Family(
+        name="moonshot",
+        hosts=("api.moonshot.ai", "api.moonshot.cn", "api.kimi.com"),
+        models=r"kimi",
+        fields=("reasoning_content",),
+        everywhere=True,
+        fills=r"thinking|k2\.[5-9]|k[3-9]",
+        filler={"reasoning_content": " "},
+        efforts={"none": _NO_THINKING, **dict.fromkeys(("low", "medium", "high", "max"), _THINKING)},
+    ),
+    # https://docs.z.ai/guides/capabilities/thinking-mode: interleaved thinking is sent back unmodified.
+    Family(
+        name="zai",
+        hosts=("api.z.ai", "open.bigmodel.cn"),
+        fields=("reasoning_content",),
+        everywhere=True,
+        efforts={"none": _NO_THINKING, **dict.fromkeys(("low", "medium", "high", "max"), _THINKING)},
+    ),
+    # https://platform.minimax.io/docs/guides/text-m2-function-call: `reasoning_split` gives the thinking in
+    # reasoning_details, which go back whole.
+    Family(
+        name="minimax",
+        hosts=("api.minimax.io", "api.minimaxi.com"),
+        fields=("reasoning_details",),
+        everywhere=True,
+        always={"reasoning_split": True},
+    ),
+    # https://www.alibabacloud.com/help/en/model-studio/deep-thinking: reasoning_content is not sent back.
+    Family(
+        name="qwen",
+        hosts=("dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com", "dashscope-us.aliyuncs.com"),
+        efforts={
+            "none": {"enable_thinking": False},
+            **{each: {"enable_thinking": True} for each in ("low", "medium", "high", "max")},
+        },
+    ),
+    # https://docs.mistral.ai/capabilities/reasoning: thinking is a part of the content; fields that
+    # it does not know are refused.
+    Family(
+        name="mistral", hosts=("api.mistral.ai",), efforts=_efforts(low="high", medium="high", max="high")
+    ),
+    # https://docs.x.ai/docs/guides/reasoning: low and high; its reasoning is not taken back.
+    Family(
+        name="xai",
+        hosts=("api.x.ai",),
+        efforts={
+            "low": {"reasoning_effort": "low"},
+            **{each: {"reasoning_effort": "high"} for each in ("medium", "high", "max")},
+        },
+        efforts_of=r"mini|multi-agent",
+    ),
+    # https://console.groq.com/docs/reasoning: unknown fields of a message are refused.
+    Family(name="groq", hosts=("api.groq.com",), efforts=_efforts(max="high"), efforts_of=r"gpt-oss|qwen"),
+)
+
+
+def family_of(base_url: str, model: str, provider: str = "auto") -> Family:
+    """The family of a model at an endpoint; `provider` is the one that the settings name.
+
+    Where only the model's name tells it, the endpoint may be anybody's: what came goes back in whatever field
+    it came in, and efforts are asked for as most endpoints want them.
+    """
+    host = urlsplit(base_url).hostname or ""
+    for family in FAMILIES:
+        if family.name == _BY_PROVIDER.get(provider, provider) or any(
+            _is_at(host, each) for each in family.hosts
+        ):
+            return family
+    for family in FAMILIES:
+        if family.models and re.search(family.models, model.lower()):
+            return served_elsewhere(family)
+    return OTHERS
+
+
+_BY_PROVIDER = {"azure": "openai"}
+
+
+def served_elsewhere(family: Family) -> Family:
+    """The family's demands, at an endpoint that is not its own."""
+    return msgspec.structs.replace(
+        OTHERS,
+        name=family.name,
+        everywhere=family.everywhere,
+        fills=family.fills,
+        filler=family.filler,
+        call_filler=family.call_filler,
+    )
+
+
+def filling(family: Family, refused: str) -> Family:
+    """The family, with what a refusal says is missing beside calls that another model made."""
+    said = refused.lower()
+    for wording, name in _MISSING:
+        if re.search(wording, said):
+            wanted = next(each for each in FAMILIES if each.name == name)
+            return msgspec.structs.replace(
+                family, fills=".", filler=wanted.filler, call_filler=wanted.call_filler
+            )
+    return family
+
+
+_MISSING = (
+    (r"missing a? ?thought[_ ]signature|thought[_ ]signature (?:is|was) (?:missing|required)", "gemini"),
+    (r"reasoning_content.{0,60}(?:passed back|missing|required)", "deepseek"),
+)
+"""Gemini; DeepSeek and Moonshot."""
+
+
+def takes_nothing_back(family: Family) -> Family:
+    """The family at an endpoint that refuses fields it does not know."""
+    return msgspec.structs.replace(family, fields=(), call_fields=(), filler={}, call_filler={})
+
+
+def host_and_port(base_url: str) -> str:
+    """Where an endpoint is, without what may be secret in its address."""
+    return urlsplit(base_url).netloc.rpartition("@")[2]
+
+
+def _is_at(host: str, known: str) -> bool:
+    return host == known or host.endswith(known if known.startswith(".") else f"-{known}")
