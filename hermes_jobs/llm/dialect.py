@@ -17,6 +17,7 @@ from hermes_jobs.llm.families import (
     family_of,
     filling,
     host_and_port,
+    ordered,
     takes_nothing_back,
 )
 from hermes_jobs.llm.strategy import ToolCalling, calls_by_name
@@ -121,7 +122,13 @@ def adapted(dialect: Dialect, status: int | None, message: str, manner: Manner =
 
 def about_payloads(dialect: Dialect, changed: Dialect) -> bool:
     """Whether what changed is what earlier messages carry."""
-    return (dialect.payloads, dialect.family) != (changed.payloads, changed.family)
+    before, after = dialect.family, changed.family
+    return (dialect.payloads, before.fields, before.filler, before.call_filler) != (
+        changed.payloads,
+        after.fields,
+        after.filler,
+        after.call_filler,
+    )
 
 
 def _insists(manner: Manner, dialect: Dialect, changed: Dialect) -> bool:
@@ -207,6 +214,15 @@ _ATTACHED = re.compile(
 """Names of what is sent back: Gemini, OpenAI, DeepSeek, Moonshot, OpenRouter with Anthropic behind it."""
 
 
+def _with_other_order(dialect: Dialect, refused: _Refused) -> Dialect | None:
+    changed = ordered(dialect.family, refused.said)
+    return (
+        replace(dialect, family=changed)
+        if refused.is_about_the_request and changed != dialect.family
+        else None
+    )
+
+
 def _with_other_payloads(dialect: Dialect, refused: _Refused) -> Dialect | None:
     """What endpoints refuse of what earlier messages carry: a missing part, an unknown field, a bad value."""
     if not refused.is_about_the_request or not _ATTACHED.search(refused.said):
@@ -228,6 +244,7 @@ _LESSONS: tuple[Callable[[Dialect, _Refused], Dialect | None], ...] = (
     _without_tools,
     _without_system,
     _without_marks,
+    _with_other_order,
     _with_other_payloads,
     _without_field,
 )

@@ -35,7 +35,8 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     all models of the family or only by the one that said it. `filler` and `call_filler` stand in for what a
     message with calls does not have, as when another model wrote it, at the models of `fills`. `always`:
     parameters of every request. `efforts`: the parameters that ask for an effort of reasoning, at the models
-    of `efforts_of`.
+    of `efforts_of`. `call_ids`: the form of ids that are taken back. `closes_rounds`: results of tools may
+    not be followed by a user's message.
     """
 
     name: str
@@ -51,6 +52,8 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     always: Json = {}
     efforts: Mapping[str, Json] = {}
     efforts_of: str = ""
+    call_ids: str = ".+"
+    closes_rounds: bool = False
 
     def effort(self, effort: Effort, model: str) -> Json:
         """The parameters for that effort; none where the model is not known to take any."""
@@ -77,6 +80,7 @@ FAMILIES = (
         hosts=("api.openai.com", ".openai.azure.com", ".services.ai.azure.com"),
         efforts=_efforts(max="xhigh"),
         efforts_of=r"^(?:o\d|gpt-[5-9]|codex)",
+        call_ids=r".{1,40}",
     ),
     # https://api-docs.deepseek.com/guides/thinking_mode: turns with tool calls carry their reasoning_content
     # in all later requests, others may; it must not be empty (NousResearch/hermes-agent#17341). Efforts below
@@ -160,8 +164,14 @@ FAMILIES = (
     ),
     # https://docs.mistral.ai/capabilities/reasoning: thinking is a part of the content; fields that
     # it does not know are refused.
+    # Ids and the order of roles: https://github.com/mistralai/mistral-common/blob/main/src/mistral_common/protocol/instruct/validator.py
     Family(
-        name="mistral", hosts=("api.mistral.ai",), efforts=_efforts(low="high", medium="high", max="high")
+        name="mistral",
+        hosts=("api.mistral.ai",),
+        models=r"mistral|devstral|codestral|magistral|ministral",
+        efforts=_efforts(low="high", medium="high", max="high"),
+        call_ids=r"[a-zA-Z0-9]{9}",
+        closes_rounds=True,
     ),
     # https://docs.x.ai/docs/guides/reasoning: low and high; its reasoning is not taken back.
     Family(
@@ -208,6 +218,8 @@ def served_elsewhere(family: Family) -> Family:
         fills=family.fills,
         filler=family.filler,
         call_filler=family.call_filler,
+        call_ids=family.call_ids,
+        closes_rounds=family.closes_rounds,
     )
 
 
@@ -228,6 +240,17 @@ _MISSING = (
     (r"reasoning_content.{0,60}(?:passed back|missing|required)", "deepseek"),
 )
 """Gemini; DeepSeek and Moonshot."""
+
+
+def ordered(family: Family, refused: str) -> Family:
+    """The family, with what a refusal says of ids or of the order of roles."""
+    said = refused.lower()
+    mistral = next(each for each in FAMILIES if each.name == "mistral")
+    if "length of 9" in said:
+        return msgspec.structs.replace(family, call_ids=mistral.call_ids)
+    if re.search(r"unexpected role .user. after role .tool.", said):
+        return msgspec.structs.replace(family, closes_rounds=True)
+    return family
 
 
 def takes_nothing_back(family: Family) -> Family:

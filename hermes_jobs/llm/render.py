@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, assert_never
 
 import msgspec
 
+from hermes_jobs.domain.interjections import GO_ON
 from hermes_jobs.domain.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from hermes_jobs.engine.ports import ModelRequest, ToolSpec
 from hermes_jobs.llm.cache import marked
+from hermes_jobs.llm.call_ids import with_valid_ids
 from hermes_jobs.llm.dialect import PLAIN, Dialect
 from hermes_jobs.llm.payloads import with_payload
 from hermes_jobs.llm.text_render import text_messages
@@ -80,7 +82,19 @@ def chat_messages(
 ) -> list[Json]:
     """The system prompt, where there is one, and the history with the payloads that go back to the model."""
     system = [{"role": "system", "content": system_prompt}] if system_prompt else []
-    return [*system, *(_with_payload(message, dialect, model) for message in messages)]
+    told = with_valid_ids(messages, dialect.family.call_ids)
+    said = [_with_payload(message, dialect, model) for message in told]
+    return [*system, *(_rounds_closed(said) if dialect.family.closes_rounds else said)]
+
+
+def _rounds_closed(messages: Sequence[Json]) -> Iterator[Json]:
+    """The messages with a word of the assistant's between results of tools and what a user says then."""
+    before = ""
+    for message in messages:
+        if (before, message["role"]) == ("tool", "user"):
+            yield {"role": "assistant", "content": GO_ON}
+        before = message["role"]
+        yield message
 
 
 def _with_payload(message: Message, dialect: Dialect, model: str) -> Json:
