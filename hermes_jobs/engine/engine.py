@@ -202,8 +202,7 @@ class Engine:
         with self.running.act(step_id, step_id.split("-", 1)[0]) as act:
             try:
                 self._committer.pass_guard(claim)
-                change = self._jobs[step.kind].perform(self.state(stream), step, act.cancel)
-                return self._finish_job(change, finish)
+                return self._finish_job(self._act_job(stream, step, act.cancel), finish)
             except StepLost:
                 return "nothing"
             except LogUnavailable:
@@ -213,6 +212,11 @@ class Engine:
                     logger.exception("step %s could not be performed; it is tried again", step_id)
                 self._committer.pass_guard(finish)
                 return "abandoned"
+
+    def _act_job(self, stream: str, step: Step, cancel: Cancel) -> Change:
+        if cancel.reason is not None:  # the process may have been stopped since it claimed the step
+            raise Stopped
+        return self._jobs[step.kind].perform(self.state(stream), step, cancel)
 
     def _finish_job(self, change: Change, guard: Guard) -> Performed:
         try:

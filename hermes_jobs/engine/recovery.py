@@ -67,8 +67,7 @@ def take_over_from_the_dead(engine: Engine, observer: Observer) -> Sequence[Step
     held = log.claimed_by_others(engine.worker)
     workers = [worker for worker in log.workers() if worker.id != engine.worker]
     dead = observer.dead(workers, {row.owner for row in held if row.owner})
-    taken = [row for row in held if row.owner in dead and engine.take_over(row)]
-    for worker in workers:
-        if worker.id in dead:
-            log.unregister(worker.id)
-    return taken
+    # Off the list first: a process that wakes up at this moment either renews its lease before, and keeps its
+    # steps, or is told by its next beat that it has lost them, and starts nothing under them any more.
+    dead -= {worker.id for worker in workers if worker.id in dead and not log.evict(worker)}
+    return [row for row in held if row.owner in dead and engine.take_over(row)]

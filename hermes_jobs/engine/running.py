@@ -5,12 +5,29 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Protocol
+
+LOST = "lost"
+
+
+class Lease(Protocol):
+    """Under which this process acts."""
+
+    def is_fresh(self) -> bool:
+        """Whether it still may."""
+
+    def share(self) -> int:
+        """A descriptor by which other processes can see that."""
 
 
 class CancelToken:
-    """One act's `Cancel`: fires once, with a reason; callbacks run in the thread that fires it."""
+    """One act's `Cancel`: fires once, with a reason; callbacks run in the thread that fires it.
 
-    def __init__(self) -> None:
+    It counts as fired for good once somebody has looked and the lease was no longer fresh.
+    """
+
+    def __init__(self, lease: Lease | None = None) -> None:
+        self._lease = lease
         self._lock = threading.Lock()
         self._reason: str | None = None
         self._callbacks: list[Callable[[], None]] = []
@@ -18,7 +35,13 @@ class CancelToken:
     @property
     def reason(self) -> str | None:
         """Null while the act is wanted."""
+        if self._reason is None and self._lease is not None and not self._lease.is_fresh():
+            self.fire(LOST)
         return self._reason
+
+    def share_lease(self) -> int | None:
+        """See `Cancel`."""
+        return None if self._lease is None else self._lease.share()
 
     def fire(self, reason: str) -> None:
         """Stop the act; the first reason stands."""
@@ -48,24 +71,28 @@ class CancelToken:
 class Act:
     """A step under way: which turn it serves, and whether it is a write that is better let end."""
 
-    def __init__(self, step: str, turn: str) -> None:
+    def __init__(self, step: str, turn: str, lease: Lease | None) -> None:
         self.step = step
         self.turn = turn
         self.is_write = False
-        self.cancel = CancelToken()
+        self.cancel = CancelToken(lease)
 
 
 class Running:
-    """All acts of this process. Safe for many threads."""
+    """All acts of this process. Safe for many threads.
+
+    `lease` is the one under which acts begin; null where nobody could take them over.
+    """
 
     def __init__(self) -> None:
+        self.lease: Lease | None = None
         self._lock = threading.Lock()
         self._acts: set[Act] = set()
 
     @contextmanager
     def act(self, step: str, turn: str) -> Iterator[Act]:
         """An act, entered before its step is claimed, so that no cancel falls between the two."""
-        act = Act(step, turn)
+        act = Act(step, turn, self.lease)
         with self._lock:
             self._acts.add(act)
         try:

@@ -2,8 +2,9 @@
 
 A process bumps a counter (`Lease`). An observer that sees a counter stand still for `lease_seconds` of its
 own monotonic clock takes the process for dead; on the same host a free lock file tells it at once. A process
-that could not bump its counter for half that time must start nothing new: the other half is the margin in
-which it ends what it does before anybody takes that over.
+that could not bump its counter for half that time must start nothing new and end what it does: the other half
+is the margin for that before anybody takes it over. Its lock file says until when that is, to the processes
+that act for it, also while it is frozen or waits for a log that does not answer.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import msgspec
 
 from hermes_jobs.domain.errors import HermesJobsError
 from hermes_jobs.domain.events import READS_UP_TO
-from hermes_jobs.eventlog.lock_folder import LockFolder
+from hermes_jobs.eventlog.lock_folder import LockFolder, moment
 from hermes_jobs.eventlog.log import EventLog, WorkerRow
 
 BEATS_PER_LEASE = 6
@@ -38,7 +39,7 @@ class Lease:
         name: str,
         lanes: Sequence[str],
         lease_seconds: float,
-        monotonic: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = moment,
     ) -> None:
         """Enters the process. `worker` is an id that was never used, fit for a file's name.
 
@@ -47,13 +48,13 @@ class Lease:
         self.worker = worker
         self._log = log
         self._seconds = lease_seconds
-        self._monotonic = monotonic
+        self._clock = clock
         self._lost = False
         self._closing = threading.Event()
         folder.sweep()
         self._lock = folder.hold(worker)
         try:
-            self._renewed_at = monotonic()
+            renewed_at = clock()
             log.register(
                 WorkerRow(
                     id=worker,
@@ -64,6 +65,7 @@ class Lease:
                     reader=READS_UP_TO,
                 )
             )
+            self._renewed(renewed_at)
         except BaseException:
             self._lock.release()
             raise
@@ -75,7 +77,16 @@ class Lease:
 
     def is_fresh(self) -> bool:
         """Whether something new may be started under it: renewed within half a lease, and not lost."""
-        return not self._lost and self._monotonic() - self._renewed_at < self._seconds / 2
+        return not self._lost and self._clock() < self._until
+
+    @property
+    def seconds_left(self) -> float:
+        """For how long it stays fresh unless it is renewed; 0 where it is not fresh."""
+        return max(0.0, self._until - self._clock()) if self.is_fresh() else 0.0
+
+    def share(self) -> int:
+        """A descriptor by which a process that acts under this lease sees until when: `HeldLock.share`."""
+        return self._lock.share()
 
     @property
     def is_lost(self) -> bool:
@@ -87,15 +98,19 @@ class Lease:
         if self._lost:
             return
         # The moment before: the counter may have moved any time after it.
-        moment = self._monotonic()
+        renewed_at = self._clock()
         try:
             registered = self._log.beat(self.worker)
         except HermesJobsError:
             return
         if registered:
-            self._renewed_at = moment
+            self._renewed(renewed_at)
         else:
             self._lost = True
+
+    def _renewed(self, moment: float) -> None:
+        self._until = moment + self._seconds / 2
+        self._lock.allow_until(self._until)
 
     def close(self) -> None:
         """Leave the list of workers, where it stands there. Raises `LogUnavailable`, with the lock let go all

@@ -1,10 +1,16 @@
-"""Lock files of the processes that work on this host: a free one proves that its process has ended."""
+"""Lock files of the processes that work on this host: a free one proves that its process has ended.
+
+A file holds the moment until which its process may act, on this host's clock (`moment`). Whatever works for
+the process gets the open file: it sees that moment, and keeps the lock until it has ended itself.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import secrets
+import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,6 +18,14 @@ from hermes_jobs.eventlog.file_lock import is_locked
 
 _NAME = "folder-id"
 _SUFFIX = ".lock"
+_NEVER = 0.0
+
+
+def moment() -> float:
+    """Seconds on a clock that all processes of this host share, and that goes on while the host sleeps."""
+    # macOS has no such clock by that name; its monotonic one is shared too.
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if clock is None else time.clock_gettime(clock)
 
 
 class LockFolder:
@@ -54,16 +68,31 @@ class LockFolder:
 
 
 class HeldLock:
-    """A locked file; the lock ends with the process, however that ends."""
+    """A locked file; the lock ends with the process and all that it was shared with, however they end."""
 
     def __init__(self, path: Path, file: int) -> None:
         self._path = path
         self._file = file
+        self._lock = threading.Lock()
+        self._released = False
+
+    def allow_until(self, until: float) -> None:
+        """Write until when the process may act; see `moment`."""
+        os.pwrite(self._file, b"%020.6f" % until, 0)
+
+    def share(self) -> int:
+        """A new descriptor of the file, for the caller to close or hand on; once released, one of a file that
+        allows nothing."""
+        with self._lock:
+            return os.open(os.devnull, os.O_RDONLY) if self._released else os.dup(self._file)
 
     def release(self) -> None:
         """Remove the file and let go of it."""
-        self._path.unlink(missing_ok=True)
-        os.close(self._file)
+        with self._lock:
+            self._released = True
+            self.allow_until(_NEVER)
+            self._path.unlink(missing_ok=True)
+            os.close(self._file)
 
 
 def _read_or_make_id(path: Path) -> str:

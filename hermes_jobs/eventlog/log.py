@@ -229,6 +229,10 @@ class EventLog(Protocol):
     def unregister(self, worker: str) -> None:
         """Take a process off the list of workers."""
 
+    def evict(self, worker: WorkerRow) -> bool:
+        """Take a process off the list that somebody else saw like this; false where it is not there, or has
+        renewed its row since. From then on `beat` tells the process so."""
+
     def workers(self) -> Sequence[WorkerRow]:
         """All registered processes."""
 

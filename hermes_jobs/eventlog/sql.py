@@ -201,6 +201,12 @@ class SqlEventLog:
         name = {"name": escaped(worker)}
         self._queue.run(lambda connection: connection.execute(sql.DELETE_WORKER, name), durable=False)
 
+    def evict(self, worker: WorkerRow) -> bool:
+        seen = {"name": escaped(worker.id), "beats": worker.beats}
+        return self._queue.run(
+            lambda connection: connection.execute(sql.EVICT_WORKER, seen).rowcount == 1, durable=False
+        )
+
     def workers(self) -> Sequence[WorkerRow]:
         return [to_worker_row(row) for row in self._all(sql.SELECT_WORKERS)]
 

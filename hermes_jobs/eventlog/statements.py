@@ -137,6 +137,7 @@ WORKER = ("id", "name", "locks", "lanes", "beats", "reader")
 SELECT_WORKERS = f"SELECT {', '.join(WORKER)} FROM workers ORDER BY id"
 INSERT_WORKER = _insert("workers", *WORKER)
 DELETE_WORKER = "DELETE FROM workers WHERE id = :name"
+EVICT_WORKER = "DELETE FROM workers WHERE id = :name AND beats = :beats"
 BEAT = "UPDATE workers SET beats = beats + 1 WHERE id = :name"
 SELECT_INFO = "SELECT log_id, schema FROM log_info"
 INSERT_INFO = _insert("log_info", "log_id", "schema")

@@ -62,13 +62,14 @@ def run(
 ) -> Completed:
     """Run a shell command for at most `timeout` seconds and wait until nothing of it is left.
 
-    It has no terminal and no input. Unless it succeeded, the command `afterwards` is run behind it, also when
+    It has no terminal and no input, and is neither begun nor goes on where the lease of `cancel` has run out.
+    Unless it succeeded, the command `afterwards` is run behind it, also when
     this process has died meanwhile. Raises `OSError` where the folder cannot be used, `ValueError` for a
     command that no process can be given (a NUL character, over 100,000 bytes).
     """
     if "\0" in command or len(os.fsencode(command)) > MAX_COMMAND_BYTES:
         raise ValueError(f"a command must be under {MAX_COMMAND_BYTES:,} bytes and without NUL characters")
-    process, output = _spawn((str(timeout), command, afterwards), cwd, env)
+    process, output = _spawn((str(timeout), command, afterwards), cwd, env, cancel)
     control = _Control(process, timeout, HANG + AFTERWARDS if afterwards else HANG)
     forget = cancel.on_cancel(control.stop)
     try:
@@ -91,16 +92,21 @@ class _Never:
     def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
         return lambda: None
 
+    def share_lease(self) -> None:
+        """It outlives the lease: it ends what was begun under it."""
+
 
 def _spawn(
-    asked: tuple[str, str, str], cwd: str, env: Mapping[str, str]
+    asked: tuple[str, str, str], cwd: str, env: Mapping[str, str], cancel: Cancel
 ) -> tuple[subprocess.Popen[bytes], int]:
     """Start the supervisor for (timeout, command, afterwards); return it and the output's descriptor."""
     timeout, command, afterwards = asked
+    lease = cancel.share_lease()
     shell = next((path for path in SHELLS if os.path.exists(path)), SHELLS[-1])
     reader, writer = os.pipe()
     python = [sys.executable, "-I", "-S", str(SUPERVISOR)]
-    arguments = [*python, timeout, str(os.getpid()), shell, command, *filter(None, [afterwards])]
+    limits = [timeout, str(os.getpid()), str(-1 if lease is None else lease)]
+    arguments = [*python, *limits, shell, command, *filter(None, [afterwards])]
     try:
         with unpinned():
             process = subprocess.Popen(
@@ -111,6 +117,7 @@ def _spawn(
                 stdout=subprocess.PIPE,
                 stderr=writer,
                 bufsize=0,
+                pass_fds=() if lease is None else (lease,),
                 start_new_session=True,  # a Ctrl-C at the worker's terminal is the worker's to handle
             )
     except BaseException:
@@ -118,6 +125,8 @@ def _spawn(
         raise
     finally:
         os.close(writer)
+        if lease is not None:
+            os.close(lease)
     os.set_blocking(reader, False)
     return process, reader
 
@@ -216,7 +225,7 @@ def _completed(status: dict[str, list[str]], collected: Collected) -> Completed:
         exit_code=_exit_code(int(code)) if how == "exit" else None,
         output=output,
         timed_out=how == "timeout",
-        interrupted=how in ("cancel", "parent"),
+        interrupted=how in ("cancel", "parent", "lease"),
         cut=cut,
         left=int(left),
     )

@@ -1,8 +1,11 @@
 """Runs one command in its own process and leaves nothing of it behind, whatever happens to either side.
 
-Run as `python -I -S supervisor.py TIMEOUT PARENT SHELL COMMAND [AFTERWARDS]`; imports only what starts fast.
+Run as `python -I -S supervisor.py TIMEOUT PARENT LEASE SHELL COMMAND [AFTERWARDS]`; imports only what starts
+fast.
 
     stdin    from the worker: a byte asks to stop; its end means that the worker is gone
+    LEASE    a descriptor of the worker's lock file, which says until when it may act
+             (`eventlog/lock_folder.py` writes it); -1 where nothing limits that
     stdout   to the worker: `started PID`, then `ended HOW STATUS LEFT`
     stderr   the command's output, both streams in the order in which they were written
 
@@ -11,8 +14,12 @@ whatever loses its parent below it becomes its child (prctl(2)), so daemons that
 too, and having no child at all means that nothing is left. Elsewhere only the command's group is found.
 
 Everything ends with the command: what it left running in the background may finish within `SETTLE` seconds,
-is then asked to (TERM), and killed `GRACE` seconds later. Unless the command succeeded, the shell command
-AFTERWARDS then ends what was begun elsewhere and is no process below this one, such as a container.
+is then asked to (TERM), and killed `GRACE` seconds later. Where the worker is gone, or its lease has run out,
+it is killed at once: another worker may go on with the step. The lease is looked at last just before the
+command takes the place of its process, and then for as long as that runs. The lock, which keeps others of
+this host from taking the worker for dead, is held until nothing is left. Unless the command succeeded, the
+shell command AFTERWARDS then ends what was begun elsewhere and is no process below this one, such as a
+container.
 """
 
 # Each import costs milliseconds of every command: pathlib and contextlib are not worth theirs here.
@@ -33,32 +40,60 @@ GIVE_UP = (
 AFTERWARDS_LIMIT = 10.0
 PARENT_CHECK = 1.0  # the pipe tells at once; this is for a copy of its end that another process holds
 
+NOT_BEGUN = 125  # the exit code of a shell that was not started
+KILLED_AT_ONCE = ("parent", "lease")
+
 PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36
 
 
 def main() -> None:
     """Run the command, say how it ended, and exit."""
-    timeout, parent, shell, command = float(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
-    afterwards = sys.argv[5] if len(sys.argv) > 5 else ""
+    timeout, worker = float(sys.argv[1]), Worker(int(sys.argv[2]), int(sys.argv[3]))
+    shell, command = sys.argv[4], sys.argv[5]
+    afterwards = sys.argv[6] if len(sys.argv) > 6 else ""
     prctl = _prctl()
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     prctl(PR_SET_NAME, b"hermes-command")  # so that `pkill python` in a command does not hit its supervisor
     wakeup = _wake_on_children()
-    child = _start(shell, command, prctl)
+    child = _start(shell, command, prctl, worker)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # the output ends when the last process of the command does
     _say(f"started {child}")
     watch = Watch(child, wakeup)
-    how = watch.until_over(time.monotonic() + timeout, parent)
+    how = watch.until_over(time.monotonic() + timeout, worker)
     if how == "exit":
         watch.until_empty(SETTLE)
-    watch.stop(signal.SIGTERM)
-    watch.until_empty(GRACE)
+    if how not in KILLED_AT_ONCE:
+        watch.stop(signal.SIGTERM)
+        watch.until_empty(GRACE)
     left = watch.kill()
     if afterwards and (how != "exit" or watch.status != 0):
-        last = Watch(_start(shell, afterwards, prctl), wakeup)
+        last = Watch(_start(shell, afterwards, prctl, None), wakeup)
         last.until_empty(AFTERWARDS_LIMIT)
         last.kill()
     _say(f"ended {how} {watch.status} {left}")
+
+
+class Worker:
+    """Whom the command is run for: its process id, and the descriptor that says until when it may act."""
+
+    def __init__(self, pid: int, lease: int) -> None:
+        self._pid = pid
+        self._lease = lease
+        if lease >= 0:
+            os.set_inheritable(lease, False)  # the command must neither keep the lock nor see the file
+
+    def is_gone(self) -> bool:
+        """Whether its process has ended."""
+        return os.getppid() != self._pid
+
+    def seconds_left(self) -> float:
+        """For how long it may act by now; 0 or less: it may not."""
+        if self._lease < 0:
+            return float("inf")
+        try:
+            return float(os.pread(self._lease, 64, 0)) - _moment()
+        except (OSError, ValueError):
+            return 0.0
 
 
 class Watch:
@@ -70,18 +105,22 @@ class Watch:
         self.empty = False
         self._wakeup = wakeup
 
-    def until_over(self, deadline: float, parent: int) -> str:
-        """Wait; return `exit`, `timeout`, `cancel` or `parent`."""
+    def until_over(self, deadline: float, worker: Worker) -> str:
+        """Wait; return `exit`, `timeout`, `cancel`, `parent` or `lease`."""
         while True:
             self._reap()
+            if self.status == NOT_BEGUN << 8 and (how := _must_not_begin(worker)):
+                return how
             if self.status >= 0:
                 return "exit"
             remaining = deadline - time.monotonic()
             if remaining <= 0:
                 return "timeout"
-            if os.getppid() != parent:
+            if worker.is_gone():
                 return "parent"
-            if 0 in self._wait(min(remaining, PARENT_CHECK), 0):
+            if (leased := worker.seconds_left()) <= 0:
+                return "lease"
+            if 0 in self._wait(min(remaining, PARENT_CHECK, leased), 0):
                 return "cancel" if os.read(0, 1) else "parent"
 
     def until_empty(self, seconds: float) -> None:
@@ -162,8 +201,21 @@ def _wake_on_children() -> int:
     return reader
 
 
-def _start(shell: str, command: str, prctl: Callable[[int, int | bytes], int]) -> int:
-    """Fork the shell that runs the command; return its process id."""
+def _must_not_begin(worker: Worker) -> str:
+    """Why the command must not begin, as `until_over` says it; empty where it may."""
+    if select.select([0], [], [], 0)[0]:
+        return "parent" if worker.is_gone() else "cancel"
+    return "" if worker.seconds_left() > 0 else "lease"
+
+
+def _moment() -> float:
+    """The clock of the file: see `hermes_jobs.eventlog.lock_folder.moment`."""
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if clock is None else time.clock_gettime(clock)
+
+
+def _start(shell: str, command: str, prctl: Callable[[int, int | bytes], int], worker: Worker | None) -> int:
+    """Fork the shell that runs the command, unless its worker has gone; return the process id."""
     child = os.fork()
     if child:
         return child
@@ -173,6 +225,8 @@ def _start(shell: str, command: str, prctl: Callable[[int, int | bytes], int]) -
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        if worker is not None and _must_not_begin(worker):
+            os._exit(NOT_BEGUN)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(2, 1)
         os.execv(shell, [shell, "-c", command])

@@ -523,6 +523,15 @@ class TestWorkers:
         assert not log.beat("w-1")
         assert list(log.workers()) == []
 
+    def test_one_who_was_seen_without_a_renewal_since_is_taken_off_the_list(self, log: SqlEventLog) -> None:
+        log.register(worker("w-1"))
+        log.beat("w-1")
+        assert not log.evict(worker("w-1")), "it has renewed its row since"
+        assert log.evict(worker("w-1", beats=1))
+        assert list(log.workers()) == []
+        assert not log.evict(worker("w-1", beats=1)), "it is not there"
+        assert not log.beat("w-1")
+
     def test_registering_again_renews_the_row(self, log: SqlEventLog) -> None:
         log.register(worker("w-1", beats=5))
         log.register(worker("w-1"))

@@ -76,7 +76,7 @@ class TestLease:
     def test_it_is_fresh_for_half_its_time_after_each_renewal(
         self, sqlite_log: EventLog, folder: LockFolder, clock: HandClock
     ) -> None:
-        held = lease(sqlite_log, folder, monotonic=clock)
+        held = lease(sqlite_log, folder, clock=clock)
         clock.moment += 2.9
         assert held.is_fresh()
         clock.moment += 0.2
@@ -89,7 +89,7 @@ class TestLease:
     def test_once_declared_dead_it_is_never_fresh_again(
         self, sqlite_log: EventLog, folder: LockFolder, clock: HandClock
     ) -> None:
-        held = lease(sqlite_log, folder, monotonic=clock)
+        held = lease(sqlite_log, folder, clock=clock)
         sqlite_log.unregister("w-1")
         held.renew()
         assert held.is_lost
@@ -101,7 +101,7 @@ class TestLease:
     def test_while_the_log_cannot_be_reached_nothing_is_renewed(
         self, sqlite_log: EventLog, folder: LockFolder, clock: HandClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        held = lease(sqlite_log, folder, monotonic=clock)
+        held = lease(sqlite_log, folder, clock=clock)
 
         def unreachable(worker: str) -> bool:
             raise LogUnavailable("gone")
@@ -119,7 +119,7 @@ class TestLease:
     def test_its_age_counts_from_before_the_renewal(
         self, sqlite_log: EventLog, folder: LockFolder, clock: HandClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        held = lease(sqlite_log, folder, monotonic=clock)
+        held = lease(sqlite_log, folder, clock=clock)
 
         def slow(worker: str) -> bool:
             clock.moment += 4

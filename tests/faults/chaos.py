@@ -173,7 +173,7 @@ class Chaos:
                 self.fleet.signal(number, signal.SIGCONT)
 
     def _jump(self) -> None:
-        self.fleet.shift(self._worker(), self.random.choice((-4000, -70, -5, 5, 70, 4000)))
+        self.fleet.shift(self._worker(), self.random.choice((-4000, -70, -5, 5, 20)))
 
     def _flush(self) -> None:
         with Redis.from_url(self._broker.url) as redis:

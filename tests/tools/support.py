@@ -34,6 +34,9 @@ class Switch:
         callback()
         return lambda: None
 
+    def share_lease(self) -> None:
+        """It is limited by no lease."""
+
     def fire(self, reason: str = "cancelled") -> None:
         with self._lock:
             self.reason = reason

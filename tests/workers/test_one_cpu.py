@@ -145,6 +145,8 @@ class Never:
     reason = None
     def on_cancel(self, callback):
         return lambda: None
+    def share_lease(self):
+        return None
 
 def places():
     return sorted({tuple(sorted(os.sched_getaffinity(int(each)))) for each in os.listdir("/proc/self/task")})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,27 @@ def test_a_place_that_was_lost_is_taken_anew_once_the_log_is_back(
     assert folder.is_free("w-1")
     tenure.close()
     assert list(log.workers()) == []
+
+
+def test_what_is_under_way_ends_with_the_lease_where_the_log_does_not_answer(
+    log: EventLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gates = Gates()
+    engine = simulated_engine(
+        log, "", ShiftedClock(lambda: 0.0), CountedIds(), Wakes(), gates, SimulatedToolbox(gates), []
+    )
+    folder = LockFolder(tmp_path / "locks")
+    answers, lost = threading.Event(), threading.Event()
+
+    def swallowed(worker: str) -> bool:
+        return answers.wait(60)
+
+    tenure = Tenure(engine, lambda: Lease(log, folder, worker="w-1", name="", lanes=(), lease_seconds=0.1))
+    with monkeypatch.context() as patched, engine.running.act("s", "t") as act:
+        patched.setattr(log, "beat", swallowed)
+        act.cancel.on_cancel(lost.set)
+        tenure.start()
+        assert lost.wait(60)
+        assert act.cancel.reason == "lost"
+        answers.set()
+        tenure.close()

@@ -68,4 +68,7 @@ class RunTool:
         if verdict.decision == "deny" or (verdict.decision == "ask" and call.approval != "given"):
             refusal = f"Error: refused by the rule «{verdict.rule}». Do not try to get around it."
             return ToolOutcome(content=refusal, ok=False)
+        # As late as can be: the process may have been stopped since its claim, and the call be another's.
+        if cancel.reason not in {None, CANCELLED}:
+            raise Stopped
         return self._toolbox.run(call.asked, context, toolsets_of(session, turn), cancel)

@@ -18,3 +18,10 @@ class Cancel(Protocol):
 
     def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call back once, from any thread, when (or at once if) cancelled; returns how to take that back."""
+
+    def share_lease(self) -> int | None:
+        """A descriptor, for the caller to close, of the file that says until when the act may go on.
+
+        Such a process inherits it and looks there (`hermes_jobs.tools.supervisor`): its worker may be frozen,
+        or cut off from the log, and cannot cancel it then. Null where no lease limits the act.
+        """

@@ -1,0 +1,44 @@
+"""The command line in a process that stops itself, as Ctrl-Z or a frozen container does.
+
+`python -m tests.faults.stopped FACT COMMAND…`: once, as soon as a fact of that name is committed, before its
+threads are told of it. SIGCONT lets it go on.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+
+from hermes_jobs.cli import main
+from hermes_jobs.eventlog.appending import PreparedAppend
+from hermes_jobs.eventlog.database import Connection
+from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.sql import SqlEventLog
+
+
+def stop_after(fact: str) -> None:
+    """Let this process stop when a fact of that name is committed."""
+    written, stopped = threading.Event(), threading.Event()
+    write, tell = PreparedAppend.__call__, SqlEventLog._tell
+
+    def writing(prepared: PreparedAppend, connection: Connection) -> tuple[Recorded, ...]:
+        recorded = write(prepared, connection)
+        if any(each.type == fact for each in recorded):
+            written.set()
+        return recorded
+
+    def telling(log: SqlEventLog) -> None:
+        if written.is_set() and not stopped.is_set():
+            stopped.set()
+            os.kill(os.getpid(), signal.SIGSTOP)
+        tell(log)
+
+    PreparedAppend.__call__ = writing  # type: ignore[method-assign, assignment]
+    SqlEventLog._tell = telling  # type: ignore[method-assign, assignment]
+
+
+if __name__ == "__main__":
+    stop_after(sys.argv[1])
+    main(sys.argv[2:])
