@@ -28,7 +28,7 @@ from hermes_jobs.llm.draft import ReplyDraft, draft_for
 from hermes_jobs.llm.errors import Refusal, classify, garbage, model_error, refusal_in, shortened
 from hermes_jobs.llm.render import request_body
 from hermes_jobs.llm.responses import ResponsesAssembler, responses_body
-from hermes_jobs.llm.windows import Windows, is_hidden_overflow
+from hermes_jobs.llm.windows import Windows, learned_from
 
 _CONNECT_SECONDS = 30.0
 _MOST_SESSIONS = 1000  # of which refused payloads are remembered
@@ -114,7 +114,7 @@ class Chat:
         try:
             return await self._adapting(request, on_text)
         except ModelError as error:
-            raise self._learning(request, error) from error.__cause__
+            raise learned_from(error, request, self._windows) from error.__cause__
 
     async def _adapting(self, request: ModelRequest, on_text: OnText) -> Reply:
         tried: list[Dialect] = []
@@ -139,14 +139,6 @@ class Chat:
                 raise
             except Exception as error:
                 raise self._failure(error, answer) from error
-
-    def _learning(self, request: ModelRequest, error: ModelError) -> ModelError:
-        """The error, and what it says about the model's window."""
-        if is_hidden_overflow(error, request, self._windows):
-            error = model_error("context_overflow", error.message, usage=error.usage)
-        if error.kind == "context_overflow":
-            self._windows.exceeded(request.model, error.limit)
-        return error
 
     def _dialect(self, request: ModelRequest) -> Dialect:
         """How the model is asked, as far as is known by now."""

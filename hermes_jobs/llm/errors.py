@@ -1,7 +1,8 @@
 """What went wrong with a model call, from the status, code and message that providers answer with.
 
-One table, read from above: the first rule that fits names the kind. The texts are those of OpenAI, Anthropic,
-OpenRouter, vLLM, llama.cpp, Ollama, LM Studio, Groq, Gemini, DeepSeek and Mistral, collected in the tests.
+Two tables, read from above: the first rule that fits names the kind; between them stand the limits (see
+`limits`). The texts are those of OpenAI, Anthropic, OpenRouter, vLLM, llama.cpp, Ollama, LM Studio, Groq,
+Gemini, DeepSeek and Mistral, collected in the tests.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import msgspec
 
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports import ModelError
-from hermes_jobs.llm.limits import named_limit, shares
+from hermes_jobs.llm.limits import limit_in
 from hermes_jobs.llm.redaction import redacted
 from hermes_jobs.llm.retry import LONGEST_WAIT_SECONDS, RETRYABLE, asks_too_long
 from hermes_jobs.llm.waits import asked_wait
@@ -49,29 +50,15 @@ def _rule(kind: str, words: str = "", statuses: Iterable[int] = ()) -> _Rule:
     return _Rule(kind, frozenset(statuses), re.compile(words) if words else None)
 
 
-_RULES = (
+_FIRST_RULES = (
     _rule("auth", statuses={401}),
     _rule("billing", statuses={402}),
     _rule("payload_too_large", r"request too large.{0,120}tokens per m", {413, 429}),
     _rule("rate_limit", r"retry_?delay|(?:retry|try again) in \d|rate.?limit.?exceeded|tokens per m", {429}),
-    _rule(
-        "output_limit",
-        r"max_(?:completion_|output_)?tokens['`\"]? (?:is )?too large"
-        r"|max_(?:completion_|output_)?tokens['`\"]? must be (?:less than|at most|<=)"
-        r"|max_?(?:completion_|output_)?tokens\W.{0,80}maximum (?:allowed )?(?:number of )?output tokens"
-        r"|valid range of max_tokens|max_?output_?tokens.{0,60}(?:supported range|out of range|maximum)",
-    ),
-    _rule(
-        "context_overflow",
-        r"context_length_exceeded|exceed_context_size|context(?: the)? overflow|model_context_window_exceeded"
-        r"|maximum (?:context|prompt|input) length|maximum context size"
-        r"|exceeds? (?:the )?(?:available )?context"
-        r"|(?:prompt|input) (?:is )?too long|prompt length exceeds|input length .{0,40}exceeds"
-        r"|input token count.{0,40}exceeds|too many (?:input )?tokens|max(?:imum)? context length"
-        r"|greater than the context length|longer than the maximum model length"
-        r"|larger than the (?:maximum )?context|context window"
-        r"|reduce the length of (?:the |your )?(?:messages|prompt|input)|maximum number of tokens allowed",
-    ),
+)
+"""Looked at before any limit: what is said of a rate is no limit of the model."""
+
+_RULES = (
     _rule("payload_too_large", statuses={413}),
     _rule("payload_too_large", r"request_too_large|payload too large|request entity too large"),
     _rule(
@@ -144,7 +131,7 @@ def classify(refusal: Refusal, *, secrets: Iterable[str] = (), usage: Usage = NO
     said = f"{refusal.code} {refusal.message}"[:_READ].lower()
     wait = asked_wait(refusal.headers, said)
     hint = _TEXT_CALLS_HINT if _NO_TOOLS.search(said) else ""
-    kind = "bad_request" if hint else _kind(refusal.status, said)
+    kind, limit = ("bad_request", None) if hint else _kind(refusal.status, said)
     status = f"{refusal.status}: " if refusal.status else ""
     message = status + _one_line(refusal.message or refusal.code or "no message")
     return model_error(
@@ -152,7 +139,7 @@ def classify(refusal: Refusal, *, secrets: Iterable[str] = (), usage: Usage = NO
         message,
         hint=hint,
         retry_after=wait,
-        limit=named_limit(kind, said),
+        limit=limit,
         secrets=secrets,
         usage=usage,
     )
@@ -225,11 +212,14 @@ def shortened(text: str, limit: int = 160) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-def _kind(status: int | None, said: str) -> str:
-    both = shares(said)
-    if both is not None and status not in {401, 402}:
-        return both.kind
-    return next((rule.kind for rule in _RULES if rule.fits(status, said)), "unknown")
+def _kind(status: int | None, said: str) -> tuple[str, int | None]:
+    """The kind, and the limit in tokens that the refusal names."""
+    for rule in _FIRST_RULES:
+        if rule.fits(status, said):
+            return rule.kind, None
+    if (limit := limit_in(said, status)) is not None:
+        return limit.kind, limit.tokens
+    return next((rule.kind for rule in _RULES if rule.fits(status, said)), "unknown"), None
 
 
 def _one_line(message: str) -> str:

@@ -5,14 +5,20 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable
+from typing import Literal
+
+import msgspec
 
 from hermes_jobs.domain.messages import AssistantMessage, Message, UserMessage
 from hermes_jobs.domain.tokens import CHARACTERS_A_TOKEN, payload_weight, weight
-from hermes_jobs.domain.windows import LearnedWindow
+from hermes_jobs.domain.windows import LEAST_WINDOW, LearnedWindow
 from hermes_jobs.engine.ports import ModelError, ModelRequest
+from hermes_jobs.engine.purse import SHORTEST_ANSWER
+from hermes_jobs.llm.errors import model_error
+from hermes_jobs.llm.limits import numbers_in
 
 UNKNOWN_WINDOW = 128_000
-STEPS = (128_000, 64_000, 32_000, 16_000, 8_000)
+STEPS = (128_000, 64_000, 32_000, 16_000, 8_000, 4_000, LEAST_WINDOW)
 """What is tried next, where a refusal names no window."""
 
 TOKENS_A_MESSAGE = 4  # its role and what parts it from the next
@@ -20,6 +26,9 @@ TOKENS_A_MESSAGE = 4  # its role and what parts it from the next
 _VAGUE = re.compile(
     r"400: (?:error|bad request|invalid (?:request|argument)|provider returned error|no message)\W*"
 )
+_REFUSED = re.compile(r"4(?:00|13|22): ")
+_ESTIMATE = (0.5, 2.0)
+"""Between which multiples of our estimate a provider's own count of a request may lie."""
 
 
 def known_window(model: str, base_url: str | None) -> int | None:
@@ -36,16 +45,35 @@ def known_window(model: str, base_url: str | None) -> int | None:
     return None
 
 
-def nothing_recalled(model: str) -> LearnedWindow | None:
-    """Where no windows are remembered."""
+class Recalled(msgspec.Struct, frozen=True):
+    """What is remembered of a model: the window that it was learned to take, if any, and how often a person
+    had that forgotten."""
+
+    learned: LearnedWindow | None = None
+    forgotten: int = 0
+
+
+NOTHING = Recalled()
+Source = Literal["setting", "refusal", "list", "default"]
+
+
+class Window(msgspec.Struct, frozen=True):
+    """A window in tokens and how it is known: `setting` is `model.context_length`, `refusal` what a provider
+    named (`at` seconds since the epoch, None for in this process), `list` the list of models, `default` that
+    nothing is known."""
+
+    tokens: int
+    source: Source
+    at: float | None = None
 
 
 class Windows:
     """The windows of one endpoint's models. Safe for many threads.
 
-    `override` is `model.context_length`; `known` says a model's window, null where it does not know. What
-    refusals teach holds for this process; `recalled` are windows that providers named to any process. One of
-    those is void where something else is assumed by now: a person has looked at it, or the list has.
+    `override` is `model.context_length`, `known` gives a model's window, None where it does not know. What
+    refusals teach holds for this process; `recalled` gives what providers named to any process, which counts
+    only where the settings name no window, for as long as the same is assumed, and until a person has it
+    forgotten.
     """
 
     def __init__(
@@ -53,41 +81,71 @@ class Windows:
         *,
         override: int | None,
         known: Callable[[str], int | None],
-        recalled: Callable[[str], LearnedWindow | None] = nothing_recalled,
+        recalled: Callable[[str], Recalled] = lambda model: NOTHING,
+        now: Callable[[], float] = lambda: 0.0,
     ) -> None:
+        """`now` gives seconds since the epoch."""
         self._override = override
         self._known = known
         self._recalled = recalled
+        self._now = now
         self._lock = threading.Lock()
-        self._learned: dict[str, int] = {}
-        self._assumed: dict[str, int] = {}
+        self._learned: dict[str, tuple[int, int]] = {}  # the window, and what was forgotten before
+        self._assumed: dict[str, Window] = {}
 
     def of(self, model: str) -> int:
         """The window that counts for the model."""
-        recalled, assumed = self._recalled(model), self.assumed(model)
-        window = recalled.window if recalled is not None and recalled.assumed == assumed else assumed
+        return self.told(model).tokens
+
+    def told(self, model: str) -> Window:
+        """The window that counts for the model, and how it is known."""
+        recalled, window = self._recalled(model), self._first(model)
+        learned = recalled.learned
+        if (
+            window.source != "setting"
+            and learned is not None
+            and learned.counts(self._now())
+            and learned.assumed == window.tokens
+        ):
+            window = Window(learned.window, "refusal", learned.at)
         with self._lock:
-            return min(window, self._learned.get(model, window))
+            here = self._learned.get(model)
+        if here is not None and here[1] == recalled.forgotten and here[0] < window.tokens:
+            return Window(here[0], "refusal")
+        return window
 
     def assumed(self, model: str) -> int:
         """The window that the model has as far as nobody has refused anything."""
+        return self._first(model).tokens
+
+    def _first(self, model: str) -> Window:
         with self._lock:
             if model not in self._assumed:
-                self._assumed[model] = self._override or self._known(model) or UNKNOWN_WINDOW
+                self._assumed[model] = self._assume(model)
             return self._assumed[model]
 
-    def exceeded(self, model: str, named: int | None) -> int:
-        """The window from now on, after a prompt was refused as too long; `named` is what the refusal says.
+    def _assume(self, model: str) -> Window:
+        if self._override is not None:
+            return Window(self._override, "setting")
+        known = self._known(model)
+        return Window(UNKNOWN_WINDOW, "default") if known is None else Window(known, "list")
 
-        A window that was named counts when it is smaller; where none was, the next lower step is assumed.
+    def exceeded(self, model: str, named: int | None, size: int | None = None) -> int:
+        """The window from now on, after a prompt of about `size` tokens was refused as too long; `named` is
+        what the refusal says.
+
+        A window that was named counts when it is smaller. Where none was, or one that no model has, the next
+        step below the window and below the prompt is assumed.
         """
         window = self.of(model)
-        smaller = next((step for step in STEPS if step < window), window) if named is None else named
-        if not 0 < smaller < window:
-            return window
-        with self._lock:
-            self._learned[model] = min(smaller, self._learned.get(model, smaller))
-            return self._learned[model]
+        if named is None or named < LEAST_WINDOW:
+            below = window if size is None else min(window, size)
+            named = next((step for step in STEPS if step < below), min(window, LEAST_WINDOW))
+        if named < window:
+            forgotten = self._recalled(model).forgotten
+            with self._lock:
+                self._learned[model] = (named, forgotten)
+        return self.of(model)
 
 
 def estimated_tokens(request: ModelRequest) -> int:
@@ -110,12 +168,35 @@ def _weight(message: Message) -> int:
     return weight(message.name) + weight(message.content)
 
 
-def is_hidden_overflow(error: ModelError, request: ModelRequest, windows: Windows) -> bool:
-    """Whether a refusal is best understood as a prompt that is too long, although it does not say so.
+def learned_from(error: ModelError, request: ModelRequest, windows: Windows) -> ModelError:
+    """The error, as what it is in view of the request's size; the windows learn from it.
 
-    A body that is too large for the endpoint; or no reason at all, and more than half the window is sent.
+    A body that is too large for the endpoint is too long a prompt; so is a request of more than half the
+    window that is refused without any reason; and a refusal of unknown wording is about a limit where it
+    names the request's size, or the answer's, and a smaller number.
     """
-    if error.kind == "payload_too_large":
-        return True
-    vague = _VAGUE.fullmatch(error.message.lower()) is not None
-    return vague and estimated_tokens(request) > windows.of(request.model) / 2
+    size = estimated_tokens(request)
+    if error.kind == "payload_too_large" or (
+        _VAGUE.fullmatch(error.message.lower()) and size > windows.of(request.model) / 2
+    ):
+        error = model_error("context_overflow", error.message, usage=error.usage)
+    elif error.kind == "bad_request" and _REFUSED.match(error.message):
+        error = _in_numbers(error, request, size)
+    if error.kind == "context_overflow":
+        windows.exceeded(request.model, error.limit, size)
+    return error
+
+
+def _in_numbers(error: ModelError, request: ModelRequest, size: int) -> ModelError:
+    """A refusal whose numbers are the request's."""
+    numbers = sorted(set(numbers_in(error.message[len("400:") :])), reverse=True)
+    if len(numbers) < 2:
+        return error
+    larger, smaller = numbers[:2]
+    asked = request.max_tokens
+    if larger == asked and smaller >= SHORTEST_ANSWER:
+        return model_error("output_limit", error.message, limit=smaller, usage=error.usage)
+    least, most = (int(size * share) for share in _ESTIMATE)
+    if smaller >= LEAST_WINDOW and least <= larger <= most:
+        return model_error("context_overflow", error.message, limit=smaller, usage=error.usage)
+    return error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from hermes_jobs.domain.changes import Change
-from hermes_jobs.domain.windows import LearnedWindow, LearnedWindows, learn
+from hermes_jobs.domain.windows import LEAST_WINDOW, LearnedWindow, LearnedWindows, Place, learn
 from hermes_jobs.engine.ports import Clock, Model
 from hermes_jobs.settings import REHEARSAL_MODEL, Choice, Settings
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hermes_jobs.llm.client import OpenAIModel
     from hermes_jobs.llm.dialect import Manner
     from hermes_jobs.llm.pricing import PriceList
-    from hermes_jobs.llm.windows import Windows
+    from hermes_jobs.llm.windows import Recalled, Windows
 
 LONGEST_CALL = 600.0  # seconds, where model.timeout is null
 
@@ -74,11 +74,13 @@ class Endpoints:
         return self._made(self._prices, base_url, lambda url: PriceList(url, self._clock))
 
     def learn(self, base_url: str | None, model: str, window: int) -> Change | None:
-        """How to remember a window that the endpoint has named; null where no more was assumed anyway."""
-        assumed = self.windows(base_url).assumed(model)
-        if window >= assumed:
+        """How to remember a window that the endpoint has named; None where no more was assumed anyway, where
+        it cannot be one, and where the settings name another."""
+        known = self.windows(base_url)
+        assumed = known.assumed(model)
+        if not LEAST_WINDOW <= window < assumed or known.told(model).source == "setting":
             return None
-        return learn(endpoint_name(base_url), model, LearnedWindow(window, assumed))
+        return learn(endpoint_name(base_url), model, LearnedWindow(window, assumed, self._clock.now()))
 
     def _made(self, known: dict[K, T], which: K, make: Callable[[K], T]) -> T:
         with self._lock:
@@ -107,8 +109,15 @@ class Endpoints:
         return Windows(
             override=main.context_length if base_url == main.base_url else None,
             known=lambda name: known_window(name, base_url),
-            recalled=lambda name: self._learned().windows.get((endpoint, name)),
+            recalled=lambda name: _recalled(self._learned(), (endpoint, name)),
+            now=self._clock.now,
         )
+
+
+def _recalled(known: LearnedWindows, place: Place) -> Recalled:
+    from hermes_jobs.llm.windows import Recalled
+
+    return Recalled(known.windows.get(place), known.forgotten.get(place, 0))
 
 
 def caches(settings: Settings, model: str) -> bool:

@@ -24,8 +24,13 @@ def openai(message: str) -> dict[str, Any]:
     return {"error": {"message": message, "type": None, "param": None, "code": None}}
 
 
-TEXTS = Path(__file__).parent / "provider_errors.jsonl"
-CASES = [json.loads(line) for line in TEXTS.read_text(encoding="utf-8").splitlines()]
+def cases(name: str) -> list[dict[str, Any]]:
+    texts = (Path(__file__).parent / name).read_text(encoding="utf-8")
+    return [json.loads(line) for line in texts.splitlines()]
+
+
+CASES = [*cases("provider_errors.jsonl"), *cases("limit_refusals.jsonl")]
+"""What providers were seen to answer; the second file holds those that are about the length of a request."""
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])

@@ -6,12 +6,21 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from hermes_jobs.domain.windows import LearnedWindow
+from hermes_jobs.domain.windows import LEAST_WINDOW, WINDOW_SECONDS, LearnedWindow
 from hermes_jobs.engine.ports import ModelError
 from hermes_jobs.llm.client import OpenAIModel
 from hermes_jobs.llm.dialect import OPENAI_URL
-from hermes_jobs.llm.windows import STEPS, UNKNOWN_WINDOW, Windows, estimated_tokens, known_window
+from hermes_jobs.llm.windows import (
+    STEPS,
+    UNKNOWN_WINDOW,
+    Recalled,
+    Window,
+    Windows,
+    estimated_tokens,
+    known_window,
+)
 from tests.llm.asking import ask, request
 from tests.model_script import Refuse
 from tests.model_server import ModelServer
@@ -37,8 +46,21 @@ def test_a_named_window_is_remembered_for_its_model_when_it_is_smaller() -> None
 
 def test_without_a_named_window_the_next_lower_step_is_assumed() -> None:
     learned = windows(large=200_000)
-    steps = [learned.exceeded("large", None) for _ in range(7)]
-    assert steps == [128_000, 64_000, 32_000, 16_000, 8_000, 8_000, 8_000]
+    steps = [learned.exceeded("large", None) for _ in range(8)]
+    assert steps == [128_000, 64_000, 32_000, 16_000, 8_000, 4_000, LEAST_WINDOW, LEAST_WINDOW]
+
+
+@pytest.mark.parametrize(
+    ("size", "window"), [(150_000, 128_000), (100_000, 64_000), (4_200, 4_000), (4_000, 2_048), (100, 2_048)]
+)
+def test_without_a_named_window_what_is_assumed_is_below_what_was_refused(size: int, window: int) -> None:
+    assert windows(large=200_000).exceeded("large", None, size) == window
+
+
+@pytest.mark.parametrize("nonsense", [0, 1, 100, 2_047])
+def test_a_window_that_no_model_has_is_none_that_was_named(nonsense: int) -> None:
+    learned = windows(large=200_000)
+    assert learned.exceeded("large", nonsense, 150_000) == 128_000
 
 
 @given(st.integers(1, 10**7), st.lists(st.none() | st.integers(-5, 10**7), max_size=8))
@@ -46,7 +68,7 @@ def test_a_window_never_grows_and_never_vanishes(first: int, named: list[int | N
     learned = windows(model=first)
     seen = [first, *(learned.exceeded("model", each) for each in named)]
     assert seen == sorted(seen, reverse=True)
-    assert seen[-1] > 0
+    assert seen[-1] >= min(first, LEAST_WINDOW)
     assert seen[-1] in {first, *STEPS, *named}
 
 
@@ -136,20 +158,71 @@ def test_a_body_too_large_and_a_refusal_without_reason_of_a_long_request_count_a
 
 
 def test_a_window_that_a_provider_named_to_another_process_counts_too() -> None:
-    remembered = Windows(
-        override=None, known=lambda name: 200_000, recalled={"a": LearnedWindow(16_000, 200_000)}.get
-    )
+    remembered_of = {"a": Recalled(LearnedWindow(16_000, 200_000, 1.0)), "b": Recalled()}
+    remembered = Windows(override=None, known=lambda name: 200_000, recalled=lambda name: remembered_of[name])
     assert (remembered.of("a"), remembered.of("b")) == (16_000, 200_000)
     assert remembered.assumed("a") == 200_000
     assert remembered.exceeded("a", 8_000) == 8_000
     assert remembered.exceeded("a", 12_000) == 8_000
 
 
-@pytest.mark.parametrize(("override", "window"), [(None, 16_000), (128_000, 16_000), (32_000, 32_000)])
-def test_a_remembered_window_is_void_where_something_else_is_assumed_by_now(
-    override: int | None, window: int
+@pytest.mark.parametrize(
+    ("override", "known", "learned", "window", "source"),
+    [
+        (None, None, LearnedWindow(16_000, 128_000, 1.0), 16_000, "refusal"),
+        (None, 64_000, LearnedWindow(16_000, 128_000, 1.0), 64_000, "list"),
+        (128_000, None, LearnedWindow(16_000, 128_000, 1.0), 128_000, "setting"),
+        (32_000, None, LearnedWindow(16_000, 128_000, 1.0), 32_000, "setting"),
+        (None, None, LearnedWindow(100, 128_000, 1.0), 128_000, "default"),
+        (None, None, LearnedWindow(16_000, 128_000, 2.0 - WINDOW_SECONDS), 128_000, "default"),
+        (None, None, None, 128_000, "default"),
+    ],
+)
+def test_a_remembered_window_counts_while_the_same_is_assumed_and_no_setting_names_another(
+    override: int | None, known: int | None, learned: LearnedWindow | None, window: int, source: str
 ) -> None:
     remembered = Windows(
-        override=override, known=lambda name: None, recalled=lambda name: LearnedWindow(16_000, 128_000)
+        override=override,
+        known=lambda name: known,
+        recalled=lambda name: Recalled(learned),
+        now=lambda: 2.0,
     )
-    assert remembered.of("a") == window
+    told = remembered.told("a")
+    assert (told.tokens, told.source) == (window, source)
+
+
+def test_what_a_person_has_forgotten_is_forgotten_by_a_process_that_learned_it_too() -> None:
+    forgotten = [0]
+    learned = Windows(
+        override=None, known=lambda name: None, recalled=lambda name: Recalled(None, forgotten[0])
+    )
+    assert learned.exceeded("a", 4096) == 4096
+    forgotten[0] += 1
+    assert learned.told("a") == Window(UNKNOWN_WINDOW, "default")
+    assert learned.exceeded("a", 8192) == 8192
+
+
+@pytest.mark.parametrize(
+    ("message", "max_tokens", "kind", "limit"),
+    [
+        ("Refused: 2500 over 2100.", None, "context_overflow", 2_100),
+        ("Refused (id 17): you sent 2,600, we take 2,048.", None, "context_overflow", 2_048),
+        ("Refused: 9000 over 2100.", None, "bad_request", None),
+        ("Refused: 2500 over 100.", None, "bad_request", None),
+        ("Refused: 2500.", None, "bad_request", None),
+        ("Refused: 5000 over 1024.", 5_000, "output_limit", 1_024),
+        ("Refused: 5000 over 12.", 5_000, "bad_request", None),
+    ],
+)
+def test_a_refusal_of_unknown_words_is_a_limit_where_its_larger_number_is_the_requests_size(
+    model: OpenAIModel,
+    model_server: ModelServer,
+    message: str,
+    max_tokens: int | None,
+    kind: str,
+    limit: int | None,
+) -> None:
+    model_server.follow([Refuse(status=400, body={"error": {"message": message, "param": None}})])
+    with pytest.raises(ModelError) as raised:
+        ask(model, replace(request("x" * 10_000), max_tokens=max_tokens))
+    assert (raised.value.kind, raised.value.limit) == (kind, limit)

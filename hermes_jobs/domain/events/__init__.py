@@ -128,7 +128,7 @@ from hermes_jobs.domain.events.skill import (
     SkillRequest,
     SkillWritten,
 )
-from hermes_jobs.domain.events.windows import WindowEvent, WindowLearned
+from hermes_jobs.domain.events.windows import WindowEvent, WindowForgotten, WindowLearned
 
 __all__ = [
     "EVENT_TYPES",
@@ -237,6 +237,7 @@ __all__ = [
     "TurnSubmitted",
     "UsageRecorded",
     "WindowEvent",
+    "WindowForgotten",
     "WindowLearned",
     "WritesTold",
 ]
