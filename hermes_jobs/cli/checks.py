@@ -147,16 +147,26 @@ def budgets(installation: Installation) -> Iterator[Finding]:
     yield Finding(check="budgets", status="ok" if spent < limit else "warn", message=told)
 
 
+WINDOW_SOURCES = {
+    "setting": "model.context_length",
+    "refusal": "named by the provider{day}; `hermes-jobs models forget-limits` forgets it",
+    "list": "by the list of known models",
+    "default": "assumed: the model is not known; model.context_length sets it",
+}
+
+
 def context(installation: Installation) -> Finding:
-    """Which context engine makes long conversations smaller, and when."""
+    """Which context engine makes long conversations smaller, when, and where the window is known from."""
     settings = installation.settings
     try:
         engine = installation.contexts.apart()
     except Misconfigured as error:
         return Finding(check="context", status="fail", message=error.message, hint=error.hint, code=USAGE)
-    window = installation.windows.of(settings.model_name)
-    threshold = engine.threshold(window)
-    when = f"compresses at {threshold:,} of {window:,} tokens"
+    known = installation.windows.told(settings.model_name)
+    window, threshold = known.tokens, engine.threshold(known.tokens)
+    day = f" on {time.strftime('%Y-%m-%d', time.localtime(known.at))}" if known.at else ""
+    source = WINDOW_SOURCES[known.source].format(day=day)
+    when = f"compresses at {threshold:,} of {window:,} tokens ({source})"
     if not settings.compression.enabled:
         when = "compresses only when asked to (compression.enabled is false)"
     return Finding(check="context", status="ok", message=f"the engine {settings.context.engine} {when}")

@@ -91,7 +91,8 @@ class ForkSession(Command, frozen=True, kw_only=True):
 
 
 class RequestCompression(Command, frozen=True, kw_only=True):
-    """`tokens` is about the size of the history, in a window of `window`; `focus`: what to keep above all.
+    """`tokens` is about the size of the history, in a window of `window`; `focus`: what to keep above all;
+    `refusal`: what the model said where the reason is `refused`.
 
     `number` is that of the compression among those of the lineage, for who asks because of what was seen of
     the history: once it has been asked for, it is not asked for again. Null: the next one, whichever it is.
@@ -101,6 +102,7 @@ class RequestCompression(Command, frozen=True, kw_only=True):
     tokens: int = 0
     window: int = 0
     focus: str = ""
+    refusal: str = ""
     number: int | None = None
 
 

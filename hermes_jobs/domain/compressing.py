@@ -70,8 +70,11 @@ def _failed(session: Session, job: compressions.Compression, event: e.Compressio
     # Not again before the next turn; a prompt that the model refuses cannot wait until then.
     session = replace(session, resting=True)
     turn = session.current
-    if job.reason != "overflow" or turn is None or event.kind == "cancelled":
+    if job.reason not in compressions.REFITS or turn is None or event.kind == "cancelled":
         return session
+    if job.reason == "refused":
+        hint = "The endpoint did not say what is wrong with the request. A new session may help."
+        return replace(session, current=turns.failed(turn, "bad_request", job.refusal, hint))
     hint = "Start a new session: leave out --session and --continue."
     message = (
         f"The conversation no longer fits the model's window, and could not be compressed: {event.message}"
@@ -89,18 +92,20 @@ def _compressed(session: Session, job: compressions.Compression, event: e.Contex
         futile=session.futile + 1 if compressions.is_futile(event) else 0,
         prompt_tokens=0,
         measured=0,
+        accepted=0,
         pressed=False,
         current=None if turn is None else _fitted(turn, job),
     )
 
 
 def _fitted(turn: turns.Turn, job: compressions.Compression) -> turns.Turn:
-    refits = turn.refits + (job.reason == "overflow")
+    refits = turn.refits + (job.reason in compressions.REFITS)
     return replace(turn, compressions=turn.compressions + 1, refits=refits)
 
 
 def measured(session: Session, event: e.ModelReplied) -> Session:
-    """The session with what the provider counted for the messages so far."""
+    """The session with what the provider accepted, and counted for the messages so far."""
+    session = replace(session, accepted=len(session.messages))
     tokens = event.usage.prompt_tokens
     if tokens <= 0:
         return session
@@ -146,6 +151,7 @@ def request(command: c.RequestCompression, session: Session) -> Iterator[e.Sessi
         tokens=command.tokens,
         window=command.window,
         focus=command.focus,
+        refusal=command.refusal,
     )
 
 

@@ -16,6 +16,8 @@ from hermes_jobs.domain.usage import Reservation
 
 MAX_REFITS = 3
 """Compressions of a turn after prompts that were refused as too long."""
+REFITS: frozenset[e.CompressionReason] = frozenset({"overflow", "refused"})
+"""Reasons without which the turn cannot go on."""
 MAX_DEATHS = 3
 MAX_FUTILE = 2
 """Compressions in a row without real effect after which none is tried by itself."""
@@ -35,6 +37,7 @@ class Compression(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int
     window: int
     focus: str
+    refusal: str = ""
     phase: Phase = "flush"
     attempt: int = 1
     deaths: int = 0
@@ -58,6 +61,7 @@ def requested(event: e.CompressionRequested, *, session: str, number: int) -> Co
         tokens=event.tokens,
         window=event.window,
         focus=event.focus,
+        refusal=event.refusal,
     )
 
 

@@ -42,7 +42,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     results wait in `current.calls`, so that the order in which they arrive leaves no trace.
 
     `forked_from` is the lineage that this one goes on from, if any. `prompt_tokens` is what the provider
-    counted for the first `measured` messages, 0 where nothing is known. `futile` compressions in a row had no
+    counted for the first `measured` messages, 0 where nothing is known; the last request that it accepted
+    held the first `accepted` of them. `futile` compressions in a row had no
     real effect; while `resting` none is tried by itself. `pressed`: the user was told that the context fills
     up. `reviews` wait for each other and for the one under way, `reviewed_by`.
     """
@@ -68,6 +69,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     resting: bool = False
     prompt_tokens: int = 0
     measured: int = 0
+    accepted: int = 0
     pressed: bool = False
     nudges: Nudges = Nudges()
     reviews: tuple[Review, ...] = ()

@@ -125,6 +125,14 @@ HINTS = {
 _TEXT_CALLS_HINT = "This model takes no tools in the request: set model.tool_calling to `text`."
 _NO_TOOLS = re.compile(r"(?:does not|doesn't|not) support (?:tools|tool use|function)|support tool use")
 
+_REFUSED = frozenset({400, 413, 422})
+"""Statuses of a request that is understood and not taken."""
+_EXPLAINED = re.compile(
+    r"schema|tool_calls?\b|tool_call_id|tool use|thought_?signature|reasoning_content|unsupported|support"
+    r"|unrecognized|unknown (?:parameter|field)|must alternate|roles? |image|field required"
+)
+"""Words of a refusal that is about something else than size."""
+
 
 def classify(refusal: Refusal, *, secrets: Iterable[str] = (), usage: Usage = NO_USAGE) -> ModelError:
     """The refusal as an error that says what to do about it."""
@@ -134,7 +142,7 @@ def classify(refusal: Refusal, *, secrets: Iterable[str] = (), usage: Usage = NO
     kind, limit = ("bad_request", None) if hint else _kind(refusal.status, said)
     status = f"{refusal.status}: " if refusal.status else ""
     message = status + _one_line(refusal.message or refusal.code or "no message")
-    return model_error(
+    error = model_error(
         kind,
         message,
         hint=hint,
@@ -143,6 +151,10 @@ def classify(refusal: Refusal, *, secrets: Iterable[str] = (), usage: Usage = NO
         secrets=secrets,
         usage=usage,
     )
+    error.unexplained = (
+        kind == "bad_request" and refusal.status in _REFUSED and _EXPLAINED.search(said) is None
+    )
+    return error
 
 
 def model_error(

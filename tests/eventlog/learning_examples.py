@@ -18,7 +18,9 @@ EXAMPLES: tuple[e.Event, ...] = (
         estimated_cost_usd=0.25,
     ),
     e.ContextPressure(turn="t1", tokens=55_000, threshold=64_000, window=128_000, high=False),
-    e.CompressionRequested(turn="t1", reason="manual", tokens=70_000, window=128_000, focus="Rome"),
+    e.CompressionRequested(
+        turn="t1", reason="manual", tokens=70_000, window=128_000, focus="Rome", refusal="400: no"
+    ),
     e.CompressionStarted(
         turn="t1",
         step="t1-flush-1",

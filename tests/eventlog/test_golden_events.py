@@ -186,7 +186,10 @@ EXAMPLES: tuple[e.Event, ...] = (
         model="m",
         reserved=RESERVED,
     ),
-    e.WindowLearned(endpoint="https://llm.example/v1", model="m", window=8192, assumed=128_000),
+    e.WindowLearned(
+        endpoint="https://llm.example/v1", model="m", window=8192, assumed=128_000, at=1_800_000_000.5
+    ),
+    e.WindowForgotten(endpoint="https://llm.example/v1", model="m"),
 )
 
 

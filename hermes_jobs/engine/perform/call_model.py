@@ -89,7 +89,7 @@ class CallModel:
         try:
             reply = self._model.reply(request, cancel, speech.say)
         except ModelError as error:
-            smaller = self._sizing.overflow(session, turn, error.kind) if self._sizing else None
+            smaller = self._sizing.overflow(session, turn, error) if self._sizing else None
             failed = replace(self._failed(turn, step, request, error, cancel), purpose=purpose_of(session))
             if smaller is not None:
                 failed = replace(failed, retry_at=self._clock.now())

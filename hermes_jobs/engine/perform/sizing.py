@@ -13,7 +13,7 @@ from hermes_jobs.domain.session import Session
 from hermes_jobs.domain.tokens import CHARACTERS_A_TOKEN, weight
 from hermes_jobs.domain.turn import Turn
 from hermes_jobs.engine.perform.context import toolsets_of
-from hermes_jobs.engine.ports import ContextEngines, ContextSize, Toolbox
+from hermes_jobs.engine.ports import ContextEngines, ContextSize, ModelError, Toolbox
 
 OVERFLOWS = frozenset({"context_overflow", "payload_too_large"})
 
@@ -51,14 +51,22 @@ class Sizing:
         number = session.num_requested + 1
         return c.RequestCompression(reason=reason, tokens=size.tokens, window=size.window, number=number)
 
-    def overflow(self, session: Session, turn: Turn, kind: str) -> c.RequestCompression | None:
-        """What may make a prompt fit that was refused as too long."""
-        if kind not in OVERFLOWS or not self._automatic or turn.refits >= MAX_REFITS:
+    def overflow(self, session: Session, turn: Turn, error: ModelError) -> c.RequestCompression | None:
+        """What may make a prompt fit that was refused: as too long, or, once, without a reason that is known,
+        where it was larger than the last one that was accepted."""
+        too_long = error.kind in OVERFLOWS
+        larger = error.unexplained and 0 < session.accepted < len(session.messages)
+        attempts = MAX_REFITS if too_long else int(larger)
+        if not self._automatic or turn.refits >= attempts:
             return None
         size = self.size(session, turn)
         if not self._contexts.of(session).has_content_to_compress(session.messages, size.window):
             return None
-        return c.RequestCompression(reason="overflow", tokens=size.tokens, window=size.window)
+        if too_long:
+            return c.RequestCompression(reason="overflow", tokens=size.tokens, window=size.window)
+        return c.RequestCompression(
+            reason="refused", tokens=size.tokens, window=size.window, refusal=error.message
+        )
 
     def pressure(self, session: Session, turn: Turn, reply: ModelReplied) -> ContextPressure | None:
         """What to tell people of how full the context is, where that has changed."""

@@ -58,8 +58,10 @@ class ModelError(Exception):
     payload_too_large, model_not_found, content_policy, bad_request, connection, garbage, unknown, cancelled.
     `retryable`: the same call may succeed later, after `retry_after` seconds where the provider said so.
     `limit`: tokens, where the provider named them: for context_overflow the model's window, for output_limit
-    the longest answer.
+    the longest answer. `unexplained`: refused in words that are not known; it may be the size.
     """
+
+    unexplained = False
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ from hermes_jobs.domain.events.event import Event
 from hermes_jobs.domain.messages import Message
 from hermes_jobs.domain.usage import Reservation
 
-CompressionReason = Literal["hygiene", "threshold", "overflow", "manual"]
+CompressionReason = Literal["hygiene", "threshold", "overflow", "refused", "manual"]
 
 
 class ContextPressure(Event, frozen=True, kw_only=True):
@@ -23,13 +23,15 @@ class ContextPressure(Event, frozen=True, kw_only=True):
 
 class CompressionRequested(Event, frozen=True, kw_only=True):
     """The history is to be compressed before the next model call. `tokens` is about its size, in a window of
-    `window`; `focus`: what the summary is to be about above all."""
+    `window`; `focus`: what the summary is to be about above all. Reason `refused`: the model refused a
+    request that was larger than the last it accepted, and did not say why; `refusal` is what it said."""
 
     turn: str | None
     reason: CompressionReason
     tokens: int = 0
     window: int = 0
     focus: str = ""
+    refusal: str = ""
 
 
 class CompressionStarted(Event, frozen=True, kw_only=True):
