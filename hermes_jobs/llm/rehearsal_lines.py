@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 NOTICE = (
-    "— This is a rehearsal: no language model was asked. To use one, set OPENAI_API_KEY (and OPENAI_BASE_URL "
-    "for an endpoint other than OpenAI's) in the environment or in `.env` of the home, and start again."
+    "— This is a rehearsal: no language model was asked. `hermes-jobs setup` connects one: a provider with a "
+    "key, or a model on this machine."
 )
 
 HELLO = "Hello! Ask me what I can do, or say «look around»."
@@ -48,9 +48,8 @@ Call = tuple[str, dict[str, Any]]
 _MOST_LINES = 20
 _READ = 2000  # characters of a text in which the words are looked for
 _REVIEW_TOOLS = frozenset({"memory", "skill_manage", "skills_list", "skill_view"})
-_REMEMBER = re.compile(
-    r"\b(?:remember|note|don't forget)(?: that|:)?\s+(?P<what>.+)", re.IGNORECASE | re.DOTALL
-)
+_REMEMBER = re.compile(r"^\s*remember that\s+(?P<what>.+[^?\s])\s*$", re.IGNORECASE | re.DOTALL)
+"""A statement: a question that begins so asks for something else."""
 _ABOUT_THE_USER = re.compile(r"\b(?:i|my|me|i'm)\b", re.IGNORECASE)
 
 

@@ -26,8 +26,7 @@ def calls(reply: Reply) -> list[tuple[str, dict[str, Any]]]:
 def test_every_answer_ends_by_saying_what_it_is_and_how_to_set_a_model(text: str) -> None:
     reply = rehearsed(request(text))
     assert reply.content.endswith(NOTICE)
-    assert "OPENAI_API_KEY" in NOTICE
-    assert "OPENAI_BASE_URL" in NOTICE
+    assert "hermes-jobs setup" in NOTICE
     assert reply.model == REHEARSAL
 
 
@@ -50,7 +49,7 @@ def test_looking_around_makes_two_calls_at_once(text: str) -> None:
             ("memory", {"action": "add", "target": "user", "content": "I like tea"}),
         ),
         (
-            "remember: builds use make",
+            "remember that builds use make",
             ("memory", {"action": "add", "target": "memory", "content": "builds use make"}),
         ),
         ("list skills", ("skills_list", {})),
@@ -96,6 +95,22 @@ def test_a_last_word_without_tools_still_tells_the_results() -> None:
 def test_long_results_are_cut() -> None:
     long = ToolMessage("a", "terminal", "\n".join(map(str, range(100))))
     assert "… 80 more lines" in rehearsed(request("look around", long, tools=TOOLS)).content
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What do you remember about me?",
+        "Do you remember that I like tea?",
+        "Remember that I like tea?",
+        "I remember that day.",
+        "Take note of the time.",
+        "remember: builds use make",
+        "remember that",
+    ],
+)
+def test_nothing_but_a_statement_that_begins_so_is_written_to_the_memory(text: str) -> None:
+    assert not [name for name, _ in calls(rehearsed(request(text, tools=TOOLS))) if name == "memory"]
 
 
 def test_a_review_saves_what_was_to_be_remembered_once() -> None:
