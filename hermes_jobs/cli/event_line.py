@@ -26,7 +26,8 @@ def _whole(value: object) -> object:
     """The value with all its fields, also those that have their defaults."""
     match value:
         case msgspec.Struct():
-            return {name: _whole(getattr(value, name)) for name in value.__struct_fields__}
+            fields = ((name, getattr(value, name)) for name in value.__struct_fields__)
+            return {name: _whole(field) for name, field in fields if field is not msgspec.UNSET}
         case tuple():
             return [_whole(each) for each in value]
         case _:
