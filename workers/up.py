@@ -195,7 +195,7 @@ class Supervisor:
         logs = settings.paths.logs
         broker = settings.secrets.redact(settings.broker_url) if settings.broker_url else "embedded"
         threads = self._options.concurrency or settings.workers.concurrency
-        rehearsal = " (no key is set; `hermes-jobs doctor` says more)" if settings.rehearsal else ""
+        rehearsal = " (no model is configured: `hermes-jobs setup`)" if settings.rehearsal else ""
         lines = [
             ("home", str(settings.paths.home)),
             ("model", f"{settings.model_name}{rehearsal}"),

@@ -41,6 +41,20 @@ def meant_session(invocation: Invocation, given: str | None, newest: bool) -> st
     return None
 
 
+def checked_model(invocation: Invocation, given: str | None, lineage: str | None) -> str | None:
+    """The model that was named, an alias by what it stands for; null where none was.
+
+    Raises what `Installation.check` does for the model that will answer in the lineage, or in a new session.
+    """
+    named = invocation.settings.models.aliases.get(given, given) if given else None
+    installation = invocation.installation
+    answering = named
+    if named is None and lineage is not None:
+        answering = installation.views.session(lineage).model or None
+    installation.check(answering)
+    return named
+
+
 def working_folder() -> str:
     """The folder that this process is in, where the tools of a new session work. Raises `Rejected`."""
     try:

@@ -61,10 +61,10 @@ def run_schedule(invocation: Invocation, schedule_id: str, waiting: Waiting) -> 
     from hermes_jobs.engine.engine import Submitted
 
     installation = invocation.installation
-    installation.check()
     name = installation.ids.name
     run = Run(turn=name("t"), session=name("s"))
     schedule = installation.views.find_schedule(schedule_id)
+    installation.check(installation.views.schedule(schedule).plan.model)
     _change(invocation, RunNow(schedule=schedule, now=installation.clock.now(), run=run), "schedule run")
     session = installation.views.schedule(schedule).plan.session or run.session
     submitted = Submitted(turn=run.turn, stream=stream_of(session))

@@ -212,7 +212,7 @@ def _check_price(invocation: Invocation, plan: Plan) -> None:
     from hermes_jobs.domain.usage import Usage
 
     name = plan.model or settings.model_name
-    prices = invocation.installation.endpoints.prices(settings.main_model.base_url)
+    prices = invocation.installation.endpoints.by_name
     if prices.cost_usd(name, Usage(1)) is None:
         raise click.BadParameter(
             f"the price of {name!r} is not known: a limit in money alone cannot be held. Set one in tokens "

@@ -52,7 +52,7 @@ def _book(
 
     settings, installation = invocation.settings, invocation.installation
     model = reply.model or settings.model_name
-    prices = installation.endpoints.prices(settings.main_model.base_url)
+    prices = installation.endpoints.by_name
     cost = None if reply.usage == NO_USAGE else prices.cost_usd(model, reply.usage)
     fact = ScheduleWorded(
         schedule=schedule,

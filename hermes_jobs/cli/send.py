@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from hermes_jobs.cli.choosing import chosen_toolsets, meant_session, working_folder
+from hermes_jobs.cli.choosing import checked_model, chosen_toolsets, meant_session, working_folder
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import Waiting, example, session_option, waiting_options
 from hermes_jobs.cli.streams import decoded, read_stdin
@@ -86,6 +86,7 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
             "--system is for a new session: an existing one keeps the prompt it began with."
         )
     chosen = chosen_toolsets(invocation, toolsets)
+    model = checked_model(invocation, model, lineage)
     installation = invocation.installation
     name = installation.ids.name
     command = c.SubmitTurn(
@@ -101,8 +102,6 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
         if lineage
         else Opening(model=model, system=system, workdir=working_folder(), toolsets=chosen),
     )
-    if lineage is None or model:
-        installation.check(model)
     submitted = installation.engine().submit(command, asked_for=CONTINUE if newest else lineage or "")
     if waiting.wait:
         return _answered(invocation, submitted, waiting)

@@ -49,6 +49,7 @@ def up(
         concurrency=concurrency, beat=not no_beat, flower=not no_flower, flower_port=flower_port
     )
     installation = invocation.installation
+    installation.check()
     if not detach:
         supervisor.Supervisor(installation, options, invocation.environ, note).run()
         return

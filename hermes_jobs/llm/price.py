@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
 from hermes_jobs.domain.usage import Usage
+
+if TYPE_CHECKING:
+    from hermes_jobs.engine.ports import Pricing
 
 Money = Annotated[float, Meta(ge=0)]
 _MILLION = 1_000_000
@@ -34,3 +38,16 @@ class Price(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 FREE = Price(0, 0)
+
+
+class OwnPrices:
+    """The `Pricing` of models whose price a person has set, and of `others` for the rest."""
+
+    def __init__(self, own: Mapping[str, Price], others: Pricing) -> None:
+        self._own = own
+        self._others = others
+
+    def cost_usd(self, model: str, usage: Usage) -> float | None:
+        """See `Pricing.cost_usd`."""
+        price = self._own.get(model)
+        return self._others.cost_usd(model, usage) if price is None else price.cost_usd(usage)

@@ -1,8 +1,14 @@
-"""The providers that are known by name."""
+"""The providers that are known by name: where each is, which key it takes, and what is known of it.
+
+`docs` of each entry is where its facts come from. What its documentation does not say is null or `unknown`.
+"""
 
 from __future__ import annotations
 
 from typing import Literal
+from urllib.parse import urlsplit
+
+import msgspec
 
 ProviderName = Literal[
     "openai",
@@ -23,17 +29,278 @@ ProviderName = Literal[
     "custom",
 ]
 
-ALSO_CALLED = {
+ALSO_CALLED: dict[str, ProviderName] = {
     "google": "gemini",
     "google-gemini": "gemini",
     "claude": "anthropic",
-    "gpt": "openai",
+    "chatgpt": "openai",
     "grok": "xai",
     "x.ai": "xai",
     "azure-openai": "azure",
     "lm-studio": "lmstudio",
     "llama.cpp": "llamacpp",
+    "llama-cpp": "llamacpp",
     "llama-server": "llamacpp",
     "other": "custom",
 }
 """Other names that people use for them."""
+
+Api = Literal["openai", "anthropic"]
+Caching = Literal["automatic", "marks", "unknown"]
+
+
+class Provider(msgspec.Struct, frozen=True, kw_only=True):
+    """One provider.
+
+    `base_url` null: there is none that fits everybody. `keys`: variables of its key, the usual one first;
+    empty: none is needed by default. `key_prefixes`: how its keys begin. `lists_models` null: not documented.
+    `caching`: by itself, upon marks in the request, or unknown; `cache_note` says more. `models`: how the
+    names of its own models begin. `local`: it runs on a person's machine.
+    """
+
+    name: ProviderName
+    title: str
+    docs: str
+    base_url: str | None = None
+    api: Api = "openai"
+    keys: tuple[str, ...] = ()
+    key_prefixes: tuple[str, ...] = ()
+    keys_at: str = ""
+    hosts: tuple[str, ...] = ()
+    lists_models: bool | None = True
+    caching: Caching = "unknown"
+    cache_note: str = ""
+    default_model: str | None = None
+    models: tuple[str, ...] = ()
+    local: bool = False
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether it answers nobody without a key."""
+        return not self.local and self.name != "custom"
+
+
+_TABLE = (
+    Provider(
+        name="openai",
+        title="OpenAI",
+        docs="https://platform.openai.com/docs/api-reference",
+        base_url="https://api.openai.com/v1",
+        keys=("OPENAI_API_KEY",),
+        key_prefixes=("sk-proj-", "sk-svcacct-", "sk-admin-"),
+        keys_at="https://platform.openai.com/api-keys",
+        hosts=("api.openai.com",),
+        caching="automatic",
+        cache_note="from 1,024 tokens on, for some minutes",
+        default_model="gpt-5-mini",
+        models=("gpt-", "o1", "o3", "o4", "chatgpt"),
+    ),
+    Provider(
+        name="anthropic",
+        title="Anthropic",
+        docs="https://docs.anthropic.com/en/api/messages",
+        base_url="https://api.anthropic.com",
+        api="anthropic",
+        keys=("ANTHROPIC_API_KEY",),
+        key_prefixes=("sk-ant-",),
+        keys_at="https://console.anthropic.com/settings/keys",
+        hosts=("api.anthropic.com",),
+        caching="marks",
+        default_model="claude-sonnet-4-6",
+        models=("claude",),
+    ),
+    Provider(
+        name="gemini",
+        title="Google Gemini",
+        docs="https://ai.google.dev/gemini-api/docs/openai",
+        base_url="https://generativelanguage.googleapis.com/v1beta/openai",
+        keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        key_prefixes=("AIza",),
+        keys_at="https://aistudio.google.com/apikey",
+        hosts=("generativelanguage.googleapis.com",),
+        caching="automatic",
+        cache_note="Gemini 2.5 and later, from 1,024 to 4,096 tokens on by model",
+        default_model="gemini-2.5-flash",
+        models=("gemini",),
+    ),
+    Provider(
+        name="openrouter",
+        title="OpenRouter",
+        docs="https://openrouter.ai/docs/api-reference/overview",
+        base_url="https://openrouter.ai/api/v1",
+        keys=("OPENROUTER_API_KEY",),
+        key_prefixes=("sk-or-",),
+        keys_at="https://openrouter.ai/settings/keys",
+        hosts=("openrouter.ai", "api.openrouter.ai"),
+        caching="automatic",
+        cache_note="as the model's own provider caches; upon marks for Claude",
+    ),
+    Provider(
+        name="deepseek",
+        title="DeepSeek",
+        docs="https://api-docs.deepseek.com/",
+        base_url="https://api.deepseek.com/v1",
+        keys=("DEEPSEEK_API_KEY",),
+        keys_at="https://platform.deepseek.com/api_keys",
+        hosts=("api.deepseek.com",),
+        caching="automatic",
+        cache_note="on disk, for hours to days",
+        default_model="deepseek-chat",
+        models=("deepseek-",),
+    ),
+    Provider(
+        name="mistral",
+        title="Mistral",
+        docs="https://docs.mistral.ai/api/",
+        base_url="https://api.mistral.ai/v1",
+        keys=("MISTRAL_API_KEY",),
+        keys_at="https://console.mistral.ai/api-keys",
+        hosts=("api.mistral.ai",),
+        cache_note="documented for requests with a prompt_cache_key",
+        default_model="mistral-medium-latest",
+        models=("mistral-", "ministral-", "magistral-", "codestral", "devstral", "open-mistral", "pixtral"),
+    ),
+    Provider(
+        name="groq",
+        title="Groq",
+        docs="https://console.groq.com/docs/openai",
+        base_url="https://api.groq.com/openai/v1",
+        keys=("GROQ_API_KEY",),
+        key_prefixes=("gsk_",),
+        keys_at="https://console.groq.com/keys",
+        hosts=("api.groq.com",),
+        caching="automatic",
+        cache_note="for some of its models; gone after 2 hours without use",
+    ),
+    Provider(
+        name="xai",
+        title="xAI",
+        docs="https://docs.x.ai/docs/api-reference",
+        base_url="https://api.x.ai/v1",
+        keys=("XAI_API_KEY",),
+        key_prefixes=("xai-",),
+        keys_at="https://console.x.ai",
+        hosts=("api.x.ai",),
+        caching="automatic",
+        models=("grok",),
+    ),
+    Provider(
+        name="together",
+        title="Together AI",
+        docs="https://docs.together.ai/docs/openai-api-compatibility",
+        base_url="https://api.together.xyz/v1",
+        keys=("TOGETHER_API_KEY",),
+        key_prefixes=("tgp_v1_",),
+        keys_at="https://api.together.ai/settings/api-keys",
+        hosts=("api.together.xyz", "api.together.ai"),
+        caching="automatic",
+        cache_note="cheaper for some of its models",
+    ),
+    Provider(
+        name="fireworks",
+        title="Fireworks AI",
+        docs="https://docs.fireworks.ai/tools-sdks/openai-compatibility",
+        base_url="https://api.fireworks.ai/inference/v1",
+        keys=("FIREWORKS_API_KEY",),
+        key_prefixes=("fw_",),
+        keys_at="https://app.fireworks.ai/settings/users/api-keys",
+        hosts=("api.fireworks.ai",),
+        caching="automatic",
+        models=("accounts/fireworks/",),
+    ),
+    Provider(
+        name="azure",
+        title="Azure OpenAI",
+        docs="https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle",
+        keys=("AZURE_OPENAI_API_KEY",),
+        keys_at="https://portal.azure.com",
+        hosts=(".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"),
+        lists_models=None,
+        caching="automatic",
+        cache_note="as OpenAI's own",
+    ),
+    Provider(
+        name="ollama",
+        title="Ollama",
+        docs="https://docs.ollama.com/api/openai-compatibility",
+        base_url="http://127.0.0.1:11434/v1",
+        keys=("OLLAMA_API_KEY",),
+        cache_note="keeps the last prompts in memory, and does not report it",
+        local=True,
+    ),
+    Provider(
+        name="lmstudio",
+        title="LM Studio",
+        docs="https://lmstudio.ai/docs/developer/openai-compat",
+        base_url="http://127.0.0.1:1234/v1",
+        keys=("LM_API_TOKEN",),
+        local=True,
+    ),
+    Provider(
+        name="vllm",
+        title="vLLM",
+        docs="https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html",
+        base_url="http://127.0.0.1:8000/v1",
+        keys=("VLLM_API_KEY",),
+        caching="automatic",
+        cache_note="reported only where it was started with --enable-prompt-tokens-details",
+        local=True,
+    ),
+    Provider(
+        name="llamacpp",
+        title="llama.cpp",
+        docs="https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md",
+        base_url="http://127.0.0.1:8080/v1",
+        keys=("LLAMA_API_KEY",),
+        caching="automatic",
+        cache_note="of each slot's last prompt, in memory",
+        local=True,
+    ),
+    Provider(
+        name="custom",
+        title="another OpenAI-compatible endpoint",
+        docs="https://platform.openai.com/docs/api-reference/chat",
+        keys=("OPENAI_API_KEY",),
+        lists_models=None,
+    ),
+)
+
+PROVIDERS: dict[ProviderName, Provider] = {each.name: each for each in _TABLE}
+"""Every provider by its name, in the order in which they are offered."""
+
+KEY_VARIABLES = frozenset(key for each in _TABLE for key in each.keys)
+"""The variables of all their keys."""
+
+_LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1", "0.0.0.0"}
+_LOCAL_PORTS: dict[int, ProviderName] = {11434: "ollama", 1234: "lmstudio"}
+"""Ports of one program alone; 8000 and 8080 belong to many."""
+
+
+def provider_at(base_url: str) -> Provider:
+    """Whose API is at that address; `custom` where that is not known."""
+    parts = urlsplit(base_url)
+    host = (parts.hostname or "").lower()
+    for each in _TABLE:
+        if any(host == known or (known.startswith(".") and host.endswith(known)) for known in each.hosts):
+            return each
+    if host in _LOCAL_HOSTS and parts.port in _LOCAL_PORTS:
+        return PROVIDERS[_LOCAL_PORTS[parts.port]]
+    return PROVIDERS["custom"]
+
+
+def provider_of_model(model: str) -> Provider | None:
+    """Whose own model that is by its name; null where the name does not tell."""
+    name = model.lower()
+    return next((each for each in _TABLE if each.models and name.startswith(each.models)), None)
+
+
+def provider_of_key(key: str) -> Provider | None:
+    """Whose key that is by its form; null where the form does not tell."""
+    return next((each for each in _TABLE if each.key_prefixes and key.startswith(each.key_prefixes)), None)
+
+
+def provider_named(name: str) -> Provider | None:
+    """The provider that a person means by that name."""
+    said = name.strip().lower().replace(" ", "-")
+    found = ALSO_CALLED.get(said, said)
+    return next((each for each in _TABLE if each.name == found), None)

@@ -3,9 +3,10 @@
 Nothing else in the project reads the environment: whoever starts a process passes its variables to `load`.
 """
 
+from hermes_jobs.settings.choices import SETUP, Choice, missing_key
 from hermes_jobs.settings.home import Paths, ensure_home, find_home
 from hermes_jobs.settings.keys import Key, known_keys
-from hermes_jobs.settings.loading import Choice, Settings, load
+from hermes_jobs.settings.loading import Settings, load
 from hermes_jobs.settings.secrets import REDACTED, Secrets
 from hermes_jobs.settings.sections import DEFAULT_MODEL, REHEARSAL_MODEL
 from hermes_jobs.settings.showing import Shown, render, set_value
@@ -14,6 +15,7 @@ __all__ = [
     "DEFAULT_MODEL",
     "REDACTED",
     "REHEARSAL_MODEL",
+    "SETUP",
     "Choice",
     "Key",
     "Paths",
@@ -24,6 +26,7 @@ __all__ = [
     "find_home",
     "known_keys",
     "load",
+    "missing_key",
     "render",
     "set_value",
 ]

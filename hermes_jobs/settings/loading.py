@@ -9,18 +9,15 @@ from typing import Any
 import msgspec
 
 from hermes_jobs.domain.errors import Misconfigured
+from hermes_jobs.settings.choices import REHEARSAL, Choice, Choosing
 from hermes_jobs.settings.home import Paths, find_home
 from hermes_jobs.settings.keys import known_keys
-from hermes_jobs.settings.secrets import MAIN_KEY, Secrets, looks_secret, url_passwords
-from hermes_jobs.settings.sections import (
-    DEFAULT_MODEL,
-    REHEARSAL_MODEL,
-    AuxiliaryTask,
-    Configuration,
-    Section,
-)
+from hermes_jobs.settings.secrets import Secrets, looks_secret, url_passwords
+from hermes_jobs.settings.sections import REHEARSAL_MODEL, AuxiliaryTask, Configuration, Section
 from hermes_jobs.settings.sources import (
+    SHARED_URL,
     Given,
+    convert,
     from_file,
     from_variables,
     read_config,
@@ -28,14 +25,7 @@ from hermes_jobs.settings.sources import (
 )
 
 TIMEZONE = "schedules.timezone"
-
-
-class Choice(msgspec.Struct, frozen=True):
-    """A model, and where it is asked: `base_url` null is OpenAI's own, `key` the variable of its secret."""
-
-    model: str
-    base_url: str | None = None
-    key: str = MAIN_KEY
+ANTHROPIC_URL = "ANTHROPIC_BASE_URL"
 
 
 class Settings(Configuration, frozen=True, kw_only=True):
@@ -44,11 +34,12 @@ class Settings(Configuration, frozen=True, kw_only=True):
     secrets: Secrets
     paths: Paths
     origins: Mapping[str, str]
+    anthropic_url: str | None = None
 
     @property
     def rehearsal(self) -> bool:
-        """Whether the scripted model answers."""
-        return self.main_model.model == REHEARSAL_MODEL
+        """Whether the scripted model answers: nothing else was ever named, or it was."""
+        return self.main_model.rehearsal
 
     @property
     def model_name(self) -> str:
@@ -67,7 +58,15 @@ class Settings(Configuration, frozen=True, kw_only=True):
     @property
     def main_model(self) -> Choice:
         """The model that answers where a session names none, and where it is asked."""
-        return self._chosen(self.model.model, self.model.base_url)
+        return self._chosen(self.model.model)
+
+    def choice(self, name: str | None) -> Choice:
+        """Where the model of that name, or alias, is asked; null: the one that is configured, or usual.
+
+        A session that began as a rehearsal goes on with what has been configured since.
+        """
+        chosen = self._chosen(name)
+        return self.main_model if chosen.rehearsal else chosen
 
     def auxiliary_model(self, purpose: str) -> Choice:
         """The model for a purpose that `auxiliary` names: its own, else the auxiliary, else the main one.
@@ -89,7 +88,7 @@ class Settings(Configuration, frozen=True, kw_only=True):
         own, general = self._task(purpose), self.auxiliary
         return self._chosen(
             model or own.model or general.model or self.model.model,
-            own.base_url or general.base_url or self.model.base_url,
+            own.base_url or general.base_url,
             (f"AUXILIARY_{purpose.upper()}_API_KEY", "AUXILIARY_API_KEY"),
         )
 
@@ -100,16 +99,23 @@ class Settings(Configuration, frozen=True, kw_only=True):
             if isinstance(section := getattr(self.auxiliary, name), AuxiliaryTask)
         }[purpose]
 
-    def _chosen(self, model: str | None, base_url: str | None, keys: tuple[str, ...] = ()) -> Choice:
-        """The rehearsal where it is asked for by name, or where neither a key nor an endpoint is set.
+    def _chosen(self, name: str | None, base_url: str | None = None, keys: tuple[str, ...] = ()) -> Choice:
+        """The rehearsal where it is named, or where nothing at all is configured and nothing is named.
 
-        `keys` are variables whose secret goes before that of the main endpoint.
+        `base_url` is an endpoint apart from the main one; the secrets of `keys` go before the provider's.
         """
-        key = next((name for name in keys if self.secrets.get(name)), MAIN_KEY)
-        unset = self.secrets.get(key) is None and base_url is None
-        if unset or model == REHEARSAL_MODEL:
-            return Choice(REHEARSAL_MODEL)
-        return Choice(model or DEFAULT_MODEL, base_url, key)
+        model, choosing = self.models.aliases.get(name or "", name), self._choosing
+        nothing = choosing.nothing_named and not any(map(self.secrets.get, keys))
+        if model == REHEARSAL_MODEL or (model is None and base_url is None and nothing):
+            return REHEARSAL
+        if base_url is not None:
+            return choosing.elsewhere(model, base_url, keys)
+        return choosing.main(model, keys)
+
+    @property
+    def _choosing(self) -> Choosing:
+        shared = self.origins["model.base_url"].endswith(f" {SHARED_URL}")
+        return Choosing(self.model, self.secrets, shared, self.anthropic_url)
 
     def __repr__(self) -> str:
         return f"Settings(home={str(self.paths.home)!r})"
@@ -135,7 +141,22 @@ def load(environ: Mapping[str, str], *, home: Path | None = None) -> Settings:
     given = {value.key: value for value in chain.from_iterable(lowest_first)}
     check_timezone(given.get(TIMEZONE))
     origins = {name: given[name].origin if name in given else "default" for name in known_keys()}
-    return Settings(**_values(Configuration, "", given), secrets=secrets, paths=paths, origins=origins)
+    return Settings(
+        **_values(Configuration, "", given),
+        secrets=secrets,
+        paths=paths,
+        origins=origins,
+        anthropic_url=_anthropic_url(environ, env_file, secrets),
+    )
+
+
+def _anthropic_url(environ: Mapping[str, str], env_file: Mapping[str, str], secrets: Secrets) -> str | None:
+    """What ANTHROPIC_BASE_URL says, as Anthropic's own programs read it."""
+    key = known_keys()["model.base_url"]
+    for variables, where in ((environ, "environment"), (env_file, ".env")):
+        if text := variables.get(ANTHROPIC_URL, "").strip():
+            return str(convert(key, text, f"{where} {ANTHROPIC_URL}", secrets))
+    return None
 
 
 def _secrets(variables: Mapping[str, str]) -> Secrets:

@@ -34,7 +34,8 @@ _SHORT_VARIABLES = {
     f"{PREFIX}BROKER_URL": "broker_url",
     f"{PREFIX}LOG_URL": "log_url",
 }
-_SHARED_VARIABLES = {"OPENAI_BASE_URL": "model.base_url"}
+SHARED_URL = "OPENAI_BASE_URL"
+_SHARED_VARIABLES = {SHARED_URL: "model.base_url"}
 """Variables of other programs too: our own variable for the same key wins."""
 
 _LONGEST_SHOWN = 80

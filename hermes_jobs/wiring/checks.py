@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 
 from hermes_jobs.context.plugins import BUILT_IN
-from hermes_jobs.domain.errors import Misconfigured
+from hermes_jobs.domain.errors import Misconfigured, Rejected
 from hermes_jobs.domain.usage import Usage
+from hermes_jobs.settings import SETUP, missing_key
 
 if TYPE_CHECKING:
     from hermes_jobs.wiring.installation import Installation
@@ -25,6 +27,32 @@ def check_parts(installation: Installation) -> None:
         _ = installation.contexts
 
 
+def check_model(installation: Installation, model: str | None, done_elsewhere: Callable[[], bool]) -> None:
+    """Raise where that model (null: the configured one) could not be asked: `Rejected`, kind `auth`, for want
+    of a key, `Misconfigured` where none is named, or no endpoint.
+
+    Where `done_elsewhere`, by live workers, their environment counts, not this process's.
+    """
+    settings = installation.settings
+    choice = settings.choice(model)
+    if choice.rehearsal:
+        return
+    if choice.provider == "azure" and choice.base_url is None:
+        raise Misconfigured(
+            "Azure OpenAI has no address that fits everybody, and model.base_url is not set.",
+            hint="Set it to https://RESOURCE.openai.azure.com/openai/v1 with your resource's name.",
+        )
+    missing = missing_key(choice, settings.secrets)
+    if missing is not None and not done_elsewhere():
+        raise Rejected(missing, kind="auth", hint=SETUP)
+    if not choice.model:
+        raise Misconfigured(
+            f"No model is named, and {choice.at.title} has no usual one.",
+            hint="`hermes-jobs models list` shows what it offers; `hermes-jobs config set model.model NAME` "
+            "takes one.",
+        )
+
+
 def check_budgets(installation: Installation, model: str | None) -> None:
     """Raise `Misconfigured` where a turn with that model (null: the configured one) could not be held to the
     budgets."""
@@ -33,9 +61,11 @@ def check_budgets(installation: Installation, model: str | None) -> None:
     limited = [f"budgets.{key}" for key, value in asdict(settings.budgets).items() if value is not None]
     if not limited or settings.budgets.turn_tokens is not None:
         return
-    if installation.endpoints.prices(settings.main_model.base_url).cost_usd(name, Usage(1)) is None:
+    if installation.endpoints.by_name.cost_usd(name, Usage(1)) is None:
         raise Misconfigured(
             f"{limited[0]} is set ({settings.origins[limited[0]]}), and the price of {name!r} is not "
             "known: a limit in money alone cannot be held.",
-            hint="Set one in tokens beside it: hermes-jobs config set budgets.turn_tokens 200000",
+            hint=f"Set its price: hermes-jobs config set models.prices.{name} '{{input: 1, output: 4}}', in "
+            "US dollars for a million tokens (0: free); or a limit in tokens beside it: hermes-jobs config "
+            "set budgets.turn_tokens 200000",
         )

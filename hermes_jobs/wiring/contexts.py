@@ -67,8 +67,11 @@ def model_of(installation: Installation, session: Session) -> ModelInUse:
     apart = settings.set_apart("review") if kind_of(session) == "review" else None
     turn = session.current
     name = (turn.model if turn else None) or session.model or settings.model_name
-    windows = installation.endpoints.windows((apart or settings.main_model).base_url)
-    return ModelInUse(name, windows.of(name))
+    endpoints = installation.endpoints
+    window = (
+        endpoints.by_name.window_of(name) if apart is None else endpoints.windows(apart.base_url).of(name)
+    )
+    return ModelInUse(name, window)
 
 
 def without_secrets(text: str, settings: Settings) -> str:

@@ -75,7 +75,7 @@ class Crew:
             tools=installation.toolbox.specs,
             blocks=(installation.providers.block, self._skills),
         )
-        self._main = self._asked(settings.main_model)
+        self._main = self._by_name()
         self._reviews = self._set_apart("review")
         self._flusher = self._set_apart("compression")
         self._contexts = installation.contexts
@@ -184,11 +184,18 @@ class Crew:
             ),
         }
 
-    def _asked(self, choice: Choice, name: str | None = None) -> Asked:
+    def _by_name(self) -> Asked:
+        """Who answers in sessions: each names its model."""
+        models = self._installation.endpoints.by_name
+        return Asked(
+            model=Unfenced(models), name=None, prices=models, window_of=models.window_of, learn=models.learn
+        )
+
+    def _asked(self, choice: Choice) -> Asked:
         endpoints = self._installation.endpoints
         return Asked(
             model=Unfenced(endpoints.model(choice)),
-            name=name,
+            name=choice.model,
             prices=endpoints.prices(choice.base_url),
             window_of=endpoints.windows(choice.base_url).of,
             learn=partial(endpoints.learn, choice.base_url),
@@ -197,7 +204,7 @@ class Crew:
     def _set_apart(self, purpose: str) -> Asked:
         """Who is asked for that purpose: the main model, unless `auxiliary` says otherwise."""
         choice = self._installation.settings.set_apart(purpose)
-        return self._main if choice is None else self._asked(choice, choice.model)
+        return self._main if choice is None else self._asked(choice)
 
     def _sized(self, asked: Asked) -> Sizing:
         of = self._installation

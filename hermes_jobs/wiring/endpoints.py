@@ -9,13 +9,15 @@ from urllib.parse import urlsplit, urlunsplit
 
 from hermes_jobs.domain.changes import Change
 from hermes_jobs.domain.windows import LEAST_WINDOW, LearnedWindow, LearnedWindows, Place, learn
-from hermes_jobs.engine.ports import Clock, Model
-from hermes_jobs.settings import REHEARSAL_MODEL, Choice, Settings
+from hermes_jobs.engine.ports import Cancel, Clock, Model, ModelError, ModelRequest, Pricing, Reply
+from hermes_jobs.llm.price import FREE, OwnPrices
+from hermes_jobs.settings import SETUP, Choice, Settings, missing_key
+from hermes_jobs.wiring.by_name import ByName
 
 if TYPE_CHECKING:
-    from hermes_jobs.llm.client import OpenAIModel
+    from hermes_jobs.llm.client import EndpointModel
     from hermes_jobs.llm.dialect import Manner
-    from hermes_jobs.llm.pricing import PriceList
+    from hermes_jobs.llm.providers import ProviderName
     from hermes_jobs.llm.windows import Recalled, Windows
 
 LONGEST_CALL = 600.0  # seconds, where model.timeout is null
@@ -25,9 +27,9 @@ T = TypeVar("T")
 
 
 class Endpoints:
-    """One of each for every `base_url`, null for OpenAI's own; a client for each key too.
+    """One of each for every `base_url`, null for OpenAI's own; a client for each key and provider too.
 
-    Safe for many threads; close it at the end.
+    `by_name` leads each request to the endpoint of its model. Safe for many threads; close it at the end.
     """
 
     def __init__(
@@ -44,9 +46,10 @@ class Endpoints:
         self._learned = learned
         self._watch = watch
         self._lock = threading.RLock()
-        self._models: dict[tuple[str | None, str], OpenAIModel] = {}
+        self._models: dict[tuple[str | None, str, ProviderName], EndpointModel] = {}
         self._windows: dict[str | None, Windows] = {}
-        self._prices: dict[str | None, PriceList] = {}
+        self._prices: dict[str | None, OwnPrices] = {}
+        self.by_name = ByName(settings, self)
 
     def close(self) -> None:
         """Release the connections of all clients."""
@@ -56,22 +59,29 @@ class Endpoints:
             model.close()
 
     def model(self, choice: Choice) -> Model:
-        """The client for that choice; the rehearsal where it is chosen."""
-        if choice.model == REHEARSAL_MODEL:
+        """The client for that choice; the rehearsal where it is chosen.
+
+        Where the key is missing, every call is refused with what is missing.
+        """
+        if choice.rehearsal:
             from hermes_jobs.llm.rehearsal import RehearsalModel
 
             return RehearsalModel()
-        return self._made(self._models, (choice.base_url, choice.key), self._client)
+        missing = missing_key(choice, self._settings.secrets)
+        if missing is not None:
+            return KeylessModel(missing)
+        return self._made(self._models, choice.endpoint, lambda _: self._client(choice))
 
     def windows(self, base_url: str | None) -> Windows:
         """What the endpoint's models take at a time, as known, configured and learned."""
         return self._made(self._windows, base_url, self._known_windows)
 
-    def prices(self, base_url: str | None) -> PriceList:
-        """What the endpoint's models cost."""
+    def prices(self, base_url: str | None) -> Pricing:
+        """What the endpoint's models cost: as the settings say, else by the list."""
         from hermes_jobs.llm.pricing import PriceList
 
-        return self._made(self._prices, base_url, lambda url: PriceList(url, self._clock))
+        own = {name: price or FREE for name, price in self._settings.models.prices.items()}
+        return self._made(self._prices, base_url, lambda url: OwnPrices(own, PriceList(url, self._clock)))
 
     def learn(self, base_url: str | None, model: str, window: int) -> Change | None:
         """How to remember a window that the endpoint has named; None where no more was assumed anyway, where
@@ -88,26 +98,25 @@ class Endpoints:
                 known[which] = make(which)
             return known[which]
 
-    def _client(self, which: tuple[str | None, str]) -> OpenAIModel:
+    def _client(self, choice: Choice) -> EndpointModel:
         from hermes_jobs.llm.client import OpenAIModel
 
-        base_url, key = which
         return OpenAIModel(
-            api_key=self._settings.secrets.get(key),
-            base_url=base_url,
+            api_key=self._settings.secrets.get(choice.key),
+            base_url=choice.base_url,
             timeout=self._settings.model.timeout or LONGEST_CALL,
-            manner=_manner(self._settings),
-            windows=self.windows(base_url),
+            manner=_manner(self._settings, choice),
+            windows=self.windows(choice.base_url),
             watch=self._watch,
         )
 
     def _known_windows(self, base_url: str | None) -> Windows:
         from hermes_jobs.llm.windows import Windows, known_window
 
-        main = self._settings.model
+        settings = self._settings
         endpoint = endpoint_name(base_url)
         return Windows(
-            override=main.context_length if base_url == main.base_url else None,
+            override=settings.model.context_length if base_url == settings.main_model.base_url else None,
             known=lambda name: known_window(name, base_url),
             recalled=lambda name: _recalled(self._learned(), (endpoint, name)),
             now=self._clock.now,
@@ -120,21 +129,35 @@ def _recalled(known: LearnedWindows, place: Place) -> Recalled:
     return Recalled(known.windows.get(place), known.forgotten.get(place, 0))
 
 
+class KeylessModel:
+    """A model whose key is missing: nothing is asked, and every call says what is missing."""
+
+    def __init__(self, missing: str) -> None:
+        self._missing = missing
+
+    def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
+        """See `Model.reply`."""
+        raise ModelError("auth", self._missing, hint=SETUP)
+
+
 def caches(settings: Settings, model: str) -> bool:
     """Whether that model's prompts are marked for the provider's cache, as far as its name says."""
     from hermes_jobs.llm.dialect import OPENAI_URL, first_dialect
 
-    url = settings.main_model.base_url or OPENAI_URL
-    return first_dialect(url, model, _manner(settings)).cache is not None
+    choice = settings.choice(model)
+    return (
+        first_dialect(choice.base_url or OPENAI_URL, choice.model, _manner(settings, choice)).cache
+        is not None
+    )
 
 
-def _manner(settings: Settings) -> Manner:
+def _manner(settings: Settings, choice: Choice) -> Manner:
     from hermes_jobs.llm.dialect import Manner
 
     model = settings.model
     return Manner(
         api=model.api,
-        provider=model.provider,
+        provider=choice.provider,
         reasoning_effort=model.reasoning_effort,
         tool_calling=model.tool_calling,
         prompt_cache=model.prompt_cache,

@@ -253,7 +253,7 @@ class Installation:
 
     @property
     def model(self) -> Model:
-        """The language model: the rehearsal where neither a key nor an endpoint is set."""
+        """The configured language model: the rehearsal where nothing is configured."""
         return self.endpoints.model(self.settings.main_model)
 
     def auxiliary(self, purpose: str) -> tuple[Model, str]:
@@ -301,9 +301,14 @@ class Installation:
             return get_localzone_name() or "UTC"
 
     def check(self, model: str | None = None) -> None:
-        """Raise `Misconfigured` where a turn with that model (null: the configured one) could not be held to
-        the budgets, or where there is no memory provider or context engine of the configured name."""
-        from hermes_jobs.wiring.checks import check_budgets, check_parts
+        """Raise where a turn with that model (null: the configured one) could not run as configured.
+
+        `Misconfigured`: it could not be held to the budgets, or there is no memory provider or context engine
+        of the configured name. `Rejected`, kind `auth`: the model's key is missing.
+        """
+        from hermes_jobs.wiring.checks import check_budgets, check_model, check_parts
+        from hermes_jobs.wiring.workforce import workers_are_alive
 
         check_parts(self)
+        check_model(self, model, lambda: workers_are_alive(self))
         check_budgets(self, model)

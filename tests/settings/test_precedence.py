@@ -151,14 +151,15 @@ def test_two_variables_that_set_one_key_differently_are_refused(tmp_path):
     ("environ", "model", "rehearsal"),
     [
         ({}, REHEARSAL_MODEL, True),
-        ({"HERMES_JOBS_MODEL": "m"}, REHEARSAL_MODEL, True),
+        ({"HERMES_JOBS_MODEL": "m"}, "m", False),
+        ({"HERMES_JOBS_MODEL__PROVIDER": "ollama"}, "", False),
         ({"OPENAI_API_KEY": "sk-123456"}, DEFAULT_MODEL, False),
         ({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, DEFAULT_MODEL, False),
         ({"OPENAI_API_KEY": "sk-123456", "HERMES_JOBS_MODEL": "m"}, "m", False),
         ({"OPENAI_API_KEY": "sk-123456", "HERMES_JOBS_MODEL": "rehearsal"}, REHEARSAL_MODEL, True),
     ],
 )
-def test_the_rehearsal_answers_without_key_and_endpoint_or_when_asked_for(
+def test_the_rehearsal_answers_where_nothing_is_configured_or_it_is_asked_for(
     tmp_path, environ, model, rehearsal
 ):
     settings = load(environ, home=tmp_path)

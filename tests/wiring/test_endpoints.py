@@ -22,8 +22,12 @@ def config(home, text: str):
         ("auxiliary: {model: small}", "review", Choice("small")),
         ("auxiliary: {model: small, review: {model: own}}", "review", Choice("own")),
         ("auxiliary: {model: small, review: {model: own}}", "session_search", Choice("small")),
-        (f"auxiliary: {{base_url: '{LOCAL}'}}", "review", Choice("gpt-5-mini", LOCAL)),
-        (f"model: {{base_url: '{LOCAL}', model: main}}", "compression", Choice("main", LOCAL)),
+        (f"auxiliary: {{base_url: '{LOCAL}'}}", "review", Choice("gpt-5-mini", LOCAL, provider="custom")),
+        (
+            f"model: {{base_url: '{LOCAL}', model: main}}",
+            "compression",
+            Choice("main", LOCAL, provider="custom"),
+        ),
         ("compression: {summary_model: summary}", "compression", Choice("summary")),
         ("compression: {summary_model: summary}", "review", Choice("gpt-5-mini")),
         ("auxiliary: {model: rehearsal}", "review", Choice("rehearsal")),
@@ -34,9 +38,11 @@ def test_a_purpose_has_its_own_model_else_the_auxiliary_else_the_main_one(tmp_pa
     assert load(KEY, home=tmp_path).auxiliary_model(purpose) == chosen
 
 
-def test_without_key_and_endpoint_every_purpose_is_rehearsed(tmp_path):
-    config(tmp_path, "auxiliary: {model: small}")
-    assert load({}, home=tmp_path).auxiliary_model("review") == Choice("rehearsal")
+def test_where_nothing_is_configured_a_purpose_is_rehearsed_unless_it_names_a_model(tmp_path):
+    config(tmp_path, "auxiliary: {review: {model: small}}")
+    settings = load({}, home=tmp_path)
+    assert settings.auxiliary_model("compression") == Choice("rehearsal")
+    assert settings.auxiliary_model("review") == Choice("small")
 
 
 @pytest.mark.parametrize(
@@ -47,7 +53,11 @@ def test_without_key_and_endpoint_every_purpose_is_rehearsed(tmp_path):
         ("auxiliary: {session_search: {model: other}}", {}, None),
         ("auxiliary: {model: small}", {}, Choice("small")),
         ("model: {model: big}\nauxiliary: {compression: {model: small}}", {}, Choice("small")),
-        (f"model: {{model: big}}\nauxiliary: {{base_url: '{LOCAL}'}}", {}, Choice("big", LOCAL)),
+        (
+            f"model: {{model: big}}\nauxiliary: {{base_url: '{LOCAL}'}}",
+            {},
+            Choice("big", LOCAL, provider="custom"),
+        ),
         ("", {"AUXILIARY_API_KEY": "sk-aux"}, Choice("gpt-5-mini", None, "AUXILIARY_API_KEY")),
         (
             "",
@@ -72,7 +82,7 @@ def test_a_key_without_the_main_one_serves_its_purpose_alone(tmp_path):
 def test_an_auxiliary_endpoint_of_its_own_needs_no_key(tmp_path):
     config(tmp_path, f"auxiliary: {{session_search: {{base_url: '{LOCAL}', model: small}}}}")
     settings = load({}, home=tmp_path)
-    assert settings.auxiliary_model("session_search") == Choice("small", LOCAL)
+    assert settings.auxiliary_model("session_search") == Choice("small", LOCAL, provider="custom")
     assert settings.rehearsal
 
 

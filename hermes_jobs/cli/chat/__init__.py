@@ -42,16 +42,15 @@ def chat(
         raise click.UsageError('chat needs a terminal. For scripts and pipes: hermes-jobs send -c "…"')
     from hermes_jobs.cli.chat.app import run
     from hermes_jobs.cli.chat.conversation import Start
-    from hermes_jobs.cli.choosing import chosen_toolsets, meant_session
+    from hermes_jobs.cli.choosing import checked_model, chosen_toolsets, meant_session
 
+    lineage = meant_session(invocation, session, newest)
+    if lineage is not None and (system or toolsets):
+        raise click.UsageError("--system and --toolsets are for a new session.")
     start = Start(
-        lineage=meant_session(invocation, session, newest),
-        model=model,
+        lineage=lineage,
+        model=checked_model(invocation, model, lineage),
         system=system,
         toolsets=chosen_toolsets(invocation, toolsets),
     )
-    if start.lineage is not None and (system or toolsets):
-        raise click.UsageError("--system and --toolsets are for a new session.")
-    if start.lineage is None or model:
-        invocation.installation.check(model)
     return run(invocation, start)

@@ -108,7 +108,7 @@ def _model(room: Room, rest: str) -> None:
         room.say(f"{room.conversation.model} answers. /model NAME changes it for this session.")
         return
     room.conversation.change_model(rest)
-    room.say(f"{rest} answers from now on in this session.")
+    room.say(f"{room.conversation.model} answers from now on in this session.")
 
 
 def _retry(room: Room, _rest: str) -> None:

@@ -138,7 +138,8 @@ class Conversation:
         self._engine.execute(session.stream, answer)
 
     def change_model(self, model: str) -> None:
-        """Let another model answer from now on. Raises `Misconfigured` too."""
+        """Let another model, or what an alias stands for, answer from now on. Raises `Misconfigured` too."""
+        model = self._installation.settings.models.aliases.get(model, model)
         self._installation.check(model)
         with self._lock:
             if self._lineage is None:

@@ -39,7 +39,7 @@ def standing(installation: Installation, conversation: Conversation) -> Standing
         name=title or (session.id if session else "new session"),
         model=model,
         tokens=session.prompt_tokens if session else 0,
-        window=installation.windows.of(model),
+        window=installation.endpoints.by_name.window_of(model),
         cost_usd=cost,
         is_running=session is not None and session.current is not None,
         waiting=len(session.waiting) if session else 0,

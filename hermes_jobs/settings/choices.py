@@ -1,0 +1,167 @@
+"""Which provider a model is asked at, by what is configured, by the keys that are set, and by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from hermes_jobs.llm.providers import (
+    KEY_VARIABLES,
+    PROVIDERS,
+    Provider,
+    ProviderName,
+    provider_at,
+    provider_named,
+    provider_of_key,
+    provider_of_model,
+)
+from hermes_jobs.settings.secrets import MAIN_KEY, Secrets
+from hermes_jobs.settings.sections import DEFAULT_MODEL, REHEARSAL_MODEL, Model
+
+SETUP = "`hermes-jobs setup` asks for it; or put it into .env in the home (mode 600)."
+"""What to do about a missing key."""
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """A model, and where it is asked.
+
+    `model` empty: none was named, and the provider has no usual one. `base_url` null is OpenAI's own. `key`
+    is the variable of its secret, which need not be set.
+    """
+
+    model: str
+    base_url: str | None = None
+    key: str = MAIN_KEY
+    provider: ProviderName = "openai"
+
+    @property
+    def rehearsal(self) -> bool:
+        """Whether the scripted model answers."""
+        return self.model == REHEARSAL_MODEL
+
+    @property
+    def at(self) -> Provider:
+        """The provider, with what is known of it."""
+        return PROVIDERS[self.provider]
+
+    @property
+    def endpoint(self) -> tuple[str | None, str, ProviderName]:
+        """What is the same for all models that are asked in the same place with the same key."""
+        return self.base_url, self.key, self.provider
+
+
+REHEARSAL = Choice(REHEARSAL_MODEL)
+
+
+class Choosing(msgspec.Struct, frozen=True):
+    """What a choice depends on.
+
+    `shared_url`: `model.base_url` comes from OPENAI_BASE_URL, which is nothing to another kind of API;
+    `anthropic_url` is ANTHROPIC_BASE_URL.
+    """
+
+    model: Model
+    secrets: Secrets
+    shared_url: bool = False
+    anthropic_url: str | None = None
+
+    @property
+    def nothing_named(self) -> bool:
+        """Whether neither a model nor a provider, an endpoint or a key is set."""
+        of = self.model
+        named = of.model or of.base_url or self.anthropic_url or of.provider != "auto"
+        return not named and not self._with_keys()
+
+    def main(self, name: str | None, keys: Sequence[str] = ()) -> Choice:
+        """Where the model of that name is asked; null: the provider's usual one.
+
+        The secret of the first of `keys` that is set goes before the provider's own. A name may begin with
+        its provider, as in `anthropic:claude-haiku-4-5`.
+        """
+        provider, prefixed = self._prefixed(name)
+        if provider is not None:
+            own = self.model.base_url if provider.name == self.model.provider else None
+            return self._choice(provider, own, prefixed, keys)
+        if self.model.provider != "auto":
+            return self._choice(PROVIDERS[self.model.provider], self.model.base_url, name, keys)
+        if self.model.base_url is not None:
+            return self.elsewhere(name, self.model.base_url, keys)
+        return self._choice(self._by_name_and_keys(name), None, name, keys)
+
+    def elsewhere(self, name: str | None, base_url: str, keys: Sequence[str] = ()) -> Choice:
+        """The model of that name at an endpoint whose provider its address tells."""
+        return self._choice(provider_at(base_url), base_url, name, keys)
+
+    def _choice(self, at: Provider, url: str | None, name: str | None, keys: Sequence[str]) -> Choice:
+        candidates = [*keys, *at.keys]
+        if at.api == "anthropic":
+            url = (None if self.shared_url and url == self.model.base_url else url) or self.anthropic_url
+            url = (url or at.base_url or "").rstrip("/").removesuffix("/v1")
+        elif url is not None:
+            candidates.append(MAIN_KEY)  # what other programs take for any such endpoint
+        elif at.name != "openai":
+            url = at.base_url
+        key = next((each for each in candidates if self.secrets.get(each)), candidates[len(keys)])
+        return Choice(name or _usual_model(at), url, key, at.name)
+
+    def _prefixed(self, name: str | None) -> tuple[Provider | None, str]:
+        """The provider that a name begins with. `mistral:7b` is a model of Ollama's, where that is asked."""
+        before, colon, after = (name or "").partition(":")
+        provider = provider_named(before) if colon and after else None
+        if provider is None or before != provider.name:
+            return None, name or ""
+        configured = self.model.provider
+        serves_any = self.model.base_url is not None or (configured != "auto" and PROVIDERS[configured].local)
+        if serves_any and provider.needs_key and not self._has_key(provider):
+            return None, name or ""
+        return provider, after
+
+    def _by_name_and_keys(self, name: str | None) -> Provider:
+        own = provider_of_model(name) if name else None
+        keyed = self._with_keys()
+        if own is not None and own in keyed:
+            return own
+        if name and "/" in name and PROVIDERS["openrouter"] in keyed:
+            return PROVIDERS["openrouter"]
+        if own is not None:
+            return own
+        if self.anthropic_url and PROVIDERS["openai"] not in keyed:
+            return PROVIDERS["anthropic"]
+        return next(iter(keyed), PROVIDERS["openai"])
+
+    def _with_keys(self) -> list[Provider]:
+        return [each for each in PROVIDERS.values() if each.needs_key and self._has_key(each)]
+
+    def _has_key(self, provider: Provider) -> bool:
+        return any(self.secrets.get(each) for each in provider.keys)
+
+
+def _usual_model(at: Provider) -> str:
+    return at.default_model or (DEFAULT_MODEL if at.name == "custom" else "")
+
+
+def missing_key(choice: Choice, secrets: Secrets) -> str | None:
+    """What is wrong with the key that the choice needs; null where nothing is. Holds no secret."""
+    at, value = choice.at, secrets.get(choice.key)
+    if choice.rehearsal:
+        return None
+    if value is None:
+        if not at.needs_key:
+            return None
+        misplaced = next((name for name in secrets.names if _form(secrets.get(name)) == at.name), None)
+        told = f"{choice.key} is not set, and {at.title} needs it for {choice.model or 'its models'}."
+        return f"{told} {misplaced} holds what looks like a key of {at.title}." if misplaced else told
+    meant = provider_of_key(value)
+    if meant is None or not at.needs_key or meant.name == at.name or choice.key not in KEY_VARIABLES:
+        return None
+    shown = next(each for each in meant.key_prefixes if value.startswith(each))
+    return (
+        f"{choice.key} holds a key of {meant.title} ({shown}…), and {at.title} is asked for {choice.model}: "
+        f"put it into {meant.keys[0]}, or set the key of {at.title}."
+    )
+
+
+def _form(value: str | None) -> str | None:
+    found = provider_of_key(value) if value else None
+    return found.name if found else None
