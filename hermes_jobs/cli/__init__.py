@@ -18,6 +18,7 @@ from hermes_jobs import __version__
 from hermes_jobs.cli import streams
 from hermes_jobs.cli.invocation import Invocation
 from hermes_jobs.cli.options import example
+from hermes_jobs.engine.isolation import refuse_inside_tool
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -121,6 +122,7 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, prog_name="hermes-jobs")
 def hermes_jobs() -> None:
     """A personal agent that learns, run as a job system: everything it does is a job, and an event."""
+    refuse_inside_tool(os.environ)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

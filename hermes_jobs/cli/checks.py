@@ -293,6 +293,31 @@ def commands(environ: Mapping[str, str]) -> Finding:
     return Finding(check="commands", status="ok", message="run, and leave no process behind")
 
 
+def sandbox(settings: Settings) -> Finding:
+    """Which wall stands between the agent's commands and the person's keys and this home."""
+    from hermes_jobs.tools.sandbox import layer
+    from hermes_jobs.tools.wall import LANDLOCK, NONE
+
+    if settings.terminal.backend == "docker":
+        return Finding(check="sandbox", status="ok", message="commands run in containers")
+    if settings.terminal.sandbox == "off":
+        told = "off (terminal.sandbox): commands can read your keys and this home's secrets"
+        hint = "hermes-jobs config set terminal.sandbox auto"
+        return Finding(check="sandbox", status="warn", message=told, hint=hint)
+    found = layer()
+    if found.name == NONE:
+        told = (
+            f"none on this machine ({found.why}): only the rules for commands protect your keys and this home"
+        )
+        hint = "Allow user namespaces or Landlock, or use terminal.backend docker."
+        status: Literal["warn", "fail"] = "fail" if settings.terminal.sandbox == "on" else "warn"
+        return Finding(check="sandbox", status=status, message=told, hint=hint)
+    told = f"{found.name}: commands see neither your keys nor this home"
+    if found.name == LANDLOCK:
+        told += f"; they cannot make new files right in your home folder (no namespaces: {found.why})"
+    return Finding(check="sandbox", status="ok", message=told)
+
+
 def disk(settings: Settings) -> Finding:
     """Whether there is room for what happens."""
     free = shutil.disk_usage(settings.paths.home).free

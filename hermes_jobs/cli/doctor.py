@@ -83,6 +83,7 @@ def examine(invocation: Invocation, *, live: bool = False) -> Iterator[Finding]:
     yield checks.flower(settings)
     yield traces(invocation.environ)
     yield checks.commands(invocation.environ)
+    yield checks.sandbox(settings)
     yield checks.disk(settings)
 
 

@@ -265,6 +265,13 @@ class Terminal(Section, frozen=True, kw_only=True):
     timeout: Annotated[
         Seconds, Meta(description="Seconds for one command, unless the call says otherwise.")
     ] = 30
+    sandbox: Annotated[
+        Literal["auto", "on", "off"],
+        Meta(description="Hide keys and this home from commands; on: run none where that cannot be done."),
+    ] = "auto"
+    sandbox_visible: Annotated[
+        tuple[Text, ...], Meta(description="Places that commands may use although they are hidden.")
+    ] = ()
     approval_seconds: Annotated[
         Seconds, Meta(description="Seconds to wait for an approval, then denied.")
     ] = 900

@@ -113,6 +113,22 @@ def _touches_private(invocation: Invocation, place: Place) -> bool:
     return any(re.search(pattern, word) for word in words)
 
 
+def _acts_as_the_user(invocation: Invocation, _place: Place) -> bool:
+    """Whether it runs hermes-jobs, which is the user's to run."""
+    harmless = {"--help", "-h", "--version"}.intersection(invocation.arguments)
+    if invocation.name == "hermes-jobs":
+        return bool(invocation.arguments) and not harmless
+    if not re.fullmatch(r"python[\d.]*", invocation.name):
+        return False
+    module = re.compile(r"-\w*m(?P<name>.*)", re.DOTALL)
+    for index, each in enumerate(invocation.arguments):
+        match = module.fullmatch(each)
+        if match is not None:
+            name = match["name"] or next(iter(invocation.arguments[index + 1 :]), "")
+            return name.partition(".")[0] == "hermes_jobs" and not harmless
+    return any(each.endswith("/hermes-jobs") for each in invocation.arguments[:1])
+
+
 def _is_private(invocation: Invocation, place: Place, word: str) -> bool:
     if _PROCESS_SECRETS.match(os.path.normpath(os.path.join(invocation.folder, word))):
         return True
@@ -138,6 +154,7 @@ DENIED: tuple[Rule, ...] = (
     Rule("stopping the machine", _stops_machine),
     Rule("killing every process", _kills_everything),
     Rule("the settings, secrets and databases of hermes-jobs", _touches_private),
+    Rule("acting as the user: hermes-jobs itself", _acts_as_the_user),
 )
 
 _FORK_BOMB = re.compile(r"(?P<name>[\w:.]{1,40})\(\)\{[^}]{0,200}(?P=name)\|(?P=name)&[^}]{0,200}\}")

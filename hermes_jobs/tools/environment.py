@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from hermes_jobs.engine.isolation import INSIDE_TOOL
+
 _OURS = re.compile(r"(HERMES_JOBS|OPENAI|ANTHROPIC)_", re.IGNORECASE)
 _SECRET_NAME = re.compile(
     r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|_PWD$|_PASS$|_PAT$|AUTH(?!_SOCK|ORITY|OR_)",
@@ -38,4 +40,4 @@ def filtered_environment(environ: Mapping[str, str], secrets: Iterable[str] = ()
         and not _URL_PASSWORD.search(value)
         and not any(secret in value for secret in known)
     }
-    return kept | NO_TERMINAL
+    return kept | NO_TERMINAL | {INSIDE_TOOL: "1"}

@@ -22,7 +22,7 @@ from hermes_jobs.tools.pages import DEFAULT_LINES, page, refuse_binary
 from hermes_jobs.tools.patching import patched
 from hermes_jobs.tools.roots import Roots, verify_opened
 from hermes_jobs.tools.terminal import check_workdir
-from hermes_jobs.tools.tool import Arguments, Tool, ToolFailed, tool
+from hermes_jobs.tools.tool import Arguments, Guard, Tool, ToolFailed, tool
 
 LISTED = 40  # names shown of a folder
 MAX_PATCHED_BYTES = 20 * 1024 * 1024
@@ -53,10 +53,19 @@ class Files:
     def tools(self) -> tuple[Tool, ...]:
         """The family's tools."""
         return (
-            tool(toolset="files", effect="read", reads=_path)(self.read_file),
-            tool(toolset="files", effect="write", writes=_path)(self.write_file),
-            tool(toolset="files", effect="write", writes=_path)(self.patch_file),
+            tool(toolset="files", effect="read", reads=_path, guard=self._guard(writes=False))(
+                self.read_file
+            ),
+            tool(toolset="files", effect="write", writes=_path, guard=self._guard(writes=True))(
+                self.write_file
+            ),
+            tool(toolset="files", effect="write", writes=_path, guard=self._guard(writes=True))(
+                self.patch_file
+            ),
         )
+
+    def _guard(self, *, writes: bool) -> Guard:
+        return lambda arguments, context: self._roots.verdict(arguments["path"], context, writes=writes)
 
     def read_file(
         self,
@@ -74,6 +83,7 @@ class Files:
         """
         check_workdir(context.workdir)
         real = self._roots.to_read(self._kept_file(path, context.workdir) or path, context.workdir)
+        self._roots.check_approved(real, context, writes=False)
         with os.fdopen(_opened(path, real), "rb") as file:
             return ToolOutcome(content=page(file, path, offset, limit, column), source=path)
 
@@ -97,6 +107,7 @@ class Files:
         """
         check_workdir(context.workdir)
         real = self._roots.to_write(path, context.workdir)
+        self._roots.check_approved(real, context, writes=True)
         data = content.encode()
         try:
             replaced = _replace(real, data)
@@ -120,6 +131,7 @@ class Files:
         """
         check_workdir(context.workdir)
         real = self._roots.to_write(path, context.workdir)
+        self._roots.check_approved(real, context, writes=True)
         with os.fdopen(_opened(path, real), "rb") as file:
             seen = os.fstat(file.fileno())
             if seen.st_size > MAX_PATCHED_BYTES:

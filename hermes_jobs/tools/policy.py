@@ -12,10 +12,34 @@ from hermes_jobs.engine.ports import ToolContext, Verdict
 from hermes_jobs.tools.dangerous import DANGEROUS
 from hermes_jobs.tools.denied import DENIED, raw_denial
 from hermes_jobs.tools.invocations import Invocation, invocations
+from hermes_jobs.tools.places import NEEDED
 from hermes_jobs.tools.roots import Roots
 from hermes_jobs.tools.rules import Place, Rule, first_match
+from hermes_jobs.tools.sandbox import Reach
 from hermes_jobs.tools.tool import ALLOW
+from hermes_jobs.tools.word_lists import words
 from hermes_jobs.tools.words import UNKNOWN, Unparsable
+
+OUTSIDE = frozenset(
+    words(
+        """
+        sudo doas su pkexec runuser mount umount systemctl systemd-run loginctl crontab at batch
+        docker docker-compose podman nerdctl unshare nsenter chroot bwrap
+        """
+    )
+)
+"""Programs that cannot work behind a wall: they act as another user, or ask a service outside to act."""
+
+PLAIN = frozenset(
+    words(
+        """
+        [ : basename cat cd column comm cut date diff dirname du echo exit expr false fold grep
+        head jq ls mkdir nl paste printf pwd realpath return rev rg seq set sleep sort stat tac
+        tail tee test time touch tr true type uniq wc which whoami
+        """
+    )
+)
+"""Programs that run no others: beside them a program may use its own credentials."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,10 +52,8 @@ class CommandPolicy:
 
     def verdict(self, command: str, context: ToolContext) -> Verdict:
         """Judge a command line: first what is never run, then `allow`, then what is dangerous."""
-        own_job = {"!": "%+"}  # as job control calls what was last started in the background
-        variables = {"HOME": self.roots.user_home, "PWD": context.workdir, "IFS": " ", **own_job}
         try:
-            found = invocations(command, context.workdir, variables)
+            found = self._invocations(command, context)
         except Unparsable as error:
             return self._unreadable(command, str(error), context)
         place = Place(context.workdir, self.roots)
@@ -43,6 +65,24 @@ class CommandPolicy:
                 return Verdict("deny", f"terminal.allow has no pattern for `{_shown(invocation)}`")
         dangerous = _first_name(DANGEROUS, found, place)
         return self._dangerous(dangerous, context) if dangerous else ALLOW
+
+    def reach(self, command: str, context: ToolContext) -> Reach:
+        """How far a command may reach that runs now: further where a person has approved it."""
+        try:
+            found = self._invocations(command, context)
+        except Unparsable:
+            found = []
+        names = {each.name for each in found if each.name}
+        if context.approved:
+            return Reach(everything=not OUTSIDE.isdisjoint(names), visible=None)
+        if names <= NEEDED.keys() | PLAIN:
+            return Reach(visible=tuple(place for name in names for place in NEEDED.get(name, ())))
+        return Reach()
+
+    def _invocations(self, command: str, context: ToolContext) -> list[Invocation]:
+        own_job = {"!": "%+"}  # as job control calls what was last started in the background
+        variables = {"HOME": self.roots.user_home, "PWD": context.workdir, "IFS": " ", **own_job}
+        return invocations(command, context.workdir, variables)
 
     def _unreadable(self, command: str, why: str, context: ToolContext) -> Verdict:
         never = raw_denial(command, parsed=False)

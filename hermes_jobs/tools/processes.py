@@ -50,7 +50,7 @@ class Completed:
     left: int = 0
 
 
-def run(
+def run(  # noqa: PLR0913 - what a process is started with
     command: str,
     *,
     cwd: str,
@@ -59,17 +59,18 @@ def run(
     cancel: Cancel,
     max_bytes: int = MAX_OUTPUT_BYTES,
     afterwards: str = "",
+    wall: str = "",
 ) -> Completed:
     """Run a shell command for at most `timeout` seconds and wait until nothing of it is left.
 
     It has no terminal and no input, and is neither begun nor goes on where the lease of `cancel` has run out.
-    Unless it succeeded, the command `afterwards` is run behind it, also when
-    this process has died meanwhile. Raises `OSError` where the folder cannot be used, `ValueError` for a
-    command that no process can be given (a NUL character, over 100,000 bytes).
+    Unless it succeeded, the command `afterwards` is run behind it, also when this process has died meanwhile.
+    `wall` is what `sandbox.Sandbox.plan` made for it. Raises `OSError` where the folder cannot be used,
+    `ValueError` for a command that no process can be given (a NUL character, over 100,000 bytes).
     """
     if "\0" in command or len(os.fsencode(command)) > MAX_COMMAND_BYTES:
         raise ValueError(f"a command must be under {MAX_COMMAND_BYTES:,} bytes and without NUL characters")
-    process, output = _spawn((str(timeout), command, afterwards), cwd, env, cancel)
+    process, output = _spawn((str(timeout), command, afterwards, wall), cwd, env, cancel)
     control = _Control(process, timeout, HANG + AFTERWARDS if afterwards else HANG)
     forget = cancel.on_cancel(control.stop)
     try:
@@ -97,16 +98,16 @@ class _Never:
 
 
 def _spawn(
-    asked: tuple[str, str, str], cwd: str, env: Mapping[str, str], cancel: Cancel
+    asked: tuple[str, str, str, str], cwd: str, env: Mapping[str, str], cancel: Cancel
 ) -> tuple[subprocess.Popen[bytes], int]:
-    """Start the supervisor for (timeout, command, afterwards); return it and the output's descriptor."""
-    timeout, command, afterwards = asked
+    """Start the supervisor for (timeout, command, afterwards, wall); it, and the output's descriptor."""
+    timeout, *rest = asked
     lease = cancel.share_lease()
     shell = next((path for path in SHELLS if os.path.exists(path)), SHELLS[-1])
     reader, writer = os.pipe()
     python = [sys.executable, "-I", "-S", str(SUPERVISOR)]
     limits = [timeout, str(os.getpid()), str(-1 if lease is None else lease)]
-    arguments = [*python, *limits, shell, command, *filter(None, [afterwards])]
+    arguments = [*python, *limits, shell, *rest]
     try:
         with unpinned():
             process = subprocess.Popen(

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from hermes_jobs.domain.numbers import how_many
-from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome
+from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, Verdict
 from hermes_jobs.tools.children import ask, told
 from hermes_jobs.tools.pages import PAGE_CHARS
 from hermes_jobs.tools.processes import Completed
@@ -37,7 +37,11 @@ class Search:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The family's tools."""
-        return (tool(toolset="files", effect="read", reads=_path)(self.search_files),)
+
+        def guard(arguments: Arguments, context: ToolContext) -> Verdict:
+            return self._roots.verdict(arguments["path"], context, writes=False)
+
+        return (tool(toolset="files", effect="read", reads=_path, guard=guard)(self.search_files),)
 
     def search_files(  # noqa: PLR0913 - what a model can ask for
         self,
@@ -67,6 +71,7 @@ class Search:
         """
         check_workdir(caller.workdir)
         real = self._roots.to_read(path, caller.workdir)
+        self._roots.check_approved(real, caller, writes=False)
         if not os.path.exists(real):
             raise ToolFailed(f"{path} does not exist.")
         query = Query(

@@ -1,7 +1,7 @@
 """Runs one command in its own process and leaves nothing of it behind, whatever happens to either side.
 
-Run as `python -I -S supervisor.py TIMEOUT PARENT LEASE SHELL COMMAND [AFTERWARDS]`; imports only what starts
-fast.
+Run as `python -I -S supervisor.py TIMEOUT PARENT LEASE SHELL COMMAND AFTERWARDS WALL`; imports only what
+starts fast.
 
     stdin    from the worker: a byte asks to stop; its end means that the worker is gone
     LEASE    a descriptor of the worker's lock file, which says until when it may act
@@ -20,10 +20,12 @@ command takes the place of its process, and then for as long as that runs. The l
 this host from taking the worker for dead, is held until nothing is left. Unless the command succeeded, the
 shell command AFTERWARDS then ends what was begun elsewhere and is no process below this one, such as a
 container.
+
+Unless WALL is empty, the command runs behind the wall that it describes (see `wall`), or not at all.
 """
 
 # Each import costs milliseconds of every command: pathlib and contextlib are not worth theirs here.
-# ruff: noqa: PTH123, PTH208, SIM105
+# ruff: noqa: PTH100, PTH109, PTH120, PTH123, PTH208, SIM105
 
 import os
 import select
@@ -49,13 +51,12 @@ PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36
 def main() -> None:
     """Run the command, say how it ended, and exit."""
     timeout, worker = float(sys.argv[1]), Worker(int(sys.argv[2]), int(sys.argv[3]))
-    shell, command = sys.argv[4], sys.argv[5]
-    afterwards = sys.argv[6] if len(sys.argv) > 6 else ""
+    shell, command, afterwards, wall = sys.argv[4:8]
     prctl = _prctl()
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     prctl(PR_SET_NAME, b"hermes-command")  # so that `pkill python` in a command does not hit its supervisor
     wakeup = _wake_on_children()
-    child = _start(shell, command, prctl, worker)
+    child = _start(shell, command, prctl, worker, wall)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # the output ends when the last process of the command does
     _say(f"started {child}")
     watch = Watch(child, wakeup)
@@ -214,14 +215,22 @@ def _moment() -> float:
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
 
-def _start(shell: str, command: str, prctl: Callable[[int, int | bytes], int], worker: Worker | None) -> int:
+def _start(
+    shell: str,
+    command: str,
+    prctl: Callable[[int, int | bytes], int],
+    worker: Worker | None,
+    wall: str = "",
+) -> int:
     """Fork the shell that runs the command, unless its worker has gone; return the process id."""
+    raise_wall = _wall(wall)
     child = os.fork()
     if child:
         return child
     try:
         os.setsid()
-        prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
+        raise_wall()
+        prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))  # after the wall: new capabilities would undo it
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -234,6 +243,24 @@ def _start(shell: str, command: str, prctl: Callable[[int, int | bytes], int], w
         os.write(2, f"{shell}: {error.strerror}\n".encode())
     finally:
         os._exit(126)
+
+
+def _wall(plan: str) -> Callable[[], None]:
+    """What puts a process behind the wall; it ends the process where that fails."""
+    if not plan:
+        return lambda: None
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+    from hermes_jobs.tools import wall
+
+    def raise_wall() -> None:
+        try:
+            wall.raise_wall(wall.decode(plan))
+            os.chdir(os.getcwd())  # the folder as it is behind the wall
+        except (wall.WallFailed, OSError) as error:
+            os.write(2, f"The sandbox could not be set up ({error}). Nothing was run.\n".encode())
+            os._exit(126)
+
+    return raise_wall
 
 
 def _say(line: str) -> None:

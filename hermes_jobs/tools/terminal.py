@@ -28,6 +28,7 @@ from hermes_jobs.tools.docker import (
 from hermes_jobs.tools.environment import filtered_environment
 from hermes_jobs.tools.policy import CommandPolicy
 from hermes_jobs.tools.processes import MAX_OUTPUT_BYTES, Completed, run
+from hermes_jobs.tools.sandbox import Sandbox
 from hermes_jobs.tools.tool import Tool, ToolFailed, tool
 
 MAX_TIMEOUT = 600.0
@@ -41,6 +42,7 @@ class TerminalOptions:
     """
 
     policy: CommandPolicy
+    sandbox: Sandbox
     environ: Mapping[str, str] = field(repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
     timeout: float = 30.0
@@ -84,6 +86,7 @@ class Terminal:
         use options that answer questions beforehand. What it starts in the background ends with it.
         """
         check_workdir(context.workdir)
+        wall = self._wall(command, context)
         seconds = min(timeout or self._options.timeout, MAX_TIMEOUT)
         try:
             completed = run(
@@ -94,6 +97,7 @@ class Terminal:
                 cancel=cancel,
                 max_bytes=self._options.max_bytes,
                 afterwards=self._afterwards(context),
+                wall=wall,
             )
         except ValueError as error:
             raise ToolFailed(f"{error}. Write a script to a file and run that.") from error
@@ -112,6 +116,12 @@ class Terminal:
         name = container_name(context.call)
         arguments = run_arguments(docker, command, name=name, workdir=context.workdir, user=user)
         return f"exec {shlex.join(arguments)}"
+
+    def _wall(self, command: str, context: ToolContext) -> str:
+        """The wall around the command; a container is one itself."""
+        if self._options.docker is not None:
+            return ""
+        return self._options.sandbox.plan(context.workdir, self._options.policy.reach(command, context))
 
     def _afterwards(self, context: ToolContext) -> str:
         return shlex.join(remove_arguments(container_name(context.call))) if self._options.docker else ""

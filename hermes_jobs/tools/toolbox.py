@@ -123,7 +123,8 @@ class Toolbox:
         verdict = self.verdict(call, context)
         if verdict.decision == "deny":
             return ToolOutcome(content=refusal(verdict), ok=False)
-        on = replace(context, toolsets=_toolsets_of(offered))
+        approved = verdict.decision == "ask"
+        on = replace(context, toolsets=_toolsets_of(offered), approved=approved)
         outcome = _called(known, arguments, on, cancel)
         change = None if outcome.change is None else self._redacted(outcome.change)
         return replace(outcome, content=_storable(self._redact(outcome.content)), change=change)

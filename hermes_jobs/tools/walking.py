@@ -35,8 +35,14 @@ class Candidate:
 def candidates(base: str, top: str, roots: Roots) -> Iterator[Candidate]:
     """The files at or below the real path `base` in a fixed order; ignore files count up to the folder `top`.
 
-    What was asked for by its own name is searched even where git ignores it.
+    What was asked for by its own name is searched even where git ignores it. Keys and passwords are left out,
+    unless the search begins among them: then a person has approved it.
     """
+    approved = roots.kind(base) == "secret"
+
+    def is_hidden(path: str) -> bool:
+        return roots.is_private(path) or (not approved and roots.kind(path) == "secret")
+
     if not os.path.isdir(base):
         if not roots.is_private(base):
             yield Candidate(base, os.path.basename(base))
@@ -49,11 +55,11 @@ def candidates(base: str, top: str, roots: Roots) -> Iterator[Candidate]:
             for each in sorted(folders)
             if each not in REPOSITORIES and not _is_ignored(os.path.join(folder, each) + "/", own)
         ]
-        folders[:] = [each for each in kept if not roots.is_private(os.path.join(folder, each))]
+        folders[:] = [each for each in kept if not is_hidden(os.path.join(folder, each))]
         rules.update((os.path.join(folder, each), own) for each in folders)
         for name in sorted(files):
             path = os.path.join(folder, name)
-            if _is_regular(name, at) and not _is_ignored(path, own) and not roots.is_private(path):
+            if _is_regular(name, at) and not _is_ignored(path, own) and not is_hidden(path):
                 yield Candidate(path, os.path.relpath(path, base))
 
 

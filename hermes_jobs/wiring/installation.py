@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hermes_jobs.domain.errors import LogUnavailable
+from hermes_jobs.engine.isolation import refuse_inside_tool
 from hermes_jobs.engine.live import Heard, nobody_listens
 from hermes_jobs.engine.ports import Carrier, Clock, Ids
 from hermes_jobs.engine.system import RandomIds, SystemClock
@@ -61,7 +62,8 @@ class Installation:
         clock: Clock | None = None,
     ) -> None:
         """`environ` is what tools may inherit, less its secrets. Raises `Misconfigured` for a home that
-        cannot be made."""
+        cannot be made, and in what the agent runs."""
+        refuse_inside_tool(environ)
         ensure_home(settings.paths)
         self.settings = settings
         self.clock: Clock = clock or SystemClock()

@@ -16,6 +16,7 @@ from hermes_jobs.tools.policy import CommandPolicy
 from hermes_jobs.tools.provided import provided_tools
 from hermes_jobs.tools.recall_compacted import RecallCompacted
 from hermes_jobs.tools.roots import Roots
+from hermes_jobs.tools.sandbox import Sandbox
 from hermes_jobs.tools.schedule import Defaults, ScheduleTool
 from hermes_jobs.tools.session_search import SessionSearch
 from hermes_jobs.tools.skills import skill_tools
@@ -61,6 +62,9 @@ def toolbox_of(installation: Installation, environ: Mapping[str, str]) -> Toolbo
 def _terminal(settings: Settings, roots: Roots, environ: Mapping[str, str]) -> TerminalOptions:
     return TerminalOptions(
         policy=CommandPolicy(roots=roots, policy=settings.terminal.policy, allow=settings.terminal.allow),
+        sandbox=Sandbox(
+            roots=roots, mode=settings.terminal.sandbox, visible=settings.terminal.sandbox_visible
+        ),
         environ=environ,
         secrets=settings.secrets.values,
         timeout=settings.terminal.timeout,

@@ -30,13 +30,13 @@ def test_a_text_is_answered_on_standard_output_and_nothing_else_is_said(home: Ho
         assert_views_agree(log, home.path / "views")
 
 
-def test_two_tools_run_at_the_same_time(home: Home, model_server: ModelServer) -> None:
+def test_two_commands_run_at_the_same_time_where_that_is_configured(home: Home, model_server: ModelServer) -> None:
     """Each waits for the other's sign: one after the other they would wait in vain."""
     meet = "touch {0}; until [ -e {1} ]; do :; done; echo {0} has met {1}"
     calls = tuple(AskedCall("terminal", {"command": meet.format(*pair)}) for pair in ("ab", "ba"))
     steps = (Answer(tool_calls=calls), Answer(text="They met."))
     model_server.follow(Script(rules=(Rule("meet", steps),)))
-    result = home.send("Let them meet.")
+    result = home.send("Let them meet.", HERMES_JOBS_TOOLS__SERIALIZE_TERMINAL="false")
     assert (result["result"], result["num_model_calls"], result["num_tool_calls"]) == ("They met.", 2, 2)
     said = [m["content"] for m in model_server.requests[-1].messages if m["role"] == "tool"]
     assert ["a has met b" in said[0], "b has met a" in said[1]] == [True, True]

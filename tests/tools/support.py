@@ -48,13 +48,22 @@ class Switch:
 class Desk:
     """A working folder beside a home, and the tools on it."""
 
-    def __init__(self, folder: Path, roots: tuple[str, ...] | None = None, *, seconds: int = 20) -> None:
-        self.work = folder / "work"
+    def __init__(
+        self, folder: Path, roots: tuple[str, ...] | None = None, *, seconds: int = 20, in_home: bool = False
+    ) -> None:
+        """With `in_home` the session works in the person's own home folder."""
+        self.folder = folder
+        self.work = folder if in_home else folder / "work"
         self.home = folder / "home"
-        self.work.mkdir()
+        self.work.mkdir(exist_ok=True)
         self.home.mkdir()
-        rules = Roots(home=str(self.home), user_home=str(folder), roots=roots)
+        rules = self.roots = Roots(home=str(self.home), user_home=str(folder), roots=roots)
+        self.context = context_in(self.work)
         self.tools = Toolbox((*Files(rules).tools, *Search(rules, seconds=seconds).tools), enabled=("files",))
+
+    def verdict(self, name: str, *, attended: bool = True, **arguments: object) -> str:
+        asked = ToolCall("x", name, json.dumps(arguments))
+        return self.tools.verdict(asked, context_in(self.work, attended=attended)).decision
 
     def ask(self, name: str, cancel: Switch | None = None, /, **arguments: object) -> ToolOutcome:
         asked = ToolCall("x", name, json.dumps(arguments))
@@ -73,8 +82,10 @@ class Desk:
         return self.ask("search_files", pattern=pattern, **more).content
 
 
-def context_in(workdir: Path | str, *, attended: bool = True) -> ToolContext:
-    return ToolContext(session="s1", turn="t1", call="t1-1-0", workdir=str(workdir), attended=attended)
+def context_in(workdir: Path | str, *, attended: bool = True, approved: bool = False) -> ToolContext:
+    return ToolContext(
+        session="s1", turn="t1", call="t1-1-0", workdir=str(workdir), attended=attended, approved=approved
+    )
 
 
 def wait_until(condition: Callable[[], bool], what: str, *, seconds: float = DEADLINE) -> None:

@@ -20,6 +20,7 @@ from hermes_jobs.engine.ports import ToolOutcome
 from hermes_jobs.tools.docker import DockerOptions, container_name, remove_arguments, run_arguments
 from hermes_jobs.tools.policy import CommandPolicy
 from hermes_jobs.tools.roots import Roots
+from hermes_jobs.tools.sandbox import Sandbox
 from hermes_jobs.tools.terminal import Terminal, TerminalOptions
 from hermes_jobs.tools.toolbox import Toolbox
 
@@ -42,7 +43,9 @@ def terminal_in(folder: Path, docker: DockerOptions, **environ: str) -> Toolbox:
         "DOCKER_HOST": f"unix://{folder / 'docker.sock'}",
         **environ,
     }
-    options = TerminalOptions(policy=CommandPolicy(roots=roots), environ=environ, docker=docker)
+    options = TerminalOptions(
+        policy=CommandPolicy(roots=roots), sandbox=Sandbox(roots=roots), environ=environ, docker=docker
+    )
     return Toolbox(Terminal(options).tools, enabled=("terminal",))
 
 

@@ -19,6 +19,7 @@ from hermes_jobs.eventlog.codec import Codec
 from hermes_jobs.tools.builtin import default_tools
 from hermes_jobs.tools.policy import CommandPolicy
 from hermes_jobs.tools.roots import Roots
+from hermes_jobs.tools.sandbox import Sandbox
 from hermes_jobs.tools.terminal import TerminalOptions
 from hermes_jobs.tools.tool import tool
 from hermes_jobs.tools.toolbox import Toolbox
@@ -41,11 +42,14 @@ def stored(outcome: ToolOutcome) -> str:
 
 @pytest.fixture
 def terminal(tmp_path: Path):
+    (tmp_path / "home").mkdir()
     roots = Roots(home=str(tmp_path / "home"), user_home=str(tmp_path))
     policy = CommandPolicy(roots=roots, policy="allow")
     environ = {"PATH": os.environ["PATH"], "MARK": f"ROUGH_{tmp_path.name}_{os.getpid()}"}
     tools = Toolbox(
-        default_tools(TerminalOptions(policy=policy, environ=environ, timeout=30), roots),
+        default_tools(
+            TerminalOptions(policy=policy, sandbox=Sandbox(roots=roots), environ=environ, timeout=30), roots
+        ),
         enabled=("terminal",),
     )
 

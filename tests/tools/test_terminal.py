@@ -14,6 +14,7 @@ from hermes_jobs.engine.ports import ToolOutcome
 from hermes_jobs.tools.builtin import default_tools
 from hermes_jobs.tools.policy import CommandPolicy
 from hermes_jobs.tools.roots import Roots
+from hermes_jobs.tools.sandbox import Sandbox
 from hermes_jobs.tools.terminal import TerminalOptions
 from hermes_jobs.tools.toolbox import Toolbox
 
@@ -22,8 +23,11 @@ from .support import Switch, context_in, wait_until
 
 @pytest.fixture
 def tools(tmp_path: Path) -> Toolbox:
+    (tmp_path / "home").mkdir()
     roots = Roots(home=str(tmp_path / "home"), user_home=str(tmp_path))
-    options = TerminalOptions(policy=CommandPolicy(roots=roots), environ=os.environ, timeout=20)
+    options = TerminalOptions(
+        policy=CommandPolicy(roots=roots), sandbox=Sandbox(roots=roots), environ=os.environ, timeout=20
+    )
     return Toolbox(default_tools(options, roots), enabled=("terminal",))
 
 

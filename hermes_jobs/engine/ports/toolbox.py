@@ -45,7 +45,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
 
     `author`: as whose words the log keeps what the tool writes. `toolsets` are those that are on. `source`:
     where the turn's text came from; `deliver`: where its answer goes. `lineage` is the session that its
-    lineage began with.
+    lineage began with. `approved`: a person has allowed this very call.
     """
 
     session: str
@@ -59,6 +59,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
     deliver: tuple[str, ...] = ()
     lineage: str = ""
+    approved: bool = False
 
 
 class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):

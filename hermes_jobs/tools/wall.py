@@ -1,0 +1,297 @@
+"""The wall around a command: the kernel hides files from it, whatever the command does.
+
+Called by `supervisor` between fork and exec, and run as `python -I -S wall.py` to find out which layer there
+is; so it imports only what starts fast. Two layers, the better one first:
+
+    namespace   a mount namespace of the command's own: empty folders and files lie over what is hidden.
+                Without root by way of a user namespace. Sources: mount_namespaces(7), user_namespaces(7)
+    landlock    access rules for the process and its children. Rules can only allow, so everything beside what
+                is hidden is allowed one by one, and a folder that holds something hidden cannot get new
+                entries. Source: https://docs.kernel.org/userspace-api/landlock.html
+
+Either way no process outside the wall can be traced or read by way of /proc from within.
+"""
+
+# Each import costs milliseconds of every command: pathlib and contextlib are not worth theirs here.
+# ruff: noqa: PTH103, PTH108, PTH110, PTH112, PTH113, PTH123, PTH208
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # the module itself costs milliseconds
+    from typing import Any
+
+NAMESPACE, LANDLOCK, NONE = "namespace", "landlock", "none"
+
+CLONE_NEWNS, CLONE_NEWUSER = 0x20000, 0x10000000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
+MS_BIND, MS_REC, MS_SLAVE, MS_RELATIME = 4096, 16384, 1 << 19, 1 << 21
+ST_KEPT, ST_RELATIME = 2 | 4 | 8 | 1024 | 2048, 4096  # nosuid, nodev, noexec, noatime, nodiratime
+PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
+
+DROPPED = (2, 16, 17, 19, 21, 22, 27, 32, 33, 34, 38, 39, 40)
+"""Capabilities that root gives up, each a way around the mounts (capabilities(7)): open by handle, modules,
+raw devices, ptrace, administration, reboot, device nodes, security modules, the kernel's log, tracing."""
+
+NOTHING = ".nothing"
+
+
+class WallFailed(Exception):
+    """The wall cannot be raised. The message says at what."""
+
+
+class Plan:
+    """What a wall hides. All paths are real and absolute.
+
+    `home` is hidden but for its folders `shown`, which can be read; `hidden` files and folders are empty;
+    `locked` ones cannot be written.
+    """
+
+    def __init__(self, layer: str, home: str, shown: list[str], hidden: list[str], locked: list[str]) -> None:
+        self.layer = layer
+        self.home = home
+        self.shown = shown
+        self.hidden = hidden
+        self.locked = locked
+
+    def encode(self) -> str:
+        """One argument of a command line. Raises `ValueError` for a path with a line break."""
+        fields = (("layer", [self.layer]), ("home", [self.home]), ("shown", self.shown))
+        lines = [f"{name} {value}" for name, values in fields for value in values]
+        lines += [f"hidden {each}" for each in self.hidden] + [f"locked {each}" for each in self.locked]
+        if any("\n" in line for line in lines):
+            raise ValueError("the name of a folder holds a line break")
+        return "\n".join(lines)
+
+
+def decode(text: str) -> Plan:
+    """The plan that `encode` wrote."""
+    found: dict[str, list[str]] = {"layer": [], "home": [], "shown": [], "hidden": [], "locked": []}
+    for line in text.split("\n"):
+        name, _, value = line.partition(" ")
+        found[name].append(value)
+    return Plan(found["layer"][0], found["home"][0], found["shown"], found["hidden"], found["locked"])
+
+
+def raise_wall(plan: Plan) -> None:
+    """Put this process, which must have a single thread, behind the wall for good. Raises `WallFailed`."""
+    if plan.layer == NAMESPACE:
+        _mount_over(plan)
+    elif plan.layer == LANDLOCK:
+        _restrict(plan)
+    elif plan.layer != NONE:
+        raise WallFailed(f"there is no layer {plan.layer}")
+
+
+# --- namespace --------------------------------------------------------------------------------------
+
+
+def _mount_over(plan: Plan) -> None:
+    """Enter a mount namespace and hide there what is to be hidden."""
+    libc = _libc()
+    if os.geteuid() == 0:
+        _check(libc.unshare(CLONE_NEWNS), "unshare")
+    else:
+        uid, gid = os.getuid(), os.getgid()
+        _check(libc.unshare(CLONE_NEWNS | CLONE_NEWUSER), "unshare")
+        _write("/proc/self/setgroups", "deny")
+        _write("/proc/self/uid_map", f"{uid} {uid} 1")
+        _write("/proc/self/gid_map", f"{gid} {gid} 1")
+    _mount(libc, "none", "/", "", MS_REC | MS_SLAVE)
+    _hide_home(libc, plan)
+    nothing = f"{plan.home}/{NOTHING}"
+    for path in _outermost(plan.hidden, plan.home):
+        if os.path.isdir(path):
+            _mount(libc, "tmpfs", path, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=555")
+        elif os.path.exists(path):
+            _mount(libc, nothing, path, "", MS_BIND)
+            _make_read_only(libc, path)
+    for path in plan.locked:
+        if os.path.exists(path):
+            _mount(libc, path, path, "", MS_BIND | MS_REC)
+            _make_read_only(libc, path)
+    os.unlink(nothing)
+    _make_read_only(libc, plan.home)
+    if os.geteuid() == 0:
+        for number in DROPPED:
+            libc.prctl(PR_CAPBSET_DROP, number, 0, 0, 0)
+    else:
+        _check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+
+
+def _hide_home(libc: Any, plan: Plan) -> None:
+    """An empty folder in place of the home, with those that are shown, and the file that hides others."""
+    shown = [(path, os.open(path, os.O_PATH)) for path in plan.shown if os.path.isdir(path)]
+    _mount(libc, "tmpfs", plan.home, "tmpfs", MS_NOSUID | MS_NODEV, "mode=700,size=64k")
+    os.close(os.open(f"{plan.home}/{NOTHING}", os.O_CREAT | os.O_WRONLY, 0o444))
+    for path, descriptor in shown:
+        os.makedirs(path)
+        _mount(libc, f"/proc/self/fd/{descriptor}", path, "", MS_BIND | MS_REC)
+        _make_read_only(libc, path)
+        os.close(descriptor)
+
+
+def _outermost(paths: list[str], home: str) -> list[str]:
+    """The paths that do not lie within another of them, nor in the home."""
+    taken = [home]
+    for path in sorted(set(paths)):
+        if not any(path == each or path.startswith(f"{each}/") for each in taken):
+            taken.append(path)
+    return taken[1:]
+
+
+def _make_read_only(libc: Any, path: str) -> None:
+    # Flags that the mount has from outside must be named again: they are locked in a user namespace.
+    there = os.statvfs(path).f_flag
+    kept = there & ST_KEPT | (MS_RELATIME if there & ST_RELATIME else 0)
+    _mount(libc, "none", path, "", MS_REMOUNT | MS_BIND | MS_RDONLY | kept)
+
+
+def _mount(libc: Any, source: str, target: str, kind: str, flags: int, data: str = "") -> None:
+    words = (os.fsencode(source), os.fsencode(target), kind.encode() or None)
+    _check(libc.mount(*words, flags, data.encode() or None), f"mounting over {target}")
+
+
+# --- landlock ---------------------------------------------------------------------------------------
+
+LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 446
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
+REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
+BY_VERSION = ((1, (1 << 13) - 1), (2, REFER), (3, TRUNCATE), (5, IOCTL_DEV))
+OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
+
+
+def _restrict(plan: Plan) -> None:
+    """Allow this process everything but what is hidden or locked."""
+    libc = _libc()
+    version = _landlock_version(libc)
+    handled = sum(rights for since, rights in BY_VERSION if version >= since)
+    ruleset = _check(
+        libc.syscall(LANDLOCK_CREATE_RULESET, handled.to_bytes(8, sys.byteorder), 8, 0), "landlock"
+    )
+    reading = EXECUTE | READ_FILE | READ_DIR
+    apart = dict.fromkeys((plan.home, *plan.hidden), 0) | dict.fromkeys(plan.locked, reading)
+    apart |= dict.fromkeys(plan.shown, reading)
+    _allow(libc, ruleset, "/", READ_DIR)  # names alone: to look around is harmless
+    open_paths = ["/"]
+    while open_paths:
+        path = open_paths.pop()
+        within = f"{path.rstrip('/')}/"
+        if apart.get(path):
+            _allow(libc, ruleset, path, apart[path])
+        elif any(each.startswith(within) for each in apart):
+            try:
+                names = os.listdir(path)
+            except OSError:
+                continue
+            shown = [f"{within}{name}" for name in names]
+            inside = path in apart or any(path.startswith(f"{each}/") and not apart[each] for each in apart)
+            open_paths += [each for each in shown if each in apart] if inside else shown
+        elif path not in apart:
+            _allow(libc, ruleset, path, handled)
+    _check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    _check(libc.syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0), "landlock")
+    os.close(ruleset)
+
+
+def _allow(libc: Any, ruleset: int, path: str, rights: int) -> None:
+    try:
+        descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return  # it has gone, or is out of reach anyway
+    try:
+        import stat
+
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISLNK(mode):
+            return  # where it leads to has its own rule
+        if not stat.S_ISDIR(mode):
+            rights &= OF_FILES
+        rule = rights.to_bytes(8, sys.byteorder) + descriptor.to_bytes(4, sys.byteorder)
+        libc.syscall(LANDLOCK_ADD_RULE, ruleset, 1, rule, 0)  # refused for pipes and sockets: no rule needed
+    finally:
+        os.close(descriptor)
+
+
+def _landlock_version(libc: Any) -> int:
+    return int(_check(libc.syscall(LANDLOCK_CREATE_RULESET, None, 0, 1), "landlock"))
+
+
+# --- which there is ---------------------------------------------------------------------------------
+
+
+def available(home: str) -> tuple[str, str]:
+    """The best layer of this machine, tried out in a child process; and why no better one, where there is."""
+    why: list[str] = []
+    for layer in (NAMESPACE, LANDLOCK) if sys.platform == "linux" else ():
+        reason = _tried(Plan(layer, home, [], [], []))
+        if reason is None:
+            return layer, "; ".join(why)
+        why.append(f"{layer}: {reason}")
+    return NONE, "; ".join(why) or "only Linux has one"
+
+
+def _tried(plan: Plan) -> str | None:
+    """Why the wall cannot be raised, or does not hide; None where it can."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        said = "it ended"
+        try:
+            raise_wall(plan)
+            said = "it hides nothing" if _can_read(plan.home) else ""
+        except (WallFailed, OSError) as error:
+            said = str(error)
+        finally:
+            os.write(writer, said.encode()[:4000] or b"\0")
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        said = pipe.read().decode()
+    os.waitpid(child, 0)
+    return None if said == "\0" else said or "it ended"
+
+
+def _can_read(home: str) -> bool:
+    """Whether a file of the folder can be opened; `available` is given one that has some."""
+    for name in os.listdir(home):
+        path = f"{home}/{name}"
+        if os.path.isfile(path):
+            try:
+                os.close(os.open(path, os.O_RDONLY))
+            except OSError:
+                continue
+            return True
+    return False
+
+
+def _libc() -> Any:
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mount.argtypes = (*(ctypes.c_char_p,) * 3, ctypes.c_ulong, ctypes.c_char_p)
+    libc.prctl.argtypes = (ctypes.c_int, *(ctypes.c_ulong,) * 4)
+    return libc
+
+
+def _check(result: int, what: str) -> int:
+    if result < 0:
+        import ctypes
+
+        raise WallFailed(f"{what}: {os.strerror(ctypes.get_errno())}")
+    return result
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        with open(path, "w") as file:
+            file.write(text)
+    except OSError as error:
+        raise WallFailed(f"{path}: {error.strerror}") from error
+
+
+if __name__ == "__main__":
+    print("\n".join(available(sys.argv[1])))  # noqa: T201

@@ -1,0 +1,269 @@
+"""The wall around commands: what it hides whatever a command does, and what works as ever behind it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from hermes_jobs.engine.isolation import INSIDE_TOOL
+from hermes_jobs.tools import sandbox, wall
+from hermes_jobs.tools.environment import filtered_environment
+from hermes_jobs.tools.places import NEEDED
+from hermes_jobs.tools.policy import CommandPolicy
+from hermes_jobs.tools.processes import Completed, run
+from hermes_jobs.tools.roots import Roots
+from hermes_jobs.tools.sandbox import Layer, Reach, Sandbox
+from hermes_jobs.tools.tool import ToolFailed
+
+from .support import Switch, context_in
+
+ROOT = Path(__file__).parents[2]
+SECRET = "the-needle-in-the-haystack"
+
+
+def layers() -> list[str]:
+    """The layers of this machine."""
+    best = sandbox.layer().name
+    return {wall.NAMESPACE: [wall.NAMESPACE, wall.LANDLOCK], wall.LANDLOCK: [wall.LANDLOCK]}.get(best, [])
+
+
+LAYERS = layers()
+USUAL = Reach()
+
+
+class Person:
+    """A person's home folder with hermes-jobs' home, keys and a project in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.home = folder / ".hermes-jobs"
+        self.work = folder / "project"
+        self.roots = Roots(home=str(self.home), user_home=str(folder))
+        self.work.mkdir()
+        for name in (
+            ".hermes-jobs/.env",
+            ".hermes-jobs/config.yaml",
+            ".hermes-jobs/events.db",
+            ".hermes-jobs/run/broker.json",
+            ".hermes-jobs/plugins/p/__init__.py",
+            ".ssh/id_rsa",
+            ".aws/credentials",
+            ".netrc",
+            ".config/gh/hosts.yml",
+        ):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(SECRET)
+        for name in (".hermes-jobs/results/r.txt", ".hermes-jobs/skills/a/SKILL.md", ".bashrc", ".zshrc"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text("open to see")
+
+    def run(self, command: str, reach: Reach = USUAL, mode: sandbox.Mode = "on") -> Completed:
+        plan = Sandbox(roots=self.roots, mode=mode).plan(str(self.work), reach)
+        env = filtered_environment({**os.environ, "HOME": str(self.folder)})
+        return run(command, cwd=str(self.work), env=env, timeout=60, cancel=Switch(), wall=plan)
+
+
+@pytest.fixture(params=LAYERS)
+def person(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Person:
+    monkeypatch.setattr(sandbox, "layer", lambda: Layer(name=request.param))
+    return Person(tmp_path.resolve())
+
+
+ATTACKS = (
+    "cat ~/.hermes-jobs/.env",
+    "cat ~/.hermes-jobs/run/broker.json",
+    "grep -r . ~",
+    "find ~ -name .env -exec cat {} +",
+    "cat ~/.ssh/id_rsa ~/.aws/credentials ~/.netrc ~/.config/gh/hosts.yml",
+    "tar c ~/.ssh ~/.hermes-jobs",
+    "cp -r ~/.hermes-jobs copy; grep -r . copy",
+    "ln -s ~/.hermes-jobs/.env l; cat l",
+    "ln ~/.hermes-jobs/.env l; cat l",
+    "mv ~/.hermes-jobs ~/moved; cat ~/moved/.env",
+    "cat /proc/self/root$HOME/.hermes-jobs/.env",
+    "cat /proc/$PPID/root$HOME/.hermes-jobs/.env",
+    "for p in /proc/[0-9]*; do cat $p/root$HOME/.hermes-jobs/.env; done",
+    "for p in /proc/[0-9]*; do cat $p/cwd/../.hermes-jobs/.env; done",
+    "umount ~/.hermes-jobs; umount -l ~/.hermes-jobs; cat ~/.hermes-jobs/.env",
+    "unshare -Urm sh -c 'umount ~/.hermes-jobs; cat ~/.hermes-jobs/.env'",
+    "unshare -Urm sh -c 'mount --bind / /mnt; cat /mnt$HOME/.hermes-jobs/.env'",
+    "mount --bind / /mnt && cat /mnt$HOME/.hermes-jobs/.env",
+    "nsenter -t 1 -m cat ~/.hermes-jobs/.env",
+    "nsenter -t $PPID -m cat ~/.hermes-jobs/.env",
+    "chroot / cat ~/.hermes-jobs/.env",
+    "python3 -c \"import os; print(open(os.path.expanduser('~/.ssh/id_rsa')).read())\"",
+    "setsid sh -c 'sleep 0.1; cat ~/.hermes-jobs/.env'",
+    "cd ~/.hermes-jobs && cat .env",
+    "cd ~/.hermes-jobs/results && cat ../.env",
+    "cat ~/.hermes-jobs/skills/../.env",
+)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_no_command_reads_what_is_hidden(person: Person, attack: str) -> None:
+    assert SECRET not in person.run(attack).output
+
+
+WRITES = (
+    "echo evil > ~/.hermes-jobs/.env",
+    "echo evil >> ~/.hermes-jobs/config.yaml",
+    "mkdir -p ~/.hermes-jobs/plugins/evil && echo evil > ~/.hermes-jobs/plugins/evil/__init__.py",
+    "echo evil > ~/.hermes-jobs/skills/a/SKILL.md",
+    "echo evil > ~/.hermes-jobs/results/r.txt",
+    "rm -rf ~/.hermes-jobs",
+    "echo evil >> ~/.ssh/authorized_keys",
+    "rm -rf ~/.ssh",
+    "echo evil >> ~/.bashrc",
+    "sed -i s/open/evil/ ~/.bashrc",
+    "mv ~/.zshrc ~/.bashrc",
+    "cp /etc/hostname ~/.zshrc",
+)
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_no_command_changes_what_is_hidden_or_locked(person: Person, write: str) -> None:
+    before = {path: path.read_text() for path in person.folder.rglob("*") if path.is_file()}
+    person.run(write)
+    assert {path: path.read_text() for path in person.folder.rglob("*") if path.is_file()} == before
+
+
+EVERYDAY = (
+    "echo x > f && cat f && rm f",
+    "mkdir -p a/b && touch a/b/c && ls -R && rm -r a",
+    "f=$(mktemp -p /var/tmp) && echo x > $f && rm $f",
+    "git init -q . && echo x > f && git add f && git -c user.name=a -c user.email=a@b commit -qm x",
+    "printf 'all:\\n\\techo made\\n' > Makefile && make",
+    "python3 -c 'import socket; s = socket.socket(); s.bind((\"127.0.0.1\", 0)); s.listen()'",
+    "python3 -c 'import multiprocessing as m; m.Lock(); print(m.cpu_count())'",
+    "cat ~/.hermes-jobs/results/r.txt ~/.hermes-jobs/skills/a/SKILL.md",
+    "ls ~ / /etc /proc > /dev/null; cat /etc/hostname /proc/self/status > /dev/null",
+    "cat ~/.bashrc && bash -ic true",
+    "ps > /dev/null; sleep 0.01 & kill $!",
+    "head -c 10 /dev/urandom | wc -c; echo x > /dev/null; echo y | tee /dev/stderr",
+    "cat <(echo x) && (cd / && ls > /dev/null)",
+    "ln -s f l && chmod +x . && find . -name l",
+)
+
+
+@pytest.mark.parametrize(
+    "command", [each for each in EVERYDAY if shutil.which(each.split()[0]) or "=" in each]
+)
+def test_everyday_commands_work_as_ever(person: Person, command: str) -> None:
+    done = person.run(command)
+    assert done.exit_code == 0, done.output
+
+
+def test_new_files_can_be_made_in_the_home_folder_behind_mounts(person: Person) -> None:
+    done = person.run("echo x > ~/new && mkdir ~/folder && cat ~/new")
+    if sandbox.layer().name == wall.NAMESPACE:
+        assert done.exit_code == 0
+    else:
+        assert "Permission denied" in done.output  # what landlock cannot express, it forbids
+
+
+def test_an_approved_command_sees_keys_and_still_not_the_home(person: Person) -> None:
+    done = person.run("cat ~/.ssh/id_rsa; echo x >> ~/.bashrc; cat ~/.hermes-jobs/.env", Reach(visible=None))
+    assert done.output.count(SECRET) == 1
+    assert (person.folder / ".bashrc").read_text() == "open to seex\n"
+
+
+def test_programs_see_their_own_credentials_and_no_others(person: Person) -> None:
+    done = person.run("cat ~/.ssh/id_rsa ~/.aws/credentials", Reach(visible=(".ssh",)))
+    assert done.output.count(SECRET) == 1
+
+
+def test_what_the_user_made_visible_is(person: Person) -> None:
+    plan = Sandbox(roots=person.roots, mode="on", visible=("~/.aws", ".netrc")).plan(
+        str(person.work), Reach()
+    )
+    lines = plan.splitlines()
+    assert f"hidden {person.folder}/.ssh" in lines
+    assert not {f"hidden {person.folder}/.aws", f"hidden {person.folder}/.netrc"} & set(lines)
+
+
+def test_a_wall_that_cannot_be_raised_stops_the_command(person: Person) -> None:
+    plan = Sandbox(roots=person.roots, mode="on").plan(str(person.work), Reach())
+    broken = plan.replace(f"home {person.home}", "home /nowhere/at/all").replace("landlock", "unknown")
+    done = run("echo ran", cwd="/", env={}, timeout=20, cancel=Switch(), wall=broken)
+    assert done.exit_code == 126
+    assert "The sandbox could not be set up" in done.output
+    assert "ran\n" not in done.output
+
+
+def test_a_working_folder_in_the_home_is_refused(tmp_path: Path) -> None:
+    person = Person(tmp_path.resolve())
+    with pytest.raises(ToolFailed, match="lies in the home of hermes-jobs"):
+        Sandbox(roots=person.roots, mode="off").plan(str(person.home / "results"), Reach())
+
+
+@pytest.mark.parametrize(("mode", "there_is"), [("auto", True), ("on", False), ("off", True)])
+def test_without_a_layer_commands_run_unless_the_sandbox_is_required(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: sandbox.Mode, there_is: bool
+) -> None:
+    monkeypatch.setattr(sandbox, "layer", lambda: Layer(name=wall.NONE, why="an old kernel"))
+    person = Person(tmp_path.resolve())
+    made = Sandbox(roots=person.roots, mode=mode)
+    if there_is:
+        assert made.plan(str(person.work), Reach()) == ""
+    else:
+        with pytest.raises(ToolFailed, match="this host has no sandbox \\(an old kernel\\)"):
+            made.plan(str(person.work), Reach())
+
+
+@pytest.mark.parametrize(
+    ("command", "approved", "reach"),
+    [
+        ("ls", False, Reach()),
+        ("git push && echo done", False, Reach(visible=NEEDED["git"])),
+        ("git push; python3 x.py", False, Reach()),
+        ("git push; ./x", False, Reach()),
+        ("$GIT push", False, Reach()),
+        ("git push $(python3 x.py)", False, Reach()),
+        ("rm -rf build", True, Reach(visible=None)),
+        ("sudo ls", True, Reach(everything=True, visible=None)),
+        ("echo 'unclosed", True, Reach(visible=None)),
+        ("echo 'unclosed", False, Reach()),
+    ],
+)
+def test_how_far_a_command_reaches_depends_on_its_programs_and_on_approval(
+    tmp_path: Path, command: str, approved: bool, reach: Reach
+) -> None:
+    person = Person(tmp_path.resolve())
+    context = context_in(person.work, approved=approved)
+    assert CommandPolicy(roots=person.roots).reach(command, context) == reach
+
+
+# --- commands of ours -------------------------------------------------------------------------------
+
+
+OURS = f"{sys.executable} -m hermes_jobs"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"{OURS} config set terminal.policy allow",
+        f"env -u {INSIDE_TOOL} {OURS} config set terminal.policy allow",
+        f"env -i {OURS} turns approve t1",
+        f"unset {INSIDE_TOOL}; (setsid {OURS} memory add x &) ; sleep 0.1; {OURS} skills approve x",
+        f'env -u {INSIDE_TOOL} PYTHONPATH={ROOT} {sys.executable} -c "'
+        "from hermes_jobs.settings import load; from hermes_jobs.wiring import Installation; "
+        "Installation(load({'HOME': '/nowhere'}), {})\"",
+    ],
+)
+def test_our_own_commands_refuse_inside_a_tool_also_without_the_marker(tmp_path: Path, command: str) -> None:
+    """Given a command of the agent without any wall, when it runs hermes-jobs, then that refuses."""
+    person = Person(tmp_path.resolve())
+    done = person.run(command, mode="off")
+    assert "hermes-jobs is the user's to run" in done.output
+    assert done.exit_code != 0
+    assert (person.home / "config.yaml").read_text() == SECRET
+
+
+def test_help_is_given_inside_a_tool_too(tmp_path: Path) -> None:
+    done = Person(tmp_path.resolve()).run(f"{OURS} --help", mode="off")
+    assert done.exit_code == 0
