@@ -30,7 +30,7 @@ def test_a_text_is_answered_on_standard_output_and_nothing_else_is_said(home: Ho
         assert_views_agree(log, home.path / "views")
 
 
-def test_two_commands_run_at_the_same_time_where_that_is_configured(home: Home, model_server: ModelServer) -> None:
+def test_two_commands_run_at_the_same_time_where_configured(home: Home, model_server: ModelServer) -> None:
     """Each waits for the other's sign: one after the other they would wait in vain."""
     meet = "touch {0}; until [ -e {1} ]; do :; done; echo {0} has met {1}"
     calls = tuple(AskedCall("terminal", {"command": meet.format(*pair)}) for pair in ("ab", "ba"))
