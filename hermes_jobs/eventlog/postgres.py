@@ -3,12 +3,21 @@
 Writers wait for an advisory lock before they draw positions and hold it until their commit is visible, so
 that positions come in the order of commits and who reads `position > n` misses nothing. `durable` is what
 the server calls durable (`synchronous_commit`); an append that need not be switches that off for itself.
+
+Nobody holds the turn for long: the server ends the transaction of a writer that falls silent in it, whatever
+became of that (frozen, unplugged, behind a network that swallows packets), and tests the network to it
+meanwhile. A client gives up a connection on which nothing comes for longer than that takes. All this is set
+within the transaction or in the client, so that it holds behind PgBouncer too.
 """
 
 from __future__ import annotations
 
+import logging
+import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import socket
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
 from typing import Any
@@ -17,6 +26,7 @@ from psycopg import Connection as DriverConnection
 from psycopg import Error, errors
 from sqlalchemy import URL, create_engine, make_url
 from sqlalchemy import Connection as SqlalchemyConnection
+from sqlalchemy.event import listen
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 
@@ -25,18 +35,44 @@ from hermes_jobs.eventlog.database import Begin, Connection, Cursor, Values
 from hermes_jobs.eventlog.schema import creation, is_unclaimed, unclaimed_steps
 from hermes_jobs.eventlog.statements import SELECT_LAST_POSITION
 
+logger = logging.getLogger(__name__)
+
 CONNECT_SECONDS = 5
-LOCK_SECONDS = 10
+TOLD_AFTER = 2  # seconds of waiting for the turn after which people are told for whom
+SILENT_SECONDS = 8  # that a writer may say nothing in the middle of its turn
+LOCK_SECONDS = 20  # of waiting for the turn: two writers may have vanished, one behind the other
+ANSWER_SECONDS = 40.0  # that a server may say nothing in the middle of an answer
 CONNECTIONS = 8  # of one process, at most
 
 _QUIET_SECONDS = 15  # after which a silent connection is tested by the network itself
 _UNHEARD_SECONDS = 30  # after which one is given up whose server acknowledges nothing that was sent to it
 
-_TAKE_TURN = (
-    "BEGIN ISOLATION LEVEL READ COMMITTED;"
-    f" SELECT set_config('lock_timeout', '{LOCK_SECONDS}s', true),"
-    " pg_advisory_xact_lock(hashtextextended('hermes-jobs log in ' || coalesce(current_schema(), ''), 0))"
-)
+# https://www.postgresql.org/docs/current/runtime-config-connection.html#RUNTIME-CONFIG-TCP, and
+# https://www.postgresql.org/docs/current/runtime-config-client.html
+_LIMITS = {
+    "idle_in_transaction_session_timeout": f"{SILENT_SECONDS}s",
+    "tcp_keepalives_idle": "5",
+    "tcp_keepalives_interval": "3",
+    "tcp_keepalives_count": "3",
+    "tcp_user_timeout": "15s",
+}
+_KEY = "hashtextextended('hermes-jobs log in ' || coalesce(current_schema(), ''), 0)"
+
+
+def _take_turn(seconds: float) -> str:
+    """Wait for the turn for so long. The limits stand before it: they hold for one who vanishes waiting."""
+    limits = {"lock_timeout": f"{round(seconds * 1000)}ms", **_LIMITS}
+    settings = ", ".join(f"set_config('{name}', '{value}', true)" for name, value in limits.items())
+    return f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT {settings}, pg_advisory_xact_lock({_KEY})"
+
+
+_HOLDER = f"""
+SELECT a.pid, a.application_name, a.client_addr, a.state,
+       round(extract(epoch FROM clock_timestamp() - a.state_change))
+FROM (SELECT {_KEY} AS number) AS key, pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid
+WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND a.datname = current_database()
+  AND l.classid::bigint = (key.number >> 32) & 4294967295 AND l.objid::bigint = key.number & 4294967295
+"""
 
 unclaimed_steps.dialect_options["postgresql"]["where"] = is_unclaimed
 
@@ -46,8 +82,10 @@ class PostgresDatabase:
 
     poll_seconds = 0.05
 
-    def __init__(self, url: str) -> None:
-        """Does not connect yet. Raises `Misconfigured` where the URL cannot be read."""
+    def __init__(self, url: str, notify: Callable[[str], None] = logger.warning) -> None:
+        """Does not connect yet. `notify` hears for whom a writer waits. Raises `Misconfigured` where the URL
+        cannot be read."""
+        self._notify = notify
         parsed = _parsed(url)
         self._name = f"{parsed.host or 'localhost'}:{parsed.port or 5432}/{parsed.database or ''}"
         self._secret = str(parsed.password or "")
@@ -60,6 +98,7 @@ class PostgresDatabase:
             # A pool between us and the server (PgBouncer) gives each transaction another server connection:
             # a statement that one of them has prepared is unknown to, or another one in, the next.
             "prepare_threshold": None,
+            "application_name": f"hermes-jobs {os.getpid()}@{socket.gethostname()}"[:63],
         }
         self._engine = create_engine(
             parsed,
@@ -71,11 +110,12 @@ class PostgresDatabase:
             isolation_level="AUTOCOMMIT",  # a statement that reads is a transaction of its own
             hide_parameters=True,
         )
+        listen(self._engine, "do_connect", _connect)
 
     @contextmanager
     def turn(self) -> Iterator[Begin]:
         with self._lent() as connection:
-            connection.execute(_TAKE_TURN)
+            self._take_turn(connection)
 
             def begin(durable: bool) -> Connection:
                 if not durable:
@@ -83,6 +123,34 @@ class PostgresDatabase:
                 return connection
 
             yield begin
+
+    def _take_turn(self, connection: Connection) -> None:
+        """Raises `LogUnavailable` where it does not come."""
+        try:
+            connection.execute(_take_turn(TOLD_AFTER))
+        except errors.LockNotAvailable:
+            connection.rollback()
+            self._notify(f"Waiting for the log at {self._name}: {self._holder(connection)} writes to it.")
+        else:
+            return
+        try:
+            connection.execute(_take_turn(LOCK_SECONDS - TOLD_AFTER))
+        except errors.LockNotAvailable as error:
+            connection.rollback()
+            raise LogUnavailable(
+                f"The log at {self._name} was locked for {LOCK_SECONDS} s by others, at last by "
+                f"{self._holder(connection)}. Nothing was recorded: try again."
+            ) from error
+
+    @staticmethod
+    def _holder(connection: Connection) -> str:
+        """Who has the turn, for people."""
+        row = connection.execute(_HOLDER).fetchone()
+        if row is None:
+            return "another process"
+        pid, name, address, state, seconds = row
+        where = f" from {address}" if address else ""
+        return f"server process {pid} ({name or 'unnamed'}{where}; {state or 'unknown'} for {seconds} s)"
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -175,14 +243,42 @@ _FAILURES: tuple[tuple[type[Error], str], ...] = (
     (errors.ReadOnlySqlTransaction, "is read-only: the server is a standby, or the database was made so."),
     (errors.InsufficientPrivilege, "may not be used by this user: grant it the rights on the schema."),
     (
-        errors.LockNotAvailable,
-        f"was locked for {LOCK_SECONDS} s by another process. See pg_locks for who holds it, then try again.",
+        errors.IdleInTransactionSessionTimeout,
+        f"has ended this process's append: it had said nothing for {SILENT_SECONDS} s in the middle of it (a "
+        "frozen process, a network that was away). Nothing was recorded: try again.",
     ),
     (
         errors.InvalidSchemaName,
         "has no schema to hold the tables: create the one that the URL's search_path names.",
     ),
 )
+
+
+class _Patient(DriverConnection[Any]):
+    """Gives up where the server says nothing for too long: the network may have swallowed the question."""
+
+    def wait(self, gen: Any, *arguments: Any, **named: Any) -> Any:
+        """psycopg's loop over all that it waits for. Raises `psycopg.OperationalError`."""
+        return super().wait(self._limited(gen), *arguments, **named)
+
+    def _limited(self, gen: Any) -> Any:
+        give_up = time.monotonic() + ANSWER_SECONDS
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                if ready:
+                    give_up = time.monotonic() + ANSWER_SECONDS
+                elif time.monotonic() > give_up:
+                    self.pgconn.finish()
+                    raise errors.OperationalError(f"the server has said nothing for {ANSWER_SECONDS:.0f} s")
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            return end.value
+
+
+def _connect(_dialect: Any, _record: Any, arguments: Any, named: Any) -> _Patient:
+    return _Patient.connect(*arguments, **named)
 
 
 def _parsed(url: str) -> URL:

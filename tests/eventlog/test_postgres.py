@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import sys
 from collections.abc import Iterator
@@ -149,15 +150,23 @@ def test_a_connection_that_is_lost_is_told_by_the_error_alone(
     assert postgres_log.last_position() == 0
 
 
-def test_a_turn_that_does_not_come_is_given_up(
-    url: str, postgres_log: SqlEventLog, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits for the turn is told, and gives up, after a moment."""
+    monkeypatch.setattr(postgres, "TOLD_AFTER", 0.01)
+    monkeypatch.setattr(postgres, "LOCK_SECONDS", 0.02)
+
+
+@pytest.mark.usefixtures("hurry")
+def test_a_turn_that_does_not_come_is_given_up_and_says_who_has_it(
+    url: str, postgres_log: SqlEventLog, caplog: pytest.LogCaptureFixture
 ) -> None:
     other = open_log(url)
-    hurried = postgres._TAKE_TURN.replace(f"'{postgres.LOCK_SECONDS}s'", "'10ms'")
-    with postgres_log._database.turn():
-        monkeypatch.setattr(postgres, "_TAKE_TURN", hurried)
-        with pytest.raises(LogUnavailable, match="was locked"):
-            other.append(append(write("session-a", "lost")))
+    holder = rf"server process \d+ \(hermes-jobs {os.getpid()}@.*; idle in transaction for \d+ s\)"
+    given_up = pytest.raises(LogUnavailable, match=f"was locked for .* at last by {holder}")
+    with postgres_log._database.turn(), given_up:
+        other.append(append(write("session-a", "lost")))
+    assert re.search(f"Waiting for the log at .*: {holder} writes to it", caplog.text)
     other.append(append(write("session-a", "one")))
     assert titles(other.tail()) == ["one"]
     other.close()
