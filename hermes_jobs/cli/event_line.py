@@ -23,7 +23,7 @@ def print_event(recorded: Recorded) -> None:
 
 
 def _whole(value: object) -> object:
-    """The value with all its fields, also those that have their defaults, but for those that were never set."""
+    """The value with all its fields, also its defaults, but for those that were never set."""
     match value:
         case msgspec.Struct():
             fields = ((name, getattr(value, name)) for name in value.__struct_fields__)
