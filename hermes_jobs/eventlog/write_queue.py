@@ -13,6 +13,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 from hermes_jobs.domain.errors import LogUnavailable
@@ -109,7 +110,8 @@ class WriteQueue:
                     self._carry_out(connection, batch)
                     connection.commit()
                 except BaseException:
-                    connection.rollback()
+                    with suppress(connection.Error):  # of a connection that is lost: why it is, is told
+                        connection.rollback()
                     raise
         except Exception as error:  # noqa: BLE001 - each of those who wait is given it
             for entry in batch or self._take():

@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, make_url, text
 
 from hermes_jobs.domain.errors import LogUnavailable, Misconfigured
 from hermes_jobs.eventlog import postgres
 from hermes_jobs.eventlog.opening import open_log
 from hermes_jobs.eventlog.sql import SqlEventLog
 from tests.eventlog.changes import append, titles, write
+from tests.proxy import Proxy
 from tests.services import POSTGRES_URL, postgres_schema
 
 pytestmark = pytest.mark.postgres
@@ -178,3 +179,71 @@ def test_a_read_only_database_is_named_as_the_reason(url: str, postgres_log: Sql
         standby.append(append(write("session-a", "lost")))
     assert list(standby.tail()) == []
     standby.close()
+
+
+@pytest.fixture
+def proxy() -> Iterator[Proxy]:
+    """A way to the server on which everything may vanish."""
+    there = make_url(POSTGRES_URL)
+    with Proxy(there.host or "127.0.0.1", there.port or 5432) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def distant(url: str, proxy: Proxy) -> Iterator[SqlEventLog]:
+    """The log as a process sees it that reaches it through the proxy."""
+    through = make_url(url).set(host="127.0.0.1", port=proxy.port).update_query_dict({"connect_timeout": "2"})
+    log = open_log(through.render_as_string(hide_password=False))
+    yield log
+    log.close()
+
+
+def test_a_writer_that_vanishes_in_the_middle_of_its_append_keeps_nobody_from_writing(
+    postgres_log: SqlEventLog, distant: SqlEventLog, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(postgres._LIMITS, "idle_in_transaction_session_timeout", "300ms")
+
+    def vanish(connection: Any) -> None:
+        connection.execute("SELECT 1")
+        proxy.swallow()
+        postgres_log.append(append(write("session-a", "one")))
+        proxy.forward()
+        connection.execute("SELECT 1")
+
+    ended = "has ended this process's append: it had said nothing|cannot be used: "
+    with pytest.raises(LogUnavailable, match=ended):  # the server's last word may be lost with the connection
+        distant._queue.run(vanish, durable=True)
+    distant.append(append(write("session-a", "two")))
+    assert titles(postgres_log.tail()) == ["one", "two"]
+
+
+def test_a_writer_may_be_silent_for_less_time_than_others_wait() -> None:
+    assert 2 * postgres.SILENT_SECONDS < postgres.LOCK_SECONDS < 30
+    assert postgres.LOCK_SECONDS < postgres.ANSWER_SECONDS
+
+
+def test_a_server_whose_answers_vanish_is_given_up_and_asked_again_when_it_is_back(
+    distant: SqlEventLog, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "ANSWER_SECONDS", 0.3)
+    distant.append(append(write("session-a", "one")))
+    proxy.swallow()
+    with pytest.raises(LogUnavailable, match="cannot be used: "):
+        distant.last_position()
+    proxy.forward()
+    assert titles(distant.tail()) == ["one"]
+
+
+def test_a_question_that_vanishes_is_told_as_a_silent_server(
+    distant: SqlEventLog, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "ANSWER_SECONDS", 0.3)
+
+    def ask() -> None:
+        with distant._reading() as connection:
+            connection.execute("SELECT 1")
+            proxy.swallow()
+            connection.execute("SELECT 1")
+
+    with pytest.raises(LogUnavailable, match="the server has said nothing for"):
+        ask()
