@@ -34,8 +34,10 @@ class ReplyAssembler:
         self.draft = draft
 
     def refusal(self, chunk: object) -> Refusal | None:
-        """The refusal that a chunk holds."""
-        return refusal_in(chunk)
+        """The refusal that a chunk holds, at OpenRouter in its choice."""
+        choices = chunk.get("choices") if isinstance(chunk, Mapping) else None
+        first = choices[0] if isinstance(choices, Sequence) and choices else None
+        return refusal_in(chunk) or refusal_in({"error": _mapping(first).get("error")})
 
     def feed(self, chunk: Mapping[str, object]) -> str:
         """The next chunk, or a whole completion; returns the text in it that may be shown."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, suppress
 from typing import Any, Protocol
 
 import httpx2
@@ -14,7 +16,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.engine.ports import ModelError, ModelRequest, Reply
 from hermes_jobs.llm.assembly import ReplyAssembler
-from hermes_jobs.llm.connection import is_cut, root, unreachable
+from hermes_jobs.llm.connection import UNTRUSTED, causes, is_cut, is_untrusted, root, unreachable
 from hermes_jobs.llm.dialect import (
     BY_NAME,
     Dialect,
@@ -28,10 +30,35 @@ from hermes_jobs.llm.draft import ReplyDraft, draft_for
 from hermes_jobs.llm.errors import Refusal, classify, garbage, model_error, refusal_in, shortened
 from hermes_jobs.llm.render import request_body
 from hermes_jobs.llm.responses import ResponsesAssembler, responses_body
+from hermes_jobs.llm.sse import DONE, EventDecoder
 from hermes_jobs.llm.windows import Windows, learned_from
 
 _CONNECT_SECONDS = 30.0
 _MOST_SESSIONS = 1000  # of which refused payloads are remembered
+_DRAIN_SECONDS = 1.0  # for what follows the end of a stream, so that its connection can be used again
+IDLE_SECONDS = 120.0
+UNSTREAMED_SECONDS = 600.0
+BROKEN_OFF = {
+    **dict.fromkeys(
+        (
+            "content_filter",
+            "content_filtered",
+            "safety",
+            "prohibited_content",
+            "blocklist",
+            "spii",
+            "recitation",
+        ),
+        "content_policy",
+    ),
+    **dict.fromkeys(("sensitive", "guardrail_intervened", "moderation", "refusal"), "content_policy"),
+    **dict.fromkeys(("error", "network_error", "abort", "cancelled", "failed"), "server"),
+    "insufficient_system_resource": "overloaded",
+    "malformed_function_call": "garbage",
+}
+"""Finish reasons of answers that are not complete, and the kind of failure that each is. OpenAI, OpenRouter,
+Gemini, Bedrock, Zhipu (`sensitive`, `network_error`), DeepSeek (`insufficient_system_resource`), vLLM."""
+_IDLE_HINT = "Try again; where the model thinks for long without a word, raise model.idle_timeout."
 BROKEN = "The provider or the network failed: try again later."
 _PLACEHOLDER_KEY = "no-key"  # local servers want none, the client does
 
@@ -71,9 +98,10 @@ ChunkStream = openai.AsyncStream[object]
 
 
 class Chat:
-    """Asks one endpoint. `timeout`: seconds for a whole call; `watch` is given the HTTP client.
+    """Asks one endpoint. `watch` is given the HTTP client. Use from one loop only.
 
-    Use from one loop only.
+    `idle_timeout`: seconds without any data after which a streamed call has failed; `timeout`: seconds for a
+    whole call, None for no limit. A model that does not stream gets `UNSTREAMED_SECONDS` to answer.
     """
 
     def __init__(
@@ -81,11 +109,13 @@ class Chat:
         *,
         api_key: str,
         base_url: str,
-        timeout: float,
+        idle_timeout: float = IDLE_SECONDS,
+        timeout: float | None = None,
         windows: Windows,
         manner: Manner = BY_NAME,
         watch: Callable[[Any], None] | None = None,
     ) -> None:
+        self._idle_timeout = idle_timeout
         self._timeout = timeout
         self._windows = windows
         self._secrets = (api_key,) if api_key else ()
@@ -100,7 +130,6 @@ class Chat:
         self._client = openai.AsyncOpenAI(
             api_key=api_key or _PLACEHOLDER_KEY,
             base_url=base_url,
-            timeout=httpx2.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
             max_retries=0,  # a retry is an event of ours
             http_client=http_client,
         )
@@ -123,8 +152,9 @@ class Chat:
         while True:
             tried.append(dialect)
             answer = self._api.answer(draft_for(request, dialect))
+            limit = asyncio.timeout(self._timeout)
             try:
-                async with asyncio.timeout(self._timeout):
+                async with limit:
                     reply = await self._ask(request, dialect, answer, on_text)
                     return replace(reply, notes=(*reply.notes, *notes)) if notes else reply
             except openai.APIStatusError as error:
@@ -138,7 +168,7 @@ class Chat:
             except ModelError:
                 raise
             except Exception as error:
-                raise self._failure(error, answer) from error
+                raise self._failure(error, answer, expired=limit.expired()) from error
 
     def _dialect(self, request: ModelRequest) -> Dialect:
         """How the model is asked, as far as is known by now."""
@@ -158,6 +188,7 @@ class Chat:
         stream = await self._client.post(
             self._api.path,
             cast_to=object,
+            options={"timeout": self._patience(dialect)},
             content=msgspec.json.encode(self._api.body(request, dialect)),  # a tenth of openai's encoding
             stream=True,
             stream_cls=ChunkStream,
@@ -168,19 +199,36 @@ class Chat:
                 self._read_whole(await stream.response.aread(), answer, on_text)
             else:
                 await self._read_stream(stream, answer, on_text)
+        self._check_finish(answer)
         reply, shown = answer.draft.finish()
         if shown:
             on_text(shown)
         return reply
 
+    def _check_finish(self, answer: Answer) -> None:
+        """Raise `ModelError` for an answer that the provider broke off."""
+        reason = answer.draft.finish_reason
+        if (kind := BROKEN_OFF.get(reason)) is not None:
+            raise self._error(kind, f"The provider broke off the answer (finish_reason {reason!r}).", answer)
+
+    def _patience(self, dialect: Dialect) -> httpx2.Timeout:
+        """How long each read may take."""
+        idle = self._idle_timeout if dialect.streams else max(self._idle_timeout, UNSTREAMED_SECONDS)
+        return httpx2.Timeout(idle, connect=min(idle, _CONNECT_SECONDS))
+
     async def _read_stream(self, stream: ChunkStream, answer: Answer, on_text: OnText) -> None:
-        chunks = 0
-        async for chunk in stream:
-            chunks += 1
-            self._take(chunk, answer, on_text)
-        if not chunks:
+        """Read the events up to the end that the endpoint marks: a finish reason, or `[DONE]`."""
+        done = False
+        async with aclosing(_events(stream.response)) as events:
+            async for data in events:
+                if data.startswith(DONE):
+                    done = True
+                    await _drain(events)
+                    break
+                self._take(json.loads(data), answer, on_text)
+        if not answer.draft.begun:
             raise self._garbage("is an empty stream", answer)
-        if not answer.draft.finish_reason:
+        if not answer.draft.finish_reason and not done:
             raise self._garbage("ended before it was complete", answer)
 
     def _read_whole(self, body: bytes, answer: Answer, on_text: OnText) -> None:
@@ -195,7 +243,7 @@ class Chat:
 
     def _take(self, chunk: object, answer: Answer, on_text: OnText) -> None:
         if (refusal := answer.refusal(chunk)) is not None:
-            raise classify(refusal, secrets=self._secrets, usage=answer.draft.usage)
+            raise classify(replace(refusal, at=time.time()), secrets=self._secrets, usage=answer.draft.usage)
         if not isinstance(chunk, dict):
             raise self._garbage("is no object", answer, json.dumps(chunk))
         if shown := answer.feed(chunk):
@@ -204,21 +252,24 @@ class Chat:
     def _garbage(self, what: str, answer: Answer, excerpt: str = "") -> ModelError:
         return garbage(what, excerpt, secrets=self._secrets, usage=answer.draft.usage)
 
-    def _failure(self, error: Exception, answer: Answer) -> ModelError:
+    def _failure(self, error: Exception, answer: Answer, *, expired: bool = False) -> ModelError:
+        """What went wrong; `expired`: the limit of the whole call has passed."""
         match error:
+            case TimeoutError() if expired:
+                took = f"No complete answer within {self._timeout:g} s (model.timeout)."
+                return self._error("timeout", took, answer, lasting=answer.draft.begun)
             case openai.APIStatusError():
                 return classify(_refusal(error), secrets=self._secrets)
             case openai.APITimeoutError() | TimeoutError() | httpx2.TimeoutException() if not is_cut(error):
-                return self._error("timeout", f"No complete answer within {self._timeout:g} s.", answer)
+                return self._error("timeout", self._silence(error), answer, _IDLE_HINT)
             case openai.APIConnectionError() | httpx2.TransportError() if answer.draft.begun:
                 return self._error(
                     "garbage", f"The answer broke off in the middle: {root(error)}", answer, BROKEN
                 )
             case openai.APIConnectionError() | httpx2.TransportError():
-                return self._error("connection", unreachable(error, self._base_url), answer)
-            case openai.APIError():  # inside a stream: `body` is what stood under `error`
-                refusal = refusal_in({"error": error.body}) or Refusal(message=error.message)
-                return classify(refusal, secrets=self._secrets, usage=answer.draft.usage)
+                untrusted = is_untrusted(error)
+                told = unreachable(error, self._base_url)
+                return self._error("connection", told, answer, UNTRUSTED * untrusted, lasting=untrusted)
             case json.JSONDecodeError():
                 return self._garbage("holds a chunk that is no JSON", answer, error.doc)
             case UnicodeError():
@@ -226,8 +277,37 @@ class Chat:
             case _:
                 return self._error("unknown", f"{type(error).__name__}: {error}", answer)
 
-    def _error(self, kind: str, message: str, answer: Answer, hint: str = "") -> ModelError:
-        return model_error(kind, message, hint=hint, secrets=self._secrets, usage=answer.draft.usage)
+    def _silence(self, error: Exception) -> str:
+        if any(isinstance(cause, httpx2.ConnectTimeout) for cause in causes(error)):
+            return f"No connection to {self._base_url} within {_CONNECT_SECONDS:g} s."
+        return f"No data for {self._idle_timeout:g} s (model.idle_timeout)."
+
+    def _error(
+        self, kind: str, message: str, answer: Answer, hint: str = "", *, lasting: bool = False
+    ) -> ModelError:
+        usage = answer.draft.usage
+        return model_error(kind, message, hint=hint, lasting=lasting, secrets=self._secrets, usage=usage)
+
+
+async def _events(response: httpx2.Response) -> AsyncGenerator[str, None]:
+    """The data of each event of a streamed response.
+
+    Not openai's own reader: that one does not say whether the end was marked, and stumbles over empty data.
+    """
+    decoder = EventDecoder()
+    async for piece in response.aiter_bytes():
+        for data in decoder.feed(piece):
+            yield data
+    for data in decoder.finish():
+        yield data
+
+
+async def _drain(events: AsyncGenerator[str, None]) -> None:
+    """Read what follows the end, so that the connection can be used again."""
+    with suppress(TimeoutError, httpx2.HTTPError):
+        async with asyncio.timeout(_DRAIN_SECONDS):
+            async for _ in events:
+                pass
 
 
 def _note(error: openai.APIStatusError, changed: Dialect) -> str:
@@ -244,4 +324,5 @@ def _refusal(error: openai.APIStatusError) -> Refusal:
         found = refusal_in(msgspec.json.decode(text), status=error.status_code, headers=headers)
     except msgspec.MsgspecError:
         found = None
-    return found or Refusal(message=shortened(text), status=error.status_code, headers=headers)
+    found = found or Refusal(message=shortened(text), status=error.status_code, headers=headers)
+    return replace(found, at=time.time())

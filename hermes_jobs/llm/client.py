@@ -85,7 +85,8 @@ class EndpointModel:
 class OpenAIModel(EndpointModel):
     """Asks an OpenAI-compatible endpoint, streamed where it streams.
 
-    `base_url` null is OpenAI's own; `timeout` is seconds for a whole call; `windows` learns from refusals.
+    `base_url` null is OpenAI's own; `windows` learns from refusals. `idle_timeout`: seconds of silence after
+    which a call has failed; `timeout`: seconds for a whole call, None for no limit.
     `watch` is given the HTTP client. openai is imported by `warm` or the first call.
     """
 
@@ -94,7 +95,8 @@ class OpenAIModel(EndpointModel):
         *,
         api_key: str | None,
         base_url: str | None = None,
-        timeout: float = 600.0,
+        idle_timeout: float = 120.0,
+        timeout: float | None = None,
         manner: Manner = BY_NAME,
         windows: Windows | None = None,
         watch: Callable[[Any], None] | None = None,
@@ -105,7 +107,15 @@ class OpenAIModel(EndpointModel):
         def make(key: str) -> AsyncModel:
             from hermes_jobs.llm.chat import Chat
 
-            return Chat(api_key=key, base_url=url, timeout=timeout, windows=known, manner=manner, watch=watch)
+            return Chat(
+                api_key=key,
+                base_url=url,
+                idle_timeout=idle_timeout,
+                timeout=timeout,
+                windows=known,
+                manner=manner,
+                watch=watch,
+            )
 
         super().__init__(make, api_key=api_key)
 

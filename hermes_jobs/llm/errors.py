@@ -17,7 +17,7 @@ from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports import ModelError
 from hermes_jobs.llm.limits import limit_in
 from hermes_jobs.llm.redaction import redacted
-from hermes_jobs.llm.retry import LONGEST_WAIT_SECONDS, RETRYABLE, asks_too_long
+from hermes_jobs.llm.retry import RETRYABLE, asks_too_long
 from hermes_jobs.llm.waits import asked_wait
 
 _LONGEST_MESSAGE = 600
@@ -25,12 +25,16 @@ _READ = 8000  # characters of a message in which the words are looked for
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
-    """An endpoint's answer in place of a reply. Header names in lower case; `status` null inside a stream."""
+    """An endpoint's answer in place of a reply. Header names in lower case; `status` null inside a stream.
+
+    `at`: when it came, by this machine's clock, in seconds since the epoch; None where that is not known.
+    """
 
     message: str
     status: int | None = None
     code: str = ""
     headers: Mapping[str, str] = msgspec.field(default_factory=dict)
+    at: float | None = None
 
 
 class _Rule(msgspec.Struct, frozen=True):
@@ -46,15 +50,41 @@ class _Rule(msgspec.Struct, frozen=True):
         return self.words is None or self.words.search(said) is not None
 
 
+def _any(*patterns: str) -> str:
+    return "|".join(patterns)
+
+
 def _rule(kind: str, words: str = "", statuses: Iterable[int] = ()) -> _Rule:
     return _Rule(kind, frozenset(statuses), re.compile(words) if words else None)
 
 
+_USAGE_LIMIT = _any(
+    r"usage_limit_reached",
+    r"usage limits?\b.{0,40}(?:reached|exceeded|hit)",
+    r"(?:hit|reached) (?:your|its|the) .{0,40}usage limit",
+    r"(?:hit|reached) your limit",
+    r"regain access",
+    r"(?:hour|session|daily|weekly|day) (?:usage )?limit (?:reached|exceeded)",
+    r"limit (?:will )?resets?\b",
+    r"使用上限",
+)
+"""An allowance for some hours or days that is used up, and comes back by itself."""
+
 _FIRST_RULES = (
+    _rule("billing", r"insufficient_quota|exceeded_current_quota_error", {401, 403}),
     _rule("auth", statuses={401}),
     _rule("billing", statuses={402}),
     _rule("payload_too_large", r"request too large.{0,120}tokens per m", {413, 429}),
-    _rule("rate_limit", r"retry_?delay|(?:retry|try again) in \d|rate.?limit.?exceeded|tokens per m", {429}),
+    _rule(
+        "rate_limit",
+        _any(
+            r"retry_?delay",
+            r"(?:retry|try again)(?: in| after) \d",
+            r"rate.?limit.?(?:exceeded|reached)",
+            r"(?:tokens|requests) per (?:m|d|h|s)|throttl",
+        ),
+        {429},
+    ),
 )
 """Looked at before any limit: what is said of a rate is no limit of the model."""
 
@@ -63,41 +93,91 @@ _RULES = (
     _rule("payload_too_large", r"request_too_large|payload too large|request entity too large"),
     _rule(
         "content_policy",
-        r"content[_ ](?:policy|filter|management)|safety system|prohibited_content|data_inspection_failed"
-        r"|content exists risk|requires moderation|input was flagged|responsibleaipolicy|usage polic",
+        _any(
+            r"content[_ ](?:polic|filter|management|moderation|violation)",
+            r"safety (?:system|polic|filter|reasons)|\bsafety_",
+            r"prohibited_content|inappropriate content|content exists risk|guardrail_intervened|cyber_policy",
+            r"data_?inspection_?failed|responsibleaipolicy|requires moderation|considered high risk",
+            r"(?:input|prompt|content|request|message)\b.{0,30}\bflagged\b",
+            r"(?:usage|acceptable use) (?:polic|guideline)",
+            r"violat\w* .{0,60}(?:polic|guidelines|terms of (?:use|service))",
+            r"blocked by .{0,40}(?:filter|safety)",
+            r"new_sensitive|sensitive (?:words|content|information)|敏感",
+        ),
     ),
+    _rule("rate_limit", _USAGE_LIMIT),
     _rule(
         "billing",
-        r"insufficient[_ ](?:quota|balance|credit|funds)|exceeded your current quota"
-        r"|credit balance is too low|billing|payment required|more credits|out of credits",
+        _any(
+            r"insufficient[_ ](?:user_)?(?:quota|balance|credit|funds)",
+            r"exceeded (?:your )?current quota|exceeded_current_quota_error",
+            r"credit balance is too low|payment required|payment method|purchase (?:more )?credits",
+            r"(?:key|spending|spend|credit|budget|monthly|weekly) limit (?:has been )?(?:exceeded|reached)",
+            r"(?:reached|exceeded) (?:its|your|the) (?:monthly |configured )?(?:spend\w*|included|cost)",
+            r"more credits|out of (?:credits?|extra usage)|have any credits|\bno credits?\b",
+            r"(?:usage credits|extra usage) (?:is|are) required|negative (?:credit )?balance",
+            r"billing|arrear|account .{0,60}suspended|not in good standing|余额不足|欠费",
+        ),
     ),
     _rule(
         "auth",
-        r"invalid_api_key|incorrect api key|api[ _]key (?:not|is not|is in)?\s?valid|api_key_invalid"
-        r"|authentication|invalid x-api-key|unauthorized|user not found|no auth credentials",
+        _any(
+            r"invalid_api_key|api_key_(?:invalid|expired|disabled)|account_deactivated",
+            r"(?:incorrect|invalid|expired|missing|malformed|wrong|unknown|disabled|no) api[_ -]?key",
+            r"api[_ -]?key\b.{0,40}?(?:valid|invalid|required|missing|expired|revoked|not found)\b",
+            r"api[_ -]?key\b.{0,40}?(?:disabled|leaked|blocked)\b",
+            r"authenticat|authorization header|invalid x-api-key|unauthori[sz]ed|user not found",
+            r"no auth credentials|invalid (?:access |bearer |iam |auth )?token|token (?:has |is )?expired",
+            r"(?:organization|account) has been (?:disabled|deactivated)",
+        ),
     ),
     _rule(
         "model_not_found",
-        r"model_not_found|model\b.{0,120}(?:not found|does not exist|not exist|is not found|decommissioned)"
-        r"|not a valid model|no endpoints found for|unknown model|invalid model|no such model"
-        r"|models/\S+ is not found|no models? loaded",
+        _any(
+            r"model_not_found|unknown model|invalid model|no such model|not found the model|模型不存在",
+            r"model\b.{0,120}(?:not found|does not exist|not exist|decommissioned|deprecated|discontinued)",
+            r"model\b.{0,120}(?:been retired|shut down|no longer (?:available|supported))",
+            r"not a valid model|model identifier is invalid|unsupported model|model\b.{0,60} not supported",
+            r"no endpoints found|no allowed providers|no models? loaded|models/\S+ is not found",
+            r"deploymentnotfound|api deployment for this resource does not exist",
+            r"not have access to (?:the )?model",
+            r"no (?:available )?(?:channel|provider)s? (?:available )?for (?:the )?model",
+        ),
     ),
     _rule("model_not_found", r"not_found_error.{0,40}model:", {404}),
     _rule(
         "overloaded",
-        r"overloaded|server is busy|loading model|at capacity|over capacity|high demand|engine is currently"
-        r"|no healthy upstream|model is (?:currently )?loading|server_busy",
+        _any(
+            r"overloaded|server is busy|server_busy|too busy|at capacity|over capacity|high demand",
+            r"insufficient capacity|capacity (?:limits? )?exceeded|no instances? available",
+            r"engine is currently|no healthy upstream|loading model|model is (?:currently )?loading",
+            r"(?:queue|slots?) (?:is|are) (?:full|busy)",
+        ),
     ),
     _rule("overloaded", statuses={503, 529}),
     _rule("rate_limit", statuses={429}),
-    _rule("rate_limit", r"rate[_ -]?limit|too many requests|resource_exhausted"),
+    _rule(
+        "rate_limit",
+        _any(
+            r"rate[_ -]?limit|too many (?:concurrent )?requests|resource_exhausted|throttl|slow down",
+            r"request rate increased|limit_burst_rate|concurrency limit|quota exceeded|max rpm",
+        ),
+    ),
     _rule("auth", statuses={403}),
     _rule("timeout", statuses={408, 504, 524}),
     _rule("timeout", r"timed out|timeout|deadline exceeded"),
     _rule("server", statuses=range(500, 600)),
     _rule(
         "server",
-        r"internal(?:_server)?[_ ]error|server[_ ]error|api_error|provider (?:returned error|disconnected)",
+        _any(
+            r"internal(?:_server)?[_ ]error|server[_ ]error|api_error",
+            r"provider (?:returned error|disconnected)|upstream (?:error|connect|request failed)",
+            r"(?:returned|received|got) (?:an )?empty (?:response|content|answer|completion|stream)",
+            r"bad gateway|service unavailable|temporarily unavailable|socket hang up",
+            r"(?:try|retry)(?: your request)? again (?:later|shortly|soon|in a (?:few|moment|minute|bit))",
+            r"error occurred while processing your request|connection (?:reset|error|aborted)",
+            r"failed to (?:generate|process) (?:output|your request|the request)",
+        ),
     ),
     _rule("bad_request", statuses=range(400, 500)),
     _rule("bad_request", r"invalid_request|bad request"),
@@ -122,6 +202,8 @@ HINTS = {
     "garbage": "Check that model.base_url is the address of the API (often it ends in `/v1`).",
     "unknown": "Try again; if it stays, try another model.",
 }
+_RESETS = ("resets_in_seconds", "resets_at", "retry_after")
+"""Fields in which an error's body says when a limit resets: ChatGPT's subscriptions, Azure."""
 _TEXT_CALLS_HINT = "This model takes no tools in the request: set model.tool_calling to `text`."
 _NO_TOOLS = re.compile(r"(?:does not|doesn't|not) support (?:tools|tool use|function)|support tool use")
 
@@ -136,8 +218,9 @@ _EXPLAINED = re.compile(
 
 def classify(refusal: Refusal, *, secrets: Iterable[str] = (), usage: Usage = NO_USAGE) -> ModelError:
     """The refusal as an error that says what to do about it."""
-    said = f"{refusal.code} {refusal.message}"[:_READ].lower()
-    wait = asked_wait(refusal.headers, said)
+    told = f"{refusal.code} {refusal.message}"[:_READ]
+    said = told.lower()
+    wait = asked_wait(refusal.headers, told, refusal.at)
     hint = _TEXT_CALLS_HINT if _NO_TOOLS.search(said) else ""
     kind, limit = ("bad_request", None) if hint else _kind(refusal.status, said)
     status = f"{refusal.status}: " if refusal.status else ""
@@ -157,22 +240,22 @@ def classify(refusal: Refusal, *, secrets: Iterable[str] = (), usage: Usage = NO
     return error
 
 
-def model_error(
+def model_error(  # noqa: PLR0913 - the fields of an error
     kind: str,
     message: str,
     *,
     hint: str = "",
     retry_after: float | None = None,
     limit: int | None = None,
+    lasting: bool = False,
     secrets: Iterable[str] = (),
     usage: Usage = NO_USAGE,
 ) -> ModelError:
-    """An error of that kind, with the kind's hint and without secrets."""
+    """An error of that kind, with the kind's hint and without secrets. `lasting`: it would fail again."""
     hint = hint or HINTS.get(kind, "")
-    retryable = kind in RETRYABLE
+    retryable = kind in RETRYABLE and not lasting
     if retryable and retry_after is not None and asks_too_long(retry_after):
-        longest = f"longer than the {LONGEST_WAIT_SECONDS / 60:.0f} minutes that are waited by itself"
-        hint = f"The provider asks to wait {retry_after / 60:.0f} minutes, {longest}. {hint}"
+        hint = f"The provider asks to wait {retry_after / 60:.0f} minutes. {hint}"
     return ModelError(
         kind,
         redacted(message, secrets)[:_LONGEST_MESSAGE],
@@ -203,8 +286,10 @@ def refusal_in(
     error: Any = body.get("error") or (body if body.get("object") == "error" or "detail" in body else None)
     if not error:
         return None
-    if not isinstance(error, Mapping):
-        return Refusal(message=str(error), status=status, headers=headers or {})
+    if not isinstance(error, Mapping):  # xAI: {"code": …, "error": "…"}
+        code = body.get("code")
+        named = str(code) if isinstance(code, str | int) and not isinstance(code, bool) else ""
+        return Refusal(message=str(error), status=status, code=named, headers=headers or {})
     code = error.get("code")
     inner = status or (code if isinstance(code, int) and 400 <= code < 600 else None)
     words = (error.get("type"), error.get("status"), code, error.get("param"))
@@ -213,7 +298,7 @@ def refusal_in(
         message=_with_details(str(message), error),
         status=inner,
         code=" ".join(str(word) for word in words if isinstance(word, str | int)),
-        headers=headers or {},
+        headers={**_told_headers(error), **(headers or {})},
     )
 
 
@@ -249,5 +334,16 @@ def _with_details(message: str, error: Mapping[str, Any]) -> str:
         for each in (details if isinstance(details, list) else [])
         if isinstance(each, Mapping) and each.get("retryDelay")
     ]
+    waits += [
+        f"({name}: {error[name]})" for name in _RESETS if isinstance(error.get(name), int | float | str)
+    ]
     window = [f"(n_ctx {error['n_ctx']})"] if isinstance(error.get("n_ctx"), int) else []
     return " ".join([message, *([str(raw)] if raw else []), *waits, *window])
+
+
+def _told_headers(error: Mapping[str, Any]) -> dict[str, str]:
+    """OpenRouter repeats the headers of a limit in `metadata.headers`."""
+    metadata = error.get("metadata")
+    headers = metadata.get("headers") if isinstance(metadata, Mapping) else None
+    found = headers.items() if isinstance(headers, Mapping) else ()
+    return {str(name).lower(): str(value) for name, value in found}

@@ -10,6 +10,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from hermes_jobs.domain.messages import ToolCall
 from hermes_jobs.llm.text import well_formed
 
@@ -57,6 +59,8 @@ class ToolCallJoiner:
         arguments = _arguments(function.get("arguments"))
         index = piece.get("index")
         draft = self._draft(index if isinstance(index, int) else None, key, name)
+        if key and key == draft.id and arguments == draft.arguments and _is_whole(arguments):
+            return  # the whole call once more
         draft.id = draft.id or key
         if name != draft.name:
             draft.name += name
@@ -80,9 +84,19 @@ class ToolCallJoiner:
 
 def _is_another(draft: _Draft, key: str, name: str) -> bool:
     """Whether a piece with that id and name begins a call of its own, although its place is taken."""
-    if key and draft.id and key != draft.id:
-        return True
-    return bool(name and name != draft.name and draft.arguments)
+    if key and draft.id:
+        return key != draft.id
+    return bool(name and draft.arguments and (name != draft.name or _is_whole(draft.arguments)))
+
+
+def _is_whole(arguments: str) -> bool:
+    """Whether the arguments are a complete JSON object."""
+    if not arguments.rstrip().endswith("}"):
+        return False
+    try:
+        return isinstance(msgspec.json.decode(arguments), dict)
+    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
+        return False
 
 
 def _text(value: object) -> str:

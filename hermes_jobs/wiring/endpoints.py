@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from hermes_jobs.llm.providers import ProviderName
     from hermes_jobs.llm.windows import Recalled, Windows
 
-LONGEST_CALL = 600.0  # seconds, where model.timeout is null
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -104,7 +103,8 @@ class Endpoints:
         return OpenAIModel(
             api_key=self._settings.secrets.get(choice.key),
             base_url=choice.base_url,
-            timeout=self._settings.model.timeout or LONGEST_CALL,
+            idle_timeout=self._settings.model.idle_timeout,
+            timeout=self._settings.model.timeout,
             manner=_manner(self._settings, choice),
             windows=self.windows(choice.base_url),
             watch=self._watch,

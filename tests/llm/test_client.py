@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import socket
+import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -157,6 +161,56 @@ def test_an_answer_that_is_no_reply_is_garbage(
     assert ask(model).content == "You said: Hello"
 
 
+def test_a_stream_that_is_marked_as_done_is_complete_without_a_finish_reason(
+    model: OpenAIModel, model_server: ModelServer
+) -> None:
+    model_server.follow([events(delta(content="All "), delta(content="of it."))])
+    reply = ask(model)
+    assert (reply.content, reply.finish_reason) == ("All of it.", "stop")
+    assert len(model_server.requests) == 1
+
+
+@pytest.mark.parametrize("odd", ["data:\n\n", "data: \r\n\r\n", ": comment\n\n", "event: ping\n\n", "\n\n\n"])
+def test_events_without_data_are_passed_over(model: OpenAIModel, model_server: ModelServer, odd: str) -> None:
+    first, last = json.dumps(delta(content="Whole")), json.dumps(delta("stop", content="."))
+    model_server.follow([Raw(body=f"{odd}data: {first}\n\n{odd}data: {last}\n\n{odd}data: [DONE]\n\n")])
+    assert ask(model).content == "Whole."
+    assert len(model_server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [
+        ("content_filter", "content_policy"),
+        ("SAFETY", "content_policy"),
+        ("sensitive", "content_policy"),
+        ("error", "server"),
+        ("network_error", "server"),
+        ("insufficient_system_resource", "overloaded"),
+    ],
+)
+@pytest.mark.parametrize("streamed", [True, False])
+def test_an_answer_that_the_provider_broke_off_is_no_answer(
+    model: OpenAIModel, model_server: ModelServer, reason: str, kind: str, streamed: bool
+) -> None:
+    usage = {"prompt_tokens": 10, "completion_tokens": 2}
+    chunk = {**delta(reason, content="Half of"), "usage": usage}
+    whole = {**chunk, "choices": [{"message": {"content": "Half of"}, "finish_reason": reason}]}
+    answer = events(chunk) if streamed else Raw(body=json.dumps(whole), content_type="application/json")
+    model_server.follow([answer])
+    error = failure(model)
+    assert (error.kind, error.retryable) == (kind, kind != "content_policy")
+    assert error.usage == Usage(10, 2)
+    assert reason.lower() in error.message
+
+
+def test_an_error_inside_a_choice_is_one(model: OpenAIModel, model_server: ModelServer) -> None:
+    error = {"code": 502, "message": "Upstream idle timeout exceeded"}
+    chunk = {"choices": [{"index": 0, "delta": {"content": "Ha"}, "finish_reason": "error", "error": error}]}
+    model_server.follow([events(chunk)])
+    assert "Upstream idle timeout exceeded" in failure(model).message
+
+
 def test_an_excerpt_of_garbage_is_short(model: OpenAIModel, model_server: ModelServer) -> None:
     model_server.follow([Raw(body="x" * 100_000, content_type="application/json")])
     assert len(failure(model).message) < 300
@@ -268,14 +322,77 @@ def test_a_name_that_does_not_exist_is_said(model_server: ModelServer) -> None:
     assert "nowhere.invalid" in error.message
 
 
+@pytest.fixture
+def limited(model_server: ModelServer) -> Iterator[Callable[..., OpenAIModel]]:
+    made: list[OpenAIModel] = []
+
+    def make(idle_timeout: float = 60.0, timeout: float | None = None) -> OpenAIModel:
+        base_url = model_server.base_url
+        made.append(OpenAIModel(api_key=KEY, base_url=base_url, idle_timeout=idle_timeout, timeout=timeout))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+Limited = Callable[..., OpenAIModel]
+
+
 @pytest.mark.parametrize("first", ["", "It begins"])
-def test_an_answer_that_takes_too_long_is_a_timeout(model_server: ModelServer, first: str) -> None:
+def test_silence_is_a_timeout(model_server: ModelServer, limited: Limited, first: str) -> None:
     model_server.follow([Hold(first=first)])
-    model = OpenAIModel(api_key=KEY, base_url=model_server.base_url, timeout=0.3)
-    error = failure(model)
+    error = failure(limited(idle_timeout=0.3))
     assert (error.kind, error.retryable) == ("timeout", True)
+    assert "No data for 0.3 s" in error.message
+    assert "model.idle_timeout" in error.hint
     model_server.wait_until(lambda: model_server.disconnects == 1)
+
+
+def test_an_answer_that_flows_is_not_cut_however_long_it_takes(
+    model_server: ModelServer, limited: Limited
+) -> None:
+    text = "word " * 20
+    model_server.follow([Answer(text=text, piece=5, pace=0.05)])
+    assert ask(limited(idle_timeout=0.5)).content == text
+
+
+@pytest.mark.parametrize(("first", "again"), [("", True), ("It begins", False)])
+def test_the_limit_of_a_whole_call_cuts_it_and_what_had_begun_is_not_paid_for_again(
+    model_server: ModelServer, limited: Limited, first: str, again: bool
+) -> None:
+    model_server.follow([Hold(first=first)])
+    error = failure(limited(timeout=0.3))
+    assert (error.kind, error.retryable) == ("timeout", again)
+    assert "model.timeout" in error.message
+    model_server.wait_until(lambda: model_server.disconnects == 1)
+
+
+@pytest.fixture
+def self_signed() -> Iterator[str]:
+    """The address of a server whose certificate nobody trusts."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(Path(__file__).parent / "self_signed.pem")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            with suppress(OSError):  # also a handshake that the client breaks off
+                connection, _ = listening.accept()
+                with connection, context.wrap_socket(connection, server_side=True):
+                    pass
+
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(serve)
+            yield f"https://127.0.0.1:{listening.getsockname()[1]}/v1"
+
+
+def test_an_untrusted_certificate_is_no_passing_failure(self_signed: str) -> None:
+    model = OpenAIModel(api_key=KEY, base_url=self_signed)
+    error = failure(model)
     model.close()
+    assert (error.kind, error.retryable) == ("connection", False)
+    assert "certificate" in error.message
+    assert "SSL_CERT_FILE" in error.hint
 
 
 @pytest.mark.parametrize("first", ["", "It begins"])

@@ -59,7 +59,8 @@ def usage(prompt: int, completion: int) -> dict[str, int]:
     return {"prompt_tokens": prompt, "completion_tokens": completion}
 
 
-HTTP_CASES = [case for case in CASES if (case["status"] or 0) >= 400]
+# What names a moment depends on the clock of this machine; `test_errors` has these.
+HTTP_CASES = [case for case in CASES if (case["status"] or 0) >= 400 and "wait" not in case]
 
 
 @pytest.mark.parametrize("case", HTTP_CASES, ids=[case["name"] for case in HTTP_CASES])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,6 +49,26 @@ def test_whole_calls_that_all_have_index_nought_are_told_by_their_ids() -> None:
 def test_whole_calls_that_all_have_index_nought_and_no_ids_are_told_by_their_names() -> None:
     calls = joined([piece("ls", "{}", index=0)], [piece("date", "{}", index=0)])
     assert [(call.id, call.name) for call in calls] == [("call_0", "ls"), ("call_1", "date")]
+
+
+@pytest.mark.parametrize("key", ["", None])
+@pytest.mark.parametrize("together", [True, False])
+def test_whole_calls_of_one_tool_that_all_have_index_nought_are_two(key: str | None, together: bool) -> None:
+    first, second = (piece("cat", f'{{"path": "{path}"}}', index=0, id=key) for path in "ab")
+    calls = joined([first, second]) if together else joined([first], [second])
+    assert [call.arguments for call in calls] == ['{"path": "a"}', '{"path": "b"}']
+    assert [call.id for call in calls] == ["call_0", "call_1"]
+
+
+def test_a_name_in_every_piece_makes_no_new_call_while_the_arguments_are_incomplete() -> None:
+    pieces = [piece("edit", part, index=0, id="") for part in ('{"a": {"b": 1}', ', "c": {}', "}")]
+    assert joined(*([each] for each in pieces)) == (ToolCall("call_0", "edit", '{"a": {"b": 1}, "c": {}}'),)
+
+
+def test_a_whole_call_that_is_said_again_at_the_end_is_taken_once() -> None:
+    parts = [piece("ls", '{"x":', index=0, id="a"), piece(None, " 1}", index=0)]
+    calls = joined(parts, [piece("ls", '{"x": 1}', index=0, id="a")])
+    assert calls == (ToolCall("a", "ls", '{"x": 1}'),)
 
 
 def test_an_id_and_a_name_in_every_piece_are_taken_once() -> None:
