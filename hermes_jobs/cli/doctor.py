@@ -52,6 +52,7 @@ def examine(invocation: Invocation, *, live: bool = False) -> Iterator[Finding]:
     """
     from hermes_jobs.cli import checks
     from hermes_jobs.cli.gateway_checks import telegram
+    from hermes_jobs.cli.memory_checks import memory
     from hermes_jobs.cli.memory_provider import provider
     from hermes_jobs.cli.trace_checks import traces
     from hermes_jobs.domain.errors import Misconfigured
@@ -74,6 +75,7 @@ def examine(invocation: Invocation, *, live: bool = False) -> Iterator[Finding]:
         if live:
             yield checks.model_answers(installation)
         yield from checks.budgets(installation)
+        yield from memory(installation)
         yield from provider(installation)
         yield checks.context(installation)
         yield from checks.toolsets(installation)

@@ -108,8 +108,7 @@ def backup(invocation: Invocation, file: str, force: bool) -> None:
 
     installation = invocation.installation
     paths, secrets = installation.settings.paths, installation.settings.secrets
-    installation.memory.settle()  # what people did to the files becomes events first
-    installation.skills.settle()
+    installation.settle()  # what people did to the files becomes events first
     with _target(file, force=force) as target:
         names = pack(target, exported_lines(installation, ()), paths, secrets)
     if file != STDOUT:

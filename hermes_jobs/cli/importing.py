@@ -78,8 +78,7 @@ def import_file(
             with _readable(file), gzip.open(opened) if start.startswith(GZIP) else opened as lines:
                 came, rested = bring_in(invocation.installation, lines, wanted, resume=resume)
     if came.streams:
-        invocation.installation.memory.settle()
-        invocation.installation.skills.settle()
+        invocation.installation.settle()
     if as_json:
         print_json({**msgspec.to_builtins(came), "rested": rested})
     else:

@@ -1,7 +1,8 @@
-"""What the agent learned in the background, told once: at the next turn of a person."""
+"""What a person should know of the agent's memory and skills at the next turn, each thing once."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hermes_jobs.cli.invocation import Invocation
@@ -14,32 +15,48 @@ LOOKED_AT = 20  # newest turns and reviews among which news is looked for
 PERSON = frozenset({"cli", "chat"})  # sources of turns behind which sits the same person
 
 
-def note_learned(invocation: Invocation, turn: str) -> None:
-    """Say what reviews saved since the turn before this one had ended."""
-    for line in learned(invocation, turn):
+def note_learned(invocation: Invocation, turn: str, *, reviews: bool) -> None:
+    """Say what conflicted since the turn before this one; with `reviews` what they saved, too."""
+    for line in learned(invocation, turn, reviews=reviews):
         note(line)
 
 
-def learned(invocation: Invocation, turn: str) -> list[str]:
-    """What reviews saved since the turn before this one had ended, a line each."""
+def learned(invocation: Invocation, turn: str, *, reviews: bool = True) -> list[str]:
+    """What reviews saved and what conflicted since the turn before this one was submitted, a line each;
+    then what prompts leave out of the memory."""
     views = invocation.installation.views
     turns = views.turns(limit=LOOKED_AT)
     own = next((each for each in turns if each.id == turn), None)
     if own is None:
         return []
-    sources = PERSON if own.source in PERSON else {own.source}
-    before = [
-        each.ended_at
-        for each in turns
-        if each.id != turn and each.source in sources and each.ended_at is not None
-    ]
-    since = max((at for at in before if at < own.submitted_at), default="")
-    return [
+    until, sources = own.submitted_at, PERSON if own.source in PERSON else {own.source}
+    before = [each.submitted_at for each in turns if each.id != turn and each.source in sources]
+    since = max((at for at in before if at <= until), default="")
+    saved = [
         f"{_done(review)} meanwhile: {review.saved} (hermes-jobs reviews show {review.id})"
-        for review in reversed(views.reviews(limit=LOOKED_AT))
-        if review.saved and review.ended_at and since < review.ended_at <= own.submitted_at
+        for review in reversed(views.reviews(limit=LOOKED_AT) if reviews else ())
+        if review.saved and review.ended_at and since < review.ended_at <= until
     ]
+    return [*saved, *_conflicts(invocation, since, until), *_left_out(invocation)]
 
 
 def _done(review: ReviewView) -> str:
     return "Proposed" if review.kind == "curate" else "Learned"
+
+
+def _conflicts(invocation: Invocation, since: str, until: str) -> Iterator[str]:
+    from hermes_jobs.cli.memory_writes import conflict
+    from hermes_jobs.domain.events import MemoryConflicted
+
+    for write in invocation.installation.memory.writes():
+        if isinstance(write.fact, MemoryConflicted) and since < write.at <= until:
+            told = conflict(write.fact)
+            yield f"In the memory, {told} (hermes-jobs memory log)."
+
+
+def _left_out(invocation: Invocation) -> Iterator[str]:
+    from hermes_jobs.cli.memory_checks import memory
+
+    for finding in memory(invocation.installation):
+        if finding.status != "ok":
+            yield f"{finding.message}. {finding.hint}"

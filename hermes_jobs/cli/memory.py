@@ -15,11 +15,12 @@ from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.memory import TARGETS, Memory, chars, fill
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from hermes_jobs.domain.events import MemoryTarget
     from hermes_jobs.domain.memory_writing import MemoryAction
 
+SHOWN = 5_000  # characters of an entry
 TITLES = {"user": "Who you are", "memory": "What the agent has noted"}
 
 
@@ -269,6 +270,8 @@ def _print(
     *,
     as_json: bool,
 ) -> None:
+    from hermes_jobs.memory.block import left_out
+
     limits = invocation.installation.memory_limits
     targets = TARGETS if target is None else (target,)
     if as_json:
@@ -276,14 +279,26 @@ def _print(
         for each in targets:
             entries = now.entries(each)
             filled = {"chars": chars(entries), "limit": limits.of(each)}
+            out = left_out(entries, limits.of(each))
+            missing = [{"entry": entry, "why": why} for entry, why in out.items()]
             shown[each] = {"entries": newest(entries, limit), **filled}
+            if missing:
+                shown[each]["left_out"] = missing
         print_json(shown)
         return
     for number, each in enumerate(reversed(targets)):
         entries = now.entries(each)
         blank = "\n" if number else ""
         click.echo(click.style(f"{blank}{TITLES[each]} [{fill(entries, limits.of(each))}]", bold=True))
-        print_text("\n".join(f"- {_indented(entry)}" for entry in newest(entries, limit)) or "(nothing)")
+        out = left_out(entries, limits.of(each))
+        print_text("\n".join(_line(entry, out) for entry in newest(entries, limit)) or "(nothing)")
+
+
+def _line(entry: str, out: Mapping[str, str]) -> str:
+    why = out.get(entry)
+    mark = "" if why is None else click.style(f"  (not in prompts: {why})", fg="yellow")
+    text = entry if len(entry) <= SHOWN else f"{entry[:SHOWN]}… ({len(entry):,} characters)"
+    return f"- {_indented(text)}{mark}"
 
 
 def _indented(entry: str) -> str:

@@ -13,6 +13,9 @@ from hermes_jobs.domain.events import (
     Author,
     Evidence,
     MemoryAdded,
+    MemoryArranged,
+    MemoryConflicted,
+    MemoryEvent,
     MemoryRemoved,
     MemoryReplaced,
     MemoryTarget,
@@ -36,7 +39,13 @@ AUTHORS: dict[Author, str] = {
     "curator": "a curator's proposal that you applied",
 }
 DAY = len("2026-11-01")
-ACTIONS = {MemoryAdded: "added", MemoryReplaced: "replaced", MemoryRemoved: "removed"}
+ACTIONS = {
+    MemoryAdded: "added",
+    MemoryReplaced: "replaced",
+    MemoryRemoved: "removed",
+    MemoryArranged: "arranged",
+    MemoryConflicted: "conflict",
+}
 
 
 class Entry(NamedTuple):
@@ -69,8 +78,8 @@ def as_object(write: Write, undone: Collection[int]) -> dict[str, object]:
         "author": fact.author,
         "target": fact.target,
         "action": ACTIONS[type(fact)],
-        "content": None if isinstance(fact, MemoryRemoved) else fact.content,
-        "old": None if isinstance(fact, MemoryAdded) else fact.old,
+        "content": _content(fact),
+        "old": _old(fact),
         "session": evidence.session or None,
         "turn": evidence.turn,
         "call": evidence.call,
@@ -78,6 +87,38 @@ def as_object(write: Write, undone: Collection[int]) -> dict[str, object]:
         "undone": write.version in undone,
         "worker": write.worker,
     }
+
+
+def _content(fact: MemoryEvent) -> str | None:
+    """What there is since the write, besides what was there before."""
+    match fact:
+        case MemoryAdded() | MemoryReplaced():
+            return fact.content
+        case MemoryConflicted():
+            return fact.theirs
+        case MemoryRemoved() | MemoryArranged():
+            return None
+
+
+def _old(fact: MemoryEvent) -> str | None:
+    match fact:
+        case MemoryReplaced() | MemoryRemoved() | MemoryConflicted():
+            return fact.old
+        case MemoryAdded() | MemoryArranged():
+            return None
+
+
+def conflict(fact: MemoryConflicted) -> str:
+    """What was kept of an entry that both sides changed, as a sentence."""
+    was = f"«{one_line(fact.old)}»"
+    match fact.ours, fact.theirs:
+        case str(ours), None:
+            return f"you removed {was} while the agent changed it; the agent's is kept: «{one_line(ours)}»"
+        case None, str(theirs):
+            return f"you changed {was} while the agent removed it; yours is kept: «{one_line(theirs)}»"
+        case ours, theirs:
+            both = f"«{one_line(ours or '')}» and yours «{one_line(theirs or '')}»"
+            return f"you and the agent changed {was}; both are kept: the agent's {both}"
 
 
 def _what(write: Write) -> str:
@@ -90,6 +131,10 @@ def _what(write: Write) -> str:
             return f"- {fact.old}{undoes}"
         case MemoryReplaced():
             return f"{fact.old} -> {fact.content}{undoes}"
+        case MemoryArranged():
+            return f"the entries in another order{undoes}"
+        case MemoryConflicted():
+            return f"conflict: {conflict(fact)}"
 
 
 def entries_with(text: str, now: Memory, writes: Sequence[Write]) -> list[Entry]:
@@ -98,7 +143,7 @@ def entries_with(text: str, now: Memory, writes: Sequence[Write]) -> list[Entry]
     gone = [
         Entry(write.fact.target, write.fact.content)
         for write in reversed(writes)
-        if not isinstance(write.fact, MemoryRemoved)
+        if isinstance(write.fact, MemoryAdded | MemoryReplaced)
     ]
     wanted = text.casefold().strip()
     every = list(dict.fromkeys((*there, *gone)))

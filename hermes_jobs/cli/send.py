@@ -102,6 +102,8 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
         if lineage
         else Opening(model=model, system=system, workdir=working_folder(), toolsets=chosen),
     )
+    if waiting.wait:
+        installation.settle()  # what was edited by hand comes before what is said now
     submitted = installation.engine().submit(command, asked_for=CONTINUE if newest else lineage or "")
     if waiting.wait:
         return _answered(invocation, submitted, waiting)
@@ -117,8 +119,9 @@ def _answered(invocation: Invocation, submitted: Submitted, waiting: Waiting) ->
     from hermes_jobs.cli.learned import note_learned
 
     code = follow(invocation, submitted, waiting.style, waiting.timeout)
+    if not waiting.style.quiet:
+        note_learned(invocation, submitted.turn, reviews=waiting.style.progress)
     if waiting.style.progress:
-        note_learned(invocation, submitted.turn)
         note_unread(invocation)
     return code
 

@@ -14,13 +14,14 @@ from hermes_jobs.domain import events as e
 STREAM = "memory"
 MARK = "§"
 SEPARATOR = f"\n{MARK}\n"
+PERSONS: tuple[e.Author, ...] = ("user", "hand_edit")
 TARGETS: tuple[e.MemoryTarget, ...] = ("memory", "user")
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """The fold of the memory's stream at `version`: the entries of each target, oldest first, none twice.
 
-    `undone`: the versions of the writes that were taken back.
+    `undone`: the versions of the writes that were taken back. `persons`: the entries that a person wrote.
     """
 
     stream: str = STREAM
@@ -28,6 +29,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     memory: tuple[str, ...] = ()
     user: tuple[str, ...] = ()
     undone: frozenset[int] = frozenset()
+    persons: frozenset[tuple[e.MemoryTarget, str]] = frozenset()
 
     def entries(self, target: e.MemoryTarget) -> tuple[str, ...]:
         """The entries of a target."""
@@ -47,19 +49,41 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 def evolve(memory: Memory, event: e.MemoryEvent) -> Memory:
     """The memory after one more fact."""
-    entries = memory.entries(event.target)
+    entries = changed(memory.entries(event.target), event)
+    undone = memory.undone if event.undoes is None else memory.undone | {event.undoes}
+    persons = _persons(memory, event)
+    memory = replace(memory, version=memory.version + 1, undone=undone, persons=persons)
+    return replace(memory, memory=entries) if event.target == "memory" else replace(memory, user=entries)
+
+
+def _persons(memory: Memory, event: e.MemoryEvent) -> frozenset[tuple[e.MemoryTarget, str]]:
+    if isinstance(event, e.MemoryArranged | e.MemoryConflicted):
+        return memory.persons
+    persons = memory.persons
+    if not isinstance(event, e.MemoryAdded):
+        persons -= {(event.target, event.old)}
+    if not isinstance(event, e.MemoryRemoved):
+        entry = {(event.target, event.content)}
+        persons = persons | entry if event.author in PERSONS else persons - entry
+    return persons
+
+
+def changed(entries: Sequence[str], event: e.MemoryEvent) -> tuple[str, ...]:
+    """The entries of the event's target after it."""
     match event:
         case e.MemoryAdded():
-            entries = (*entries, event.content)
+            return (*entries, event.content)
         case e.MemoryReplaced():
-            entries = tuple(event.content if each == event.old else each for each in entries)
+            return tuple(event.content if each == event.old else each for each in entries)
         case e.MemoryRemoved():
-            entries = tuple(each for each in entries if each != event.old)
+            return tuple(each for each in entries if each != event.old)
+        case e.MemoryArranged():
+            listed = [each for each in event.entries if each in entries]
+            return (*listed, *(each for each in entries if each not in event.entries))
+        case e.MemoryConflicted():
+            return tuple(entries)
         case _:
             assert_never(event)
-    undone = memory.undone if event.undoes is None else memory.undone | {event.undoes}
-    memory = replace(memory, version=memory.version + 1, undone=undone)
-    return replace(memory, memory=entries) if event.target == "memory" else replace(memory, user=entries)
 
 
 def history(facts: Iterable[e.MemoryEvent]) -> tuple[Memory, ...]:
@@ -76,6 +100,26 @@ def fill(entries: Sequence[str], limit: int) -> str:
     """How full a target is, such as `62% — 1,364/2,200 chars`."""
     size = chars(entries)
     return f"{size * 100 // limit}% — {size:,}/{limit:,} chars"
+
+
+def quoted(entries: Iterable[str]) -> str:
+    """The entries whole, as a model is shown them in an answer."""
+    return "".join(f"{MARK}\n{entry}\n" for entry in entries) + MARK
+
+
+def is_shown(entry: str, text: str) -> bool:
+    """Whether a prompt or an answer shows the entry, whole and as an entry of its own."""
+    at = text.find(entry)
+    while at >= 0:
+        before, after = text[:at], text[at + len(entry) :]
+        if before.endswith(_BEFORE) and (not after or after.startswith(_AFTER)):
+            return True
+        at = text.find(entry, at + 1)
+    return False
+
+
+_BEFORE = (f"{MARK}\n", "]\n", " chars) ")  # a separator, a heading with its fill, a size
+_AFTER = (f"\n{MARK}", "\n\n", "\n- (")
 
 
 def text_of(entries: Sequence[str]) -> str:

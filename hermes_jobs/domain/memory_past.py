@@ -37,6 +37,16 @@ class Undo:
 def _opposite(memory: Memory, version: int, fact: e.MemoryEvent) -> e.MemoryEvent:
     """The fact after which it is as if the write had not been. Raises `Rejected` where that cannot be."""
     entries = memory.entries(fact.target)
+    if isinstance(fact, e.MemoryConflicted):
+        raise Rejected(
+            f"Write {version} changed nothing: it says that two forms of an entry were kept.",
+            kind="memory_nothing_to_undo",
+            hint="Remove the form that is not wanted, in the file or with `hermes-jobs memory remove`.",
+        )
+    if isinstance(fact, e.MemoryArranged):
+        return e.MemoryArranged(
+            target=fact.target, entries=fact.old, old=entries, author="user", undoes=version
+        )
     there = fact.old if isinstance(fact, e.MemoryRemoved) else fact.content
     if (there in entries) == isinstance(fact, e.MemoryRemoved):
         state = "is there again" if there in entries else "was changed or removed since"
@@ -73,7 +83,9 @@ def _backwards(
     wanted = entry
     for version in range(len(facts), 0, -1):
         fact = facts[version - 1]
-        if fact.target != target or isinstance(fact, e.MemoryRemoved) or fact.content != wanted:
+        if fact.target != target or not isinstance(fact, e.MemoryAdded | e.MemoryReplaced):
+            continue
+        if fact.content != wanted:
             continue
         yield version, fact
         if isinstance(fact, e.MemoryReplaced):

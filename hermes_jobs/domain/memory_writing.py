@@ -14,9 +14,21 @@ import msgspec
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.changes import Changed, Load, StreamFacts
 from hermes_jobs.domain.errors import Rejected
-from hermes_jobs.domain.memory import MARK, STREAM, TARGETS, Limits, Memory, chars, evolve, fill
+from hermes_jobs.domain.memory import (
+    MARK,
+    STREAM,
+    TARGETS,
+    Limits,
+    Memory,
+    chars,
+    evolve,
+    fill,
+    is_shown,
+    quoted,
+)
 from hermes_jobs.domain.numbers import how_many
 from hermes_jobs.domain.scan import scan
+from hermes_jobs.domain.session import Session, stream_of
 
 MemoryAction = Literal["add", "replace", "remove"]
 
@@ -36,10 +48,11 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """Who writes, and what the write came from."""
+    """Who writes, and what the write came from. `lineage`: of the session whose model writes."""
 
     author: e.Author
     evidence: e.Evidence | None = None
+    lineage: str = ""
 
 
 class _Done(NamedTuple):
@@ -61,8 +74,10 @@ class Write:
         """See `Change`."""
         before: Memory = load(STREAM)
         memory, facts, words = before, [], []
+        unseen = self._unseen(before, load)
         for number, operation in enumerate(self._operations, start=1):
             try:
+                _check_seen(memory, operation, unseen)
                 done = _decide(memory, operation, self._origin)
             except Rejected as refused:
                 raise self._numbered(refused, number) from refused
@@ -74,6 +89,19 @@ class Write:
             check_room(before, memory, target, self._limits)
         writes = (StreamFacts(STREAM, tuple(facts)),) if facts else ()
         return Changed(writes=writes, answer=self._answer(memory, words, saved=bool(facts)))
+
+    def _unseen(self, memory: Memory, load: Load) -> frozenset[tuple[e.MemoryTarget, str]]:
+        """The entries that a person wrote and that the model that writes was not shown."""
+        if not self._origin.lineage or not memory.persons:
+            return frozenset()
+        session: Session = load(stream_of(self._origin.lineage))
+        shown = [session.started.system_prompt if session.started else ""]
+        shown += [message.content for message in session.messages]
+        return frozenset(
+            (target, entry)
+            for target, entry in memory.persons
+            if not any(is_shown(entry, text) for text in shown)
+        )
 
     def _numbered(self, refused: Rejected, number: int) -> Rejected:
         if len(self._operations) == 1:
@@ -96,6 +124,25 @@ def _state(memory: Memory, target: e.MemoryTarget, limits: Limits) -> str:
     entries = memory.entries(target)
     count = how_many(len(entries), "entry", "entries")
     return f"`{target}` holds {count} [{fill(entries, limits.of(target))}]."
+
+
+def _check_seen(memory: Memory, operation: Operation, unseen: frozenset[tuple[e.MemoryTarget, str]]) -> None:
+    """Raise `Rejected` where an entry would go that the model has never read in this form."""
+    if operation.action == "add" or not unseen:
+        return
+    entries = memory.entries(operation.target)
+    try:
+        meant: Sequence[str] = (found(entries, operation.old_text),)
+    except Rejected:
+        meant = nearest(entries, operation.old_text or "")
+    changed = [entry for entry in meant if (operation.target, entry) in unseen]
+    if changed:
+        raise Rejected(
+            f"The user has changed this since you read it, and nothing was written. It reads now:\n"
+            f"{quoted(changed)}\n",
+            kind="memory_changed",
+            hint="Keep what the user wrote; ask again if something of it is still to be replaced or removed.",
+        )
 
 
 def _decide(memory: Memory, operation: Operation, origin: Origin) -> _Done:

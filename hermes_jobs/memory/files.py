@@ -10,50 +10,89 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
 from hermes_jobs.domain.events import MemoryTarget
+from hermes_jobs.filestate.marks import Mark, Witnesses, marked, open_unseen
 from hermes_jobs.memory import exchange
 
 NAMES: Mapping[MemoryTarget, str] = {"memory": "MEMORY.md", "user": "USER.md"}
 MAX_BYTES = 1 << 20
 MODE = 0o600
 UNFINISHED, READY = ".unfinished", ".ready"
+BEING_SAVED_NS = 100_000_000  # for which an empty file may be one that an editor is about to fill
+LOOKS = 10  # at such a file
 
 
 class Unusable(Exception):
     """Why a file cannot be taken in; it is left as it is."""
 
 
+class Found(msgspec.Struct, frozen=True):
+    """What a file has, and its modification time in ns."""
+
+    text: str
+    at: int
+
+
 class MemoryFiles:
     """The files in one folder. One process at a time calls it; people do as they like."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, witnesses: Witnesses) -> None:
         self._folder = folder
+        self._witnesses = witnesses
 
-    def read(self, target: MemoryTarget) -> str | None:
-        """What the file has; null where there is none. Raises `Unusable`, `OSError`."""
-        return _read(self.path(target))
+    def read(self, target: MemoryTarget) -> Found | None:
+        """What the file has; null where there is none. Raises `Unusable`, `OSError`.
 
-    def write(self, target: MemoryTarget, text: str) -> None:
-        """Put the text in the file's place; what stood there by then is left over. Raises `OSError`."""
+        An editor may empty the file before it writes it: one that was just emptied is looked at again.
+        """
+        path = self.path(target)
+        found = _read(path)
+        for _ in range(LOOKS):
+            if found is None or found.text or not 0 <= time.time_ns() - found.at < BEING_SAVED_NS:
+                break
+            time.sleep(BEING_SAVED_NS / LOOKS / 1e9)
+            found = _read(path)
+        return found
+
+    def write(self, target: MemoryTarget, text: str) -> Mark | None:
+        """Put the text in the file's place; what stood there by then is left over. Raises `OSError`.
+
+        Null: somebody saved a file meanwhile where there was none, and theirs stays.
+        """
         path = self.path(target)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         ready = _made_ready(path, text)
+        mark = marked(ready)
         with suppress(FileNotFoundError):
             if not exchange.exchange(ready, path):
                 ready.replace(path)
             _sync(path.parent)
-            return
-        # There is no file; where somebody saves one meanwhile, theirs stays.
-        with suppress(FileExistsError):
+            return mark
+        try:
             os.link(ready, path)
-        ready.unlink()
+        except FileExistsError:
+            return None
+        finally:
+            ready.unlink()
         _sync(path.parent)
+        return mark
 
-    def left_over(self, target: MemoryTarget) -> Iterator[str]:
+    def is_unread(self, target: MemoryTarget, mark: Mark) -> bool:
+        """Whether nobody can have read what was written with that mark."""
+        return self._witnesses.is_unread(self.path(target), mark)
+
+    def watch(self, target: MemoryTarget) -> None:
+        """From here on it can be told whether what lies there is read."""
+        self._witnesses.keep(self.path(target))
+
+    def left_over(self, target: MemoryTarget) -> Iterator[Found]:
         """What stood in the file's place when it was written, and was not taken in yet; each is gone after
         that. Raises `OSError`."""
         path = self.path(target)
@@ -61,7 +100,9 @@ class MemoryFiles:
             unfinished.unlink(missing_ok=True)
         for ready in path.parent.glob(f".{path.name}.*{READY}"):
             with suppress(Unusable):
-                yield _read(ready) or ""
+                found = _read(ready)
+                if found is not None:
+                    yield found
             ready.unlink(missing_ok=True)
 
     def path(self, target: MemoryTarget) -> Path:
@@ -69,14 +110,15 @@ class MemoryFiles:
         return Path(os.path.realpath(self._folder / NAMES[target]))
 
 
-def _read(path: Path) -> str | None:
+def _read(path: Path) -> Found | None:
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):
             raise Unusable("it is no file")
         if found.st_size > MAX_BYTES:
             raise Unusable(f"it has {found.st_size:,} bytes, more than {MAX_BYTES:,}")
-        return path.read_bytes().decode("utf-8")
+        with os.fdopen(open_unseen(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+            return Found(file.read().decode("utf-8"), found.st_mtime_ns)
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:

@@ -125,7 +125,7 @@ class Providers:
 
     def hear_write(self, session: Session, write: e.MemoryEvent) -> None:
         """Let the provider beside ours hear of a write to our own memory. See `WriteListener`."""
-        if self._external is None:
+        if self._external is None or isinstance(write, e.MemoryArranged | e.MemoryConflicted):
             return
         action = {e.MemoryAdded: "add", e.MemoryReplaced: "replace", e.MemoryRemoved: "remove"}[type(write)]
         content = write.old if isinstance(write, e.MemoryRemoved) else write.content

@@ -68,7 +68,8 @@ class MemoryTools:
         asked = _operations(action, target, content, old_text, operations)
         evidence = Evidence(session=context.session, turn=context.turn, call=context.call)
         self._settle()
-        return ToolOutcome(content="", change=Write(asked, Origin(context.author, evidence), self._limits))
+        origin = Origin(context.author, evidence, context.lineage)
+        return ToolOutcome(content="", change=Write(asked, origin, self._limits))
 
 
 def _the_memory(_arguments: Arguments) -> Sequence[str]:

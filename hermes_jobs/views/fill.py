@@ -44,6 +44,8 @@ def _insert(connection: Connection, recorded: Recorded, event: e.MemoryEvent) ->
         case e.MemoryRemoved():
             entries -= 1
             chars -= len(event.old) + len(SEPARATOR) * bool(entries)
+        case e.MemoryArranged() | e.MemoryConflicted():
+            return
     connection.execute(
         "INSERT INTO fill VALUES (?, ?, ?, ?, ?)",
         (recorded.position, recorded.recorded_at, event.target, entries, chars),

@@ -109,7 +109,7 @@ class Installation:
         from hermes_jobs.memory.home import HomeMemory
 
         paths = self.settings.paths
-        return HomeMemory(self.engine(), paths.memories, paths.run / "memory.lock")
+        return HomeMemory(self.engine(), paths.memories, paths.run / "memory.lock", paths.run / "shown")
 
     @property
     def memory_limits(self) -> Limits:
@@ -204,6 +204,11 @@ class Installation:
         from hermes_jobs.wiring.collector import tracing_of
 
         return tracing_of(self, self._environ)
+
+    def settle(self) -> None:
+        """Take in what people did to the files of the memory and the skills. Raises `LogUnavailable`."""
+        self.memory.settle()
+        self.skills.settle()
 
     def _follow(self, streams: Sequence[str]) -> None:
         """Let the home's files follow the log. See `Follow`."""

@@ -79,6 +79,48 @@ def test_what_the_agent_saves_is_there_at_once_and_in_the_next_sessions_prompt(
         assert_views_agree(log, home.path / "views")
 
 
+def test_an_entry_that_the_person_extends_during_the_turn_is_shown_to_the_agent_before_it_goes(
+    home: Home, model_server: ModelServer
+) -> None:
+    home.run("memory", "add", "user", "Likes tea")
+    file = home.path / "memories" / "USER.md"
+    edit = AskedCall("terminal", {"command": f"printf 'Likes tea. Allergic to nuts.' > {file}"})
+    change = memory_call(action="replace", target="user", old_text="Likes tea", content="Likes green tea")
+    keeps = {"old_text": "Likes tea", "content": "Likes green tea. Allergic to nuts."}
+    again = memory_call(action="replace", target="user", **keeps)
+    answers = (*(Answer(tool_calls=(each,)) for each in (edit, change, again)), Answer(text="Done."))
+    model_server.follow(Script(rules=(Rule("green", answers),)))
+    home.send("I prefer green tea.")
+    refused, saved = (model_server.requests[at].messages[-1]["content"] for at in (-2, -1))
+    assert refused.startswith("Error: The user has changed this since you read it, and nothing was written.")
+    assert "Likes tea. Allergic to nuts." in refused
+    assert saved.startswith("Saved: replaced.")
+    assert file.read_text() == "Likes green tea. Allergic to nuts.\n"
+
+
+def test_a_conflict_and_a_memory_beyond_its_limit_are_told_at_the_next_turn(
+    home: Home, model_server: ModelServer
+) -> None:
+    model_server.follow(Script(rules=(Rule("", (Answer(text="Hello."),)),)))
+    home.run("memory", "add", "user", "Likes tea")
+    file = home.path / "memories" / "USER.md"
+    mine = file.read_text().replace("tea", "tea at four")
+    home.run("memory", "replace", "user", "Likes tea", "Likes green tea")
+    file.write_text(mine)
+    (home.path / "memories" / "MEMORY.md").write_text(f"A\n§\n{'x' * 900_000}\n")
+    told = home.run("send", "Hi").err
+    assert "both are kept: the agent's «Likes green tea» and yours «Likes tea at four»" in told
+    assert "MEMORY.md has 900,004 of 2,200 characters: prompts leave out 1 entry" in told
+    assert "conflict" in home.run("memory", "log").out
+    assert "x (900,000 characters)  (not in prompts: the limit)" in home.run("memory", "show").out.replace(
+        "…", ""
+    )
+    assert "prompts leave out 1 entry" in home.run("doctor").out
+    assert len(prompt_of(model_server)) < 20_000
+    told = home.run("send", "And now?").err
+    assert "both are kept" not in told
+
+
 def test_what_a_rule_forbids_is_refused_and_the_turn_goes_on(home: Home, model_server: ModelServer) -> None:
     save = memory_call(action="add", target="memory", content="The password is hunter2!")
     model_server.follow(Script(rules=(Rule("remember", (Answer(tool_calls=(save,)), Answer(text="No."))),)))

@@ -22,4 +22,23 @@ EXAMPLES: tuple[e.Event, ...] = (
     e.MemoryRemoved(
         target="memory", old="Builds take long", author="review", evidence=EVIDENCE, undoes=5, file=FILE
     ),
+    e.MemoryArranged(
+        target="user",
+        entries=("Likes tea", "Has a dog"),
+        old=("Has a dog", "Likes tea"),
+        author="hand_edit",
+        evidence=EVIDENCE,
+        undoes=6,
+        file=FILE,
+    ),
+    e.MemoryConflicted(
+        target="user",
+        old="Likes tea",
+        ours="Likes green tea",
+        theirs="Likes tea at four",
+        author="hand_edit",
+        evidence=EVIDENCE,
+        undoes=7,
+        file=FILE,
+    ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -75,11 +76,24 @@ def test_a_file_edited_before_a_write_and_saved_after_it_keeps_both(home: HomeMe
     assert entries_of(file.read_text()) == ("One", "Two", "By hand")
 
 
-def test_an_old_copy_that_was_put_back_is_no_edit(home: HomeMemory, file: Path) -> None:
+def test_what_a_person_saves_is_an_edit_also_when_the_file_once_read_so(home: HomeMemory, file: Path) -> None:
     write(home, "One")
-    old = file.read_bytes()
     write(home, "Two")
-    file.write_bytes(old)
+    file.write_text("One\n")
+    assert home.settle().memory == ("One",)
+    assert file.read_text() == "One\n"
+    assert [type(each.fact).__name__ for each in home.writes()][2:] == ["MemoryRemoved"]
+
+
+def test_a_copy_that_was_put_back_with_the_time_of_when_it_was_made_is_no_edit(
+    home: HomeMemory, file: Path, tmp_path: Path
+) -> None:
+    write(home, "One")
+    copy = shutil.copy2(file, tmp_path / "copy")
+    made_at = file.stat().st_mtime_ns - 10**9
+    write(home, "Two")
+    shutil.copy(copy, file)
+    os.utime(file, ns=(made_at, made_at))
     assert home.settle().memory == ("One", "Two")
     assert len(home.writes()) == 2
     assert file.read_text() == "One\n§\nTwo\n"

@@ -76,6 +76,7 @@ class Chat:
         self._actions = ThreadPoolExecutor(1, thread_name_prefix="action")
         self._loop: asyncio.AbstractEventLoop | None = None
         self._interrupted_at = float("-inf")
+        self._told: set[str] = set()
         self._output = create_output(sys.stdout)
         self._prompt = self._make_prompt()
         self._greet(start)
@@ -178,9 +179,12 @@ class Chat:
     def _submit(self, text: str) -> None:
         self._interrupted_at = float("-inf")  # whoever goes on talking had no thought of leaving
         self.conversation.say(text)
+        self.installation.settle()  # what was edited by hand comes before what is said now
         submitted = self.conversation.submit(text)
         for line in learned(self._invocation, submitted.turn):
-            self._stage.line(printable(line), dim=True)
+            if line not in self._told:
+                self._told.add(line)
+                self._stage.line(printable(line), dim=True)
 
     def _complain(self, message: str, hint: str = "") -> None:
         told = f"{click.style('Error:', fg='red')} {printable(self._invocation.redact(message))}"

@@ -61,4 +61,32 @@ class MemoryRemoved(Event, frozen=True, kw_only=True):
     file: str | None = None
 
 
-MemoryEvent = MemoryAdded | MemoryReplaced | MemoryRemoved
+class MemoryArranged(Event, frozen=True, kw_only=True):
+    """The entries stand in this order from here on; `old` is their order before."""
+
+    target: MemoryTarget
+    entries: tuple[str, ...]
+    old: tuple[str, ...]
+    author: Author
+    evidence: Evidence | None = None
+    undoes: int | None = None
+    file: str | None = None
+
+
+class MemoryConflicted(Event, frozen=True, kw_only=True):
+    """The agent and a person changed the entry `old` differently, and what either made of it is kept.
+
+    `ours` is what the log had by then, `theirs` what the person saved; null: that side removed the entry.
+    """
+
+    target: MemoryTarget
+    old: str
+    ours: str | None
+    theirs: str | None
+    author: Author
+    evidence: Evidence | None = None
+    undoes: int | None = None
+    file: str | None = None
+
+
+MemoryEvent = MemoryAdded | MemoryReplaced | MemoryRemoved | MemoryArranged | MemoryConflicted

@@ -117,5 +117,6 @@ class Flush:
             workdir=workdir_of(session),
             attended=False,
             author="flush",
+            lineage=session.lineage,
         )
         return self._toolbox.run(call, context, (FLUSH_TOOLSET,), cancel).change

@@ -9,19 +9,51 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.hand_edits import Content
 from hermes_jobs.domain.memory import entries_of, history, text_of
 from hermes_jobs.domain.memory_intake import taken_in
 from tests.domain.memory.remembering import folded, remembering
 
 TEA, COFFEE, MILK = "User drinks tea", "User drinks coffee", "The milk is in the fridge"
+NOW = 1_700_000_000_000_000_001
 
 
-def after_edit(facts: Sequence[e.MemoryEvent], file: str | Sequence[str]) -> tuple[str, ...]:
-    """The entries after the file was taken in."""
+def found(
+    facts: Sequence[e.MemoryEvent],
+    file: str | Sequence[str],
+    *,
+    held: Sequence[int] | None = None,
+    unread: bool = False,
+    at: int = NOW,
+) -> tuple[e.MemoryEvent, ...]:
+    """What a file comes to that held the log as it was at those versions, one a second until now.
+
+    Nothing said: it held the newest; none: nothing is known. `unread`: nobody has read the newest of it.
+    """
+    past = history(facts)
+    versions = [len(facts)] if held is None else list(held)
+    newest = versions[-1] if versions else 0
+    contents = [
+        Content(past[version].memory, NOW - (newest - version) * 10**9, unread and version == newest)
+        for version in versions
+    ]
     text = file if isinstance(file, str) else text_of(file)
-    found = taken_in(folded(facts), "memory", text, facts)
-    assert all(fact.author == "hand_edit" for fact in found)
-    return folded([*facts, *found]).memory
+    saved = Content(entries_of(text), at)
+    return taken_in(past[-1], "memory", saved, held=contents, followed=newest, facts=facts)
+
+
+def after_edit(
+    facts: Sequence[e.MemoryEvent],
+    file: str | Sequence[str],
+    *,
+    held: Sequence[int] | None = None,
+    unread: bool = False,
+    at: int = NOW,
+) -> tuple[str, ...]:
+    """The entries after the file was taken in."""
+    events = found(facts, file, held=held, unread=unread, at=at)
+    assert all(event.author == "hand_edit" for event in events)
+    return folded([*facts, *events]).memory
 
 
 def test_an_entry_that_a_person_added_is_added():
@@ -36,10 +68,54 @@ def test_an_entry_that_a_person_took_out_is_removed():
     assert after_edit(remembering(TEA, MILK, COFFEE), [TEA, COFFEE]) == (TEA, COFFEE)
 
 
-def test_a_file_as_it_was_at_any_time_is_stale():
+def test_a_file_that_was_saved_is_an_edit_also_when_it_once_read_so():
     facts = remembering(TEA, MILK, COFFEE)
     for past in history(facts):
-        assert taken_in(folded(facts), "memory", text_of(past.memory), facts) == ()
+        assert after_edit(facts, past.memory) == past.memory
+        assert after_edit(facts, past.memory, held=[0, 1, 2, 3]) == past.memory
+
+
+def test_a_file_that_held_nothing_newer_is_older_and_no_edit():
+    facts = remembering(TEA, MILK, COFFEE)
+    for version, past in enumerate(history(facts)):
+        assert found(facts, past.memory, held=[version]) == ()
+
+
+def test_a_file_that_was_saved_before_the_newest_write_began_from_what_it_held_then():
+    facts = remembering(TEA, MILK, COFFEE)
+    assert found(facts, [TEA, MILK], held=[1, 2, 3], at=NOW - 2) == ()
+    assert after_edit(facts, [MILK, "Mine"], held=[1, 2, 3], at=NOW - 2) == (MILK, COFFEE, "Mine")
+
+
+def test_times_in_whole_seconds_are_compared_so():
+    facts = remembering(TEA, MILK)
+    second = NOW - NOW % 10**9
+    assert after_edit(facts, [TEA], held=[1, 2], at=second) == (TEA,)
+
+
+def test_a_file_whose_newest_content_nobody_read_began_from_an_older_one():
+    facts = remembering(TEA, MILK, COFFEE)
+    assert after_edit(facts, [TEA, "Mine"], held=[1, 3], unread=True) == (TEA, MILK, COFFEE, "Mine")
+    assert after_edit(facts, [TEA, "Mine"], held=[1, 3]) == (TEA, "Mine")
+
+
+def test_what_has_something_of_the_newest_content_began_from_that():
+    facts = remembering(TEA, MILK, COFFEE)
+    assert after_edit(facts, [TEA, COFFEE, "Mine"], held=[1, 3], unread=True) == (TEA, COFFEE, "Mine")
+
+
+def test_of_a_file_of_which_nothing_is_known_the_nearest_of_all_that_was_is_the_base():
+    facts = remembering(TEA, MILK, COFFEE)
+    assert after_edit(facts, [TEA, MILK, "Mine"], held=[]) == (TEA, MILK, COFFEE, "Mine")
+    for past in history(facts):
+        assert found(facts, past.memory, held=[]) == ()
+
+
+def test_an_order_that_a_person_gives_the_entries_stays():
+    facts = remembering(TEA, MILK, COFFEE)
+    assert after_edit(facts, [COFFEE, TEA, MILK]) == (COFFEE, TEA, MILK)
+    assert after_edit(facts, ["Mine", TEA, MILK, COFFEE]) == ("Mine", TEA, MILK, COFFEE)
+    assert after_edit(facts, [MILK, TEA], held=[2]) == (MILK, COFFEE, TEA)
 
 
 @pytest.mark.parametrize(
@@ -48,30 +124,45 @@ def test_a_file_as_it_was_at_any_time_is_stale():
 def test_how_the_lines_are_set_is_no_edit(text: str):
     assert entries_of(text) == (TEA, MILK)
     facts = remembering(TEA, MILK)
-    assert taken_in(folded(facts), "memory", text, facts) == ()
+    assert found(facts, text) == ()
 
 
-def test_a_file_opened_before_the_agent_wrote_and_saved_after_keeps_the_words_of_both():
-    facts = remembering(TEA, MILK)
-    assert after_edit(facts, [TEA, "By hand"]) == (TEA, MILK, "By hand")
-    assert after_edit(facts, ["User drinks tea at four"]) == ("User drinks tea at four", MILK)
+CHANGED = e.MemoryReplaced(target="memory", old=TEA, content=COFFEE, author="turn")
+GONE = e.MemoryRemoved(target="memory", old=TEA, author="turn")
+FOUR = "User drinks tea at four"
 
 
-def test_an_entry_that_both_changed_stands_in_both_forms():
-    changed = e.MemoryReplaced(target="memory", old=TEA, content=COFFEE, author="turn")
-    assert after_edit([*remembering(TEA), changed], ["User drinks tea at four"]) == (
-        COFFEE,
-        "User drinks tea at four",
-    )
+@pytest.mark.parametrize(
+    ("later", "theirs", "after", "conflict"),
+    [
+        (CHANGED, [FOUR], (COFFEE, FOUR), (COFFEE, FOUR)),
+        (CHANGED, [], (COFFEE,), (COFFEE, None)),
+        (GONE, [FOUR], (FOUR,), (None, FOUR)),
+        (GONE, [], (), None),
+        (CHANGED, [COFFEE], (COFFEE,), None),
+    ],
+    ids=["changed, changed", "changed, removed", "removed, changed", "removed, removed", "changed alike"],
+)
+def test_what_both_did_to_one_entry_is_kept_and_a_conflict_is_recorded(
+    later: e.MemoryEvent,
+    theirs: list[str],
+    after: tuple[str, ...],
+    conflict: tuple[str | None, str | None] | None,
+):
+    facts = [*remembering(TEA), later]
+    events = found(facts, theirs, held=[1])
+    assert folded([*facts, *events]).memory == after
+    recorded = [event for event in events if isinstance(event, e.MemoryConflicted)]
+    assert [(event.ours, event.theirs) for event in recorded] == ([conflict] if conflict else [])
 
 
-def test_what_was_taken_in_is_not_taken_in_again_before_the_file_was_written_anew():
+def test_what_was_taken_in_is_not_taken_in_again_before_the_file_was_written():
     facts = remembering(TEA, MILK, COFFEE)
     file = text_of([TEA, "By hand"])
-    taken = taken_in(folded(facts), "memory", file, facts)
+    taken = found(facts, file, held=[3])
     assert taken
     then = [*facts, *taken, *remembering("Later")]
-    assert taken_in(folded(then), "memory", file, then) == ()
+    assert found(then, file, held=[3]) == ()
 
 
 def test_plain_text_without_a_separator_is_one_entry():
@@ -89,31 +180,30 @@ LISTS = st.lists(ENTRY, max_size=4, unique=True)
 
 
 @given(LISTS, LISTS, LISTS)
-def test_words_that_either_wrote_are_there_afterwards(base: list[str], later: list[str], by_hand: list[str]):
+def test_what_either_added_is_there_and_what_either_removed_is_not(
+    base: list[str], ours: list[str], theirs: list[str]
+):
     facts = remembering(*base)
-    for entry in later:
-        if entry not in folded(facts).memory:
-            facts = [*facts, *remembering(entry)]
-    was_there = {entry for past in history(facts) for entry in past.memory}
-    ours, after = folded(facts).memory, after_edit(facts, by_hand)
-    if not any(tuple(by_hand) == past.memory for past in history(facts)):
-        assert set(by_hand) - was_there <= set(after), "what the person wrote is there"
-    assert set(after) <= set(ours) | set(by_hand), "and nothing that nobody wrote"
+    later: list[e.MemoryEvent] = [
+        *(e.MemoryRemoved(target="memory", old=entry, author="turn") for entry in base if entry not in ours),
+        *remembering(*(entry for entry in ours if entry not in base)),
+    ]
+    after = after_edit([*facts, *later], theirs, held=[len(facts)])
+    if tuple(theirs) == tuple(base):
+        assert after == folded([*facts, *later]).memory
+    kept = {each for each in {*ours, *theirs} if (each in ours and each in theirs) or each not in base}
+    assert set(after) == kept
     assert len(set(after)) == len(after)
 
 
 @given(LISTS, LISTS)
 def test_an_edit_without_anybody_else_leaves_what_the_person_left(base: list[str], by_hand: list[str]):
-    facts = remembering(*base)
-    if any(tuple(by_hand) == past.memory for past in history(facts)):
-        assert after_edit(facts, by_hand) == folded(facts).memory
-    else:
-        assert set(by_hand) <= set(after_edit(facts, by_hand))
+    assert after_edit(remembering(*base), by_hand) == tuple(by_hand)
 
 
 @given(LISTS, LISTS)
 def test_taking_in_twice_is_taking_in_once(base: list[str], by_hand: list[str]):
     facts = remembering(*base)
     file = text_of(by_hand)
-    taken = [*facts, *taken_in(folded(facts), "memory", file, facts)]
-    assert taken_in(folded(taken), "memory", file, taken) == ()
+    taken = [*facts, *found(facts, file)]
+    assert found(taken, file, held=[len(facts)]) == ()

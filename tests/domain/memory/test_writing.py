@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.changes import Changed
 from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.memory import Limits, chars, entries_of, text_of
-from hermes_jobs.domain.memory_writing import Operation
+from hermes_jobs.domain.memory_writing import MemoryAction, Operation, Origin, Write
+from hermes_jobs.domain.messages import UserMessage
+from hermes_jobs.domain.session import Session
 from tests.domain.memory.remembering import (
     EVIDENCE,
+    LIMITS,
     added,
     batch,
     decided,
@@ -210,3 +217,47 @@ def test_whatever_is_asked_for_no_entry_is_there_twice_and_no_limit_is_passed(
 
 def test_a_change_only_reads_the_memory():
     assert decided([], lambda load: load("memory") and write([], "add", TEA)).writes
+
+
+HAND = e.MemoryReplaced(target="memory", old=TEA, content=f"{TEA}, never milk", author="hand_edit")
+
+
+def asked_by_a_model_that_read(
+    shown: str, facts: list[e.MemoryEvent], action: MemoryAction, old_text: str
+) -> Changed:
+    """What comes of a call in a session whose prompt or messages show this."""
+    session = Session(stream="session-s1", messages=(UserMessage(shown),))
+    operation = Operation(action=action, target="memory", content="User drinks coffee", old_text=old_text)
+    states = {"memory": folded(facts), "session-s1": session}
+
+    def load(stream: str) -> Any:
+        return states[stream]
+
+    return Write([operation], Origin("turn", EVIDENCE, "s1"), LIMITS)(load)
+
+
+@pytest.mark.parametrize("action", ["replace", "remove"])
+@pytest.mark.parametrize("old_text", [TEA, "tea", f"{TEA}, never milk"])
+def test_an_entry_that_a_person_changed_since_the_model_read_it_is_refused_with_its_present_text(
+    action: MemoryAction, old_text: str
+):
+    facts = [*remembering(TEA, MILK), HAND]
+    with pytest.raises(Rejected, match="The user has changed this") as refused:
+        asked_by_a_model_that_read(f"# What you have noted [5%]\n{TEA}\n§\n{MILK}", facts, action, old_text)
+    answer = f"Error: {refused.value.message} {refused.value.hint}"
+    assert f"{TEA}, never milk" in answer
+    assert asked_by_a_model_that_read(answer, facts, action, old_text).writes, "the answer shows the entry"
+
+
+def test_an_entry_that_a_person_shortened_is_refused_with_its_present_text():
+    long = "User drinks tea with milk"
+    facts = [*remembering(long), replace(HAND, old=long, content=TEA)]
+    with pytest.raises(Rejected, match=f"reads now:\n§\n{TEA}\n§"):
+        asked_by_a_model_that_read(f"§\n{long}\n§", facts, "replace", long)
+
+
+def test_what_the_agent_wrote_or_the_model_has_read_is_replaced_without_ado():
+    by_agent = replace(HAND, author="review")
+    assert asked_by_a_model_that_read("", [*remembering(TEA), by_agent], "replace", "tea").writes
+    prompt = f"# What you have noted [5%]\n{MILK}\n§\n{TEA}, never milk\n\nMore."
+    assert asked_by_a_model_that_read(prompt, [*remembering(TEA, MILK), HAND], "replace", "tea").writes

@@ -1,0 +1,95 @@
+"""Telling whether a file was read since it was written, by its access time.
+
+A new file gets an access time before its modification time, so that the first read moves it, also under Linux
+with `relatime` (https://man7.org/linux/man-pages/man8/mount.8.html). Where reading leaves no trace
+(`noatime`, systems without `O_NOATIME`, an empty file) nothing can be told.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+BEFORE_NS = 1_000_000_000  # by which the access time is set before the modification time
+_UNSEEN = getattr(os, "O_NOATIME", 0)
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """A file as it was written: modification time in ns, inode, and the access time that it was given.
+
+    `accessed` 0: whether it was read cannot be told.
+    """
+
+    at: int
+    inode: int = 0
+    accessed: int = 0
+
+
+def open_unseen(path: Path | str, flags: int) -> int:
+    """Open a file for reading so that its access time stays; where that is impossible, plainly.
+
+    Raises `OSError`.
+    """
+    if _UNSEEN:
+        with suppress(PermissionError):  # the file is another user's
+            return os.open(path, flags | _UNSEEN)
+    return os.open(path, flags)
+
+
+def marked(draft: Path) -> Mark:
+    """Mark a file that was written and is not in its place yet. Raises `OSError`."""
+    status = draft.stat()
+    accessed = status.st_mtime_ns - BEFORE_NS
+    if not _UNSEEN or not status.st_size:
+        return Mark(status.st_mtime_ns)
+    times = (accessed, status.st_mtime_ns)
+    os.utime(draft, ns=times)
+    with draft.open("rb") as file:
+        file.read(1)
+    if draft.stat().st_atime_ns == accessed:
+        return Mark(status.st_mtime_ns)
+    os.utime(draft, ns=times)
+    return Mark(status.st_mtime_ns, status.st_ino, accessed)
+
+
+class Witnesses:
+    """A second link to each file that was written, by which it is found again when an editor has put another
+    in its place. Lies on the same file system as the files; elsewhere there are none."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def keep(self, path: Path) -> None:
+        """Remember the file that lies at the path."""
+        witness = self._of(path)
+        with suppress(OSError):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            witness.unlink(missing_ok=True)
+            os.link(path, witness)
+
+    def drop(self, path: Path) -> None:
+        """Forget the file that lay at the path."""
+        with suppress(OSError):
+            self._of(path).unlink(missing_ok=True)
+
+    def is_unread(self, path: Path, mark: Mark) -> bool:
+        """Whether nobody can have read the file that was written at the path, since it was written."""
+        return bool(mark.accessed) and any(
+            status.st_atime_ns == mark.accessed
+            for status in _statuses((path, self._of(path)))
+            if status.st_ino == mark.inode
+        )
+
+    def _of(self, path: Path) -> Path:
+        return self._folder / sha256(os.fsencode(path)).hexdigest()[:32]
+
+
+def _statuses(paths: Iterable[Path]) -> Iterable[os.stat_result]:
+    for path in paths:
+        with suppress(OSError):
+            yield path.stat()
