@@ -9,9 +9,9 @@ from tests.model_script import Answer, Seen, asked_calls, counted_usage
 Json = dict[str, Any]
 
 
-def response_events(seen: Seen, answer: Answer) -> list[Json]:
-    """The answer as the events of a stream, the last one the whole response."""
-    items = _output(seen, answer)
+def response_events(seen: Seen, answer: Answer, items: list[Json] | None = None) -> list[Json]:
+    """The answer as the events of a stream, the last one the whole response; `items` are its output."""
+    items = output_of(seen, answer) if items is None else items
     events: list[Json] = [
         {"type": "response.created", "response": _response(seen, answer, [], "in_progress")}
     ]
@@ -26,10 +26,11 @@ def response_events(seen: Seen, answer: Answer) -> list[Json]:
 def whole_response(seen: Seen, answer: Answer) -> Json:
     """The answer as one response."""
     status = "incomplete" if answer.finish_reason else "completed"
-    return _response(seen, answer, _output(seen, answer), status)
+    return _response(seen, answer, output_of(seen, answer), status)
 
 
-def _output(seen: Seen, answer: Answer) -> list[Json]:
+def output_of(seen: Seen, answer: Answer) -> list[Json]:
+    """The items that an answer consists of."""
     items: list[Json] = []
     if answer.reasoning:
         summary = [{"type": "summary_text", "text": answer.reasoning}]
@@ -55,7 +56,7 @@ def _deltas(item: Json, piece: int) -> list[tuple[str, str]]:
         "function_call": ("function_call_arguments.delta", lambda: item["arguments"]),
     }
     kind, text_of = kinds[item["type"]]
-    text = text_of()
+    text = text_of() if item["type"] != "reasoning" or item["summary"] else ""
     return [(kind, text[at : at + piece]) for at in range(0, len(text), piece)]
 
 

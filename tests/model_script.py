@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterable
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -105,10 +106,10 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def rounds(self) -> int:
-        """How many assistant messages follow the last user message."""
-        roles = [message.get("role") for message in self.messages]
+        """How many replies follow the last user message; several items of one reply count once."""
+        roles = [message["role"] for message in self.messages if message.get("role")]
         last_user = max((at for at, role in enumerate(roles) if role == "user"), default=-1)
-        return roles[last_user + 1 :].count("assistant")
+        return [role for role, _ in groupby(roles[last_user + 1 :])].count("assistant")
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -163,15 +164,24 @@ def counted_usage(body: dict[str, Any], answer: Answer) -> dict[str, Any]:
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
-def completion_chunks(seen: Seen, answer: Answer) -> list[dict[str, Any]]:
-    """The answer as the chunks of a stream, without usage; the last one carries the finish reason."""
+def completion_chunks(
+    seen: Seen,
+    answer: Answer,
+    calls: list[dict[str, Any]] | None = None,
+    before: Iterable[dict[str, Any]] = (),
+) -> list[dict[str, Any]]:
+    """The answer as the chunks of a stream, without usage; the last one carries the finish reason.
+
+    `calls` are the answer's as they are sent, `before` deltas that come before its text.
+    """
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
     if answer.reasoning:
         deltas.append({"reasoning_content": answer.reasoning})
+    deltas += before
     deltas += [
         {"content": answer.text[at : at + answer.piece]} for at in range(0, len(answer.text), answer.piece)
     ]
-    for index, call in enumerate(asked_calls(seen, answer)):
+    for index, call in enumerate(asked_calls(seen, answer) if calls is None else calls):
         begun = {**call, "index": index, "function": {"name": call["function"]["name"], "arguments": ""}}
         rest = {"index": index, "function": {"arguments": call["function"]["arguments"]}}
         deltas += [{"tool_calls": [begun]}, {"tool_calls": [rest]}]

@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, assert_never
+from typing import Any, Protocol, assert_never
 
 import msgspec
 
@@ -45,16 +45,33 @@ PATIENCE = 90.0  # seconds after which a wait for something that never happens f
 GLANCE = 0.02  # seconds between two looks at whether a held request's client is still there
 
 
+class ServerRules(Protocol):
+    """One provider's rules. See `tests.providers`."""
+
+    def refusal(self, seen: Seen) -> Refuse | None:
+        """The answer to a request that breaks a rule."""
+
+    def chunks(self, seen: Seen, answer: Answer) -> list[dict[str, Any]]:
+        """The answer as the provider streams it."""
+
+
 class ModelServer:
     """The server and what it saw. `script` is a `Script`, a list of actions, or a function of the request.
 
+    `rules` are what a provider enforces of requests and attaches to answers; without them all is forgiven.
     `reported` is the usage that went out with answers, in their order.
     """
 
     def __init__(
-        self, script: Script | Iterable[Action] | Chooser = (), *, port: int = 0, record: Path | None = None
+        self,
+        script: Script | Iterable[Action] | Chooser = (),
+        *,
+        port: int = 0,
+        record: Path | None = None,
+        rules: ServerRules | None = None,
     ) -> None:
         self.choose = chooser(script)
+        self.rules = rules
         self.requests: list[Seen] = []
         self.reported: list[dict[str, Any]] = []
         self.disconnects = 0
@@ -186,7 +203,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         seen = self.server.model.saw(body, {name.lower(): value for name, value in self.headers.items()})
         try:
-            self._act(seen, self.server.model.choose(seen))
+            refusal = self.server.model.rules.refusal(seen) if self.server.model.rules else None
+            self._act(seen, refusal or self.server.model.choose(seen))
         except ConnectionError:
             self.server.model.client_gone()
             self.close_connection = True
@@ -239,6 +257,8 @@ class _Handler(BaseHTTPRequestHandler):
         return self.path.endswith("/responses")
 
     def _chunks(self, seen: Seen, answer: Answer) -> list[dict[str, Any]]:
+        if self.server.model.rules is not None:
+            return self.server.model.rules.chunks(seen, answer)
         return (response_events if self._is_responses else completion_chunks)(seen, answer)
 
     def _begin_stream(self) -> None:

@@ -66,14 +66,15 @@ def _items(message: Json) -> Iterator[Json]:
         return
     calls = {call["id"]: call["function"] for call in message.get("tool_calls", [])}
     says = message["role"] != "system" and bool(content or not calls)
-    kind = "output_text" if message["role"] == "assistant" else "input_text"
-    said = {"type": "message", "role": message["role"], "content": [{"type": kind, "text": content}]}
+    # By the API's types only items of its own hold parts of output; other words of the model are a string.
+    parts = content if message["role"] == "assistant" else [{"type": "input_text", "text": content}]
+    said = {"type": "message", "role": message["role"], "content": parts}
     for item in message.get("items", ()):
         if item["type"] == "reasoning":
             yield item
         elif item["type"] == "message" and says:
             says = False
-            yield {**item, **said}
+            yield {**item, **said, "content": [{"type": "output_text", "text": content, "annotations": []}]}
         elif item["type"] == "function_call" and item["call_id"] in calls:
             yield {**item, **calls.pop(item["call_id"])}
     if says:

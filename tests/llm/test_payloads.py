@@ -306,7 +306,7 @@ def test_reasoning_items_precede_the_calls_that_they_came_with(streamed: bool) -
     assert body["prompt_cache_key"] == "s1"
     sent = body["input"][1:5]
     assert [sent[0], sent[2]] == [ITEMS[0], ITEMS[2]]
-    assert sent[1]["content"] == [{"type": "output_text", "text": "I look."}]
+    assert sent[1]["content"] == [{"type": "output_text", "text": "I look.", "annotations": []}]
     assert sent[3] == ITEMS[3]
     other = responses_body(request("gpt-5-mini", *history), dialect)
     assert [item["type"] for item in other["input"]] == [

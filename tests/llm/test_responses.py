@@ -63,8 +63,8 @@ def test_a_streamed_response_arrives_whole(model: OpenAIModel, model_server: Mod
     assert reply.usage == Usage(4, 4, 6, 0, 3)
 
 
-def said(role: str, kind: str, text: str) -> dict[str, Any]:
-    return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+def said(role: str, content: object) -> dict[str, Any]:
+    return {"type": "message", "role": role, "content": content}
 
 
 def test_the_history_is_sent_as_items(model: OpenAIModel, model_server: ModelServer) -> None:
@@ -79,8 +79,8 @@ def test_the_history_is_sent_as_items(model: OpenAIModel, model_server: ModelSer
     ask(model, request(*history, tools=("terminal",), max_tokens=100))
     body = model_server.requests[0].body
     assert body["input"] == [
-        said("user", "input_text", "Look."),
-        said("assistant", "output_text", "I look."),
+        said("user", [{"type": "input_text", "text": "Look."}]),
+        said("assistant", "I look."),
         {"type": "function_call", "call_id": "a", "name": "terminal", "arguments": '{"command": "ls"}'},
         {
             "type": "function_call",
@@ -90,7 +90,7 @@ def test_the_history_is_sent_as_items(model: OpenAIModel, model_server: ModelSer
         },
         {"type": "function_call_output", "call_id": "a", "output": "a.txt"},
         {"type": "function_call_output", "call_id": "b", "output": "Error"},
-        said("assistant", "output_text", "Done."),
+        said("assistant", "Done."),
     ]
     assert (body["instructions"], body["store"], body["max_output_tokens"]) == (
         "You are helpful.",
