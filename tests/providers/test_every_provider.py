@@ -113,8 +113,8 @@ def test_tools_side_by_side_one_that_fails_and_texts_in_many_scripts(place: Plac
 
 def test_a_cancel_in_the_middle_a_retry_and_a_fork(place: Place, person: Person) -> None:
     def heard(piece: Any) -> None:
-        if visit.session("s1").current and not visit.events(e.TurnCancelRequested):
-            turn = visit.session("s1").current
+        turn = visit.session("s1").current
+        if turn is not None and not visit.events(e.TurnCancelRequested):
             visit.worker.engine.execute("session-s1", c.CancelTurn(turn=turn.id, by="test"))
 
     with person.at(place.environ) as visit:
@@ -188,8 +188,9 @@ def test_a_session_that_moves_from_every_provider_to_every_other_and_back(person
     for place in places.values():
         place.server.close()
         assert place.rules.refusals == []
-    kept = [each.payload.dialect for each in visit.session(session).messages if _has_payload(each)]
-    assert set(kept) == {"deepseek", "gemini", "openrouter", "moonshot", "responses", "chat"}
+    said = visit.session(session).messages
+    kept = {each.payload.dialect for each in said if isinstance(each, AssistantMessage) and each.payload}
+    assert kept == {"deepseek", "gemini", "openrouter", "moonshot", "responses", "chat"}
 
 
 @pytest.mark.slow
@@ -203,7 +204,3 @@ def test_where_only_an_address_and_a_model_are_known_the_endpoint_teaches_the_re
     for place in places:
         place.server.close()
         assert len(place.rules.refusals) <= 4, place.rules.refusals
-
-
-def _has_payload(message: object) -> bool:
-    return isinstance(message, AssistantMessage) and message.payload is not None
