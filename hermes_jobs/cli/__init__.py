@@ -53,7 +53,7 @@ COMMANDS = {
     "metrics": Entry("hermes_jobs.cli.metrics:metrics", "Metrics for Prometheus, once or as an endpoint."),
     "usage": Entry("hermes_jobs.cli.usage:usage", "Tokens and cost by day, session, model or purpose."),
     "report": Entry("hermes_jobs.cli.report:report", "Cost, waiting, memory and schedules over time."),
-    "models": Entry("hermes_jobs.cli.models:models", "Models: forget the limits that were learned of them."),
+    "models": Entry("hermes_jobs.cli.models:models", "Which models there are, with window and price."),
     "doctor": Entry("hermes_jobs.cli.doctor:doctor", "What is reachable and alive, and what to do."),
     "export": Entry("hermes_jobs.cli.export:export", "Write a home or sessions to a file; training data."),
     "import": Entry("hermes_jobs.cli.importing:import_file", "Bring in an export, or restore a backup."),

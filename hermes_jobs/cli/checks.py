@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from hermes_jobs.cli.failures import CREDENTIALS, FAILED, LOG, USAGE
+from hermes_jobs.cli.failures import FAILED, LOG, USAGE
 from hermes_jobs.domain.errors import HermesJobsError, Misconfigured, Rejected
 from hermes_jobs.domain.numbers import how_many
 from hermes_jobs.eventlog.log import NOBODY
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 LITTLE_SPACE, NO_SPACE = 1_000_000_000, 100_000_000  # bytes
 COMMAND_SECONDS = 10.0
 CONNECT_SECONDS = 1.0
-MODEL_TOKENS = 16  # some endpoints refuse fewer
 UP = "`hermes-jobs up` starts everything."
 
 
@@ -67,57 +66,6 @@ def toolsets(installation: Installation) -> Iterator[Finding]:
             message = f"toolsets.{key} names what is no toolset: {', '.join(unknown)}"
             hint = f"Known: {', '.join(known)}."
             yield Finding(check="toolsets", status="warn", message=message, hint=hint)
-
-
-def model(settings: Settings) -> Finding:
-    """Whether a real model is configured."""
-    if settings.rehearsal:
-        return Finding(
-            check="model",
-            status="warn",
-            message="the rehearsal model answers: a script that shows what happens, not a language model.",
-            hint="Set OPENAI_API_KEY, or OPENAI_BASE_URL for an endpoint that needs none, in the environment "
-            f"or in {settings.paths.env_file} (mode 600).",
-        )
-    where = settings.model.base_url or "OpenAI"
-    if settings.secrets.api_key is None:
-        where += ", without a key"
-    return Finding(check="model", status="ok", message=f"{settings.model_name} at {where}")
-
-
-def auxiliary(settings: Settings) -> Iterator[Finding]:
-    """Which auxiliary tasks are asked of another model than the main one, and where."""
-    for purpose in ("review", "compression", "session_search"):
-        choice = settings.auxiliary_model(purpose)
-        if choice == settings.main_model:
-            continue
-        key = f"the key {choice.key}" if settings.secrets.get(choice.key) else "no key"
-        told = f"{purpose} asks {choice.model} at {choice.base_url or 'OpenAI'}, with {key}"
-        yield Finding(check="auxiliary", status="ok", message=told)
-
-
-def model_answers(installation: Installation) -> Finding:
-    """One real call: the shortest question there is."""
-    from hermes_jobs.domain.messages import UserMessage
-    from hermes_jobs.engine.ports import ModelError, ModelRequest
-    from hermes_jobs.engine.running import CancelToken
-
-    request = ModelRequest(
-        model=installation.settings.model_name,
-        system_prompt="Answer with one word.",
-        messages=(UserMessage(content="Say ok."),),
-        max_tokens=MODEL_TOKENS,
-    )
-    began = time.monotonic()
-    try:
-        reply = installation.model.reply(request, CancelToken(), lambda text: None)
-    except ModelError as error:
-        code = CREDENTIALS if error.kind == "auth" else FAILED
-        told = f"the call failed ({error.kind}): {error.message}"
-        return Finding(check="live", status="fail", message=told, hint=error.hint, code=code)
-    took, tokens = time.monotonic() - began, reply.usage.total_tokens
-    told = f"{reply.model or request.model} answered in {took:.1f} s, with {tokens} tokens"
-    return Finding(check="live", status="ok", message=told)
 
 
 def budgets(installation: Installation) -> Iterator[Finding]:

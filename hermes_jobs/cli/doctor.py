@@ -19,7 +19,7 @@ MARKS = {"ok": ("ok", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "re
 
 
 @click.command(epilog=example("hermes-jobs doctor", "hermes-jobs doctor --live"))
-@click.option("--live", is_flag=True, help="Also ask the model one tiny question (a few tokens).")
+@click.option("--live", is_flag=True, help="Also try the model with three small calls.")
 @json_option
 @click.pass_context
 def doctor(context: click.Context, live: bool, as_json: bool) -> None:
@@ -27,6 +27,9 @@ def doctor(context: click.Context, live: bool, as_json: bool) -> None:
     and disk.
 
     The exit code is 0 unless something has failed; warnings name what is missing or weaker than it could be.
+
+    --live says of the configured model whether it answers, streams, calls tools, takes its reasoning back,
+    caches prompts and reports usage, whether its price is known, and what these calls cost.
     """
     invocation = context.ensure_object(Invocation)
     findings: list[Finding] = []
@@ -50,7 +53,7 @@ def examine(invocation: Invocation, *, live: bool = False) -> Iterator[Finding]:
 
     Without a readable configuration there is only that; without a log, what can be told without one.
     """
-    from hermes_jobs.cli import checks
+    from hermes_jobs.cli import checks, model_checks
     from hermes_jobs.cli.gateway_checks import telegram
     from hermes_jobs.cli.memory_checks import memory
     from hermes_jobs.cli.memory_provider import provider
@@ -66,14 +69,15 @@ def examine(invocation: Invocation, *, live: bool = False) -> Iterator[Finding]:
         )
         return
     yield from checks.home(settings)
-    yield checks.model(settings)
-    yield from checks.auxiliary(settings)
+    yield model_checks.model(settings)
+    yield from model_checks.auxiliary(settings)
     log = checks.log(installation)
     yield log
     yield checks.broker(settings)
     if log.status != "fail":
         if live:
-            yield checks.model_answers(installation)
+            yield from model_checks.live(installation)
+        yield from model_checks.caching(installation)
         yield from checks.budgets(installation)
         yield from memory(installation)
         yield from provider(installation)
@@ -96,6 +100,6 @@ def _failed(findings: Sequence[Finding]) -> Sequence[Finding]:
 def _print(finding: Finding, invocation: Invocation) -> None:
     mark, colour = MARKS[finding.status]
     message = one_line(invocation.redact(finding.message))
-    click.echo(f"{click.style(f'{mark:<4}', fg=colour)}  {finding.check:<9}  {message}")
+    click.echo(f"{click.style(f'{mark:<4}', fg=colour)}  {finding.check:<14}  {message}")
     if finding.hint:
-        click.echo(f"{'':17}{one_line(invocation.redact(finding.hint))}")
+        click.echo(f"{'':22}{one_line(invocation.redact(finding.hint))}")

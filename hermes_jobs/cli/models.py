@@ -1,18 +1,25 @@
-"""`hermes-jobs models`: what is known of models."""
+"""`hermes-jobs models`: what an endpoint offers, and what is known of models."""
 
 from __future__ import annotations
 
 import click
 
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
+from hermes_jobs.cli.models_list import list_models
 from hermes_jobs.cli.options import example, json_option
 from hermes_jobs.cli.output import note, print_json
 from hermes_jobs.cli.values import Name
 
 
-@click.group(epilog=example("hermes-jobs models forget-limits"))
-def models() -> None:
-    """What is known of models."""
+@click.group(epilog=example("hermes-jobs models list"), invoke_without_command=True)
+@click.pass_context
+def models(context: click.Context) -> None:
+    """Which models there are, and what is known of them; alone it lists them."""
+    if context.invoked_subcommand is None:
+        context.invoke(list_models, part=None, limit=None, as_json=False)
+
+
+models.add_command(list_models)
 
 
 @models.command(

@@ -10,6 +10,7 @@ import click
 
 from hermes_jobs.cli.html_file import html_option, write_page
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
+from hermes_jobs.cli.model_told import model_told, tokens_told
 from hermes_jobs.cli.options import example, json_option, limit_option, newest, session_option, turn_argument
 from hermes_jobs.cli.output import (
     note,
@@ -115,7 +116,6 @@ def _row(turn: TurnView) -> tuple[str, ...]:
 
 def _print_turn(invocation: Invocation, turn: TurnView, limit: int | None) -> None:
     estimates = invocation.installation.views.estimates(turn=turn.id)
-    usage = turn.books.usage
     stands: str = turn.status
     for told in (turn.into and f"into {turn.into}", turn.cancelled_by and f"by {turn.cancelled_by}"):
         stands += f" {told}" if told else ""
@@ -125,14 +125,11 @@ def _print_turn(invocation: Invocation, turn: TurnView, limit: int | None) -> No
             ("Session", turn.session),
             ("Status", stands),
             ("Stopped by", turn.stopped_by or ""),
-            ("Model", turn.model),
+            ("Model", f"{turn.model} ({model_told(invocation.settings, turn.model)})" if turn.model else ""),
             ("Submitted", shown_time(turn.submitted_at)),
             ("Ended", shown_time(turn.ended_at)),
             ("Took", duration(milliseconds(turn.began_waiting_at, turn.ended_at or turn.seen_at) / 1000)),
-            (
-                "Tokens",
-                f"{usage.prompt_tokens} in ({usage.cache_read_tokens} cached), {usage.output_tokens} out",
-            ),
+            ("Tokens", tokens_told(turn.books.usage)),
             ("Cost", shown_cost(turn.books.cost_usd)),
             ("Besides", _about(estimates)),
             ("Text", turn.text if len(turn.text) <= 1000 else turn.text[:1000] + "…"),

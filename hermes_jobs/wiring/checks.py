@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from hermes_jobs.context.plugins import BUILT_IN
 from hermes_jobs.domain.errors import Misconfigured, Rejected
 from hermes_jobs.domain.usage import Usage
-from hermes_jobs.settings import SETUP, missing_key
+from hermes_jobs.settings import SETUP, Choice, Settings, missing_key
 
 if TYPE_CHECKING:
     from hermes_jobs.wiring.installation import Installation
@@ -28,29 +28,40 @@ def check_parts(installation: Installation) -> None:
 
 
 def check_model(installation: Installation, model: str | None, done_elsewhere: Callable[[], bool]) -> None:
-    """Raise where that model (null: the configured one) could not be asked: `Rejected`, kind `auth`, for want
-    of a key, `Misconfigured` where none is named, or no endpoint.
+    """Raise what `check_choice` does for that model (null: the configured one).
 
     Where `done_elsewhere`, by live workers, their environment counts, not this process's.
     """
     settings = installation.settings
-    choice = settings.choice(model)
-    if choice.rehearsal:
-        return
-    if choice.provider == "azure" and choice.base_url is None:
-        raise Misconfigured(
-            "Azure OpenAI has no address that fits everybody, and model.base_url is not set.",
-            hint="Set it to https://RESOURCE.openai.azure.com/openai/v1 with your resource's name.",
-        )
-    missing = missing_key(choice, settings.secrets)
-    if missing is not None and not done_elsewhere():
-        raise Rejected(missing, kind="auth", hint=SETUP)
+    try:
+        check_choice(settings, settings.choice(model))
+    except Rejected:
+        if not done_elsewhere():
+            raise
+
+
+def check_choice(settings: Settings, choice: Choice) -> None:
+    """Raise what `check_place` does, and `Misconfigured` where the choice names no model."""
+    check_place(settings, choice)
     if not choice.model:
         raise Misconfigured(
             f"No model is named, and {choice.at.title} has no usual one.",
             hint="`hermes-jobs models list` shows what it offers; `hermes-jobs config set model.model NAME` "
             "takes one.",
         )
+
+
+def check_place(settings: Settings, choice: Choice) -> None:
+    """Raise where nothing could be asked there: `Rejected`, kind `auth`, for want of a key, `Misconfigured`
+    where no endpoint is named."""
+    if choice.provider == "azure" and choice.base_url is None:
+        raise Misconfigured(
+            "Azure OpenAI has no address that fits everybody, and model.base_url is not set.",
+            hint="Set it to https://RESOURCE.openai.azure.com/openai/v1 with your resource's name.",
+        )
+    missing = missing_key(choice, settings.secrets)
+    if missing is not None:
+        raise Rejected(missing, kind="auth", hint=SETUP)
 
 
 def check_budgets(installation: Installation, model: str | None) -> None:

@@ -15,8 +15,11 @@ from hermes_jobs.settings import SETUP, Choice, Settings, missing_key
 from hermes_jobs.wiring.by_name import ByName
 
 if TYPE_CHECKING:
+    from hermes_jobs.llm.caching import PromptCaching
+    from hermes_jobs.llm.catalogue import Listing
     from hermes_jobs.llm.client import EndpointModel
     from hermes_jobs.llm.dialect import Manner
+    from hermes_jobs.llm.explained import Explained
     from hermes_jobs.llm.providers import ProviderName
     from hermes_jobs.llm.windows import Recalled, Windows
 
@@ -45,7 +48,7 @@ class Endpoints:
         self._learned = learned
         self._watch = watch
         self._lock = threading.RLock()
-        self._models: dict[tuple[str | None, str, ProviderName], EndpointModel] = {}
+        self._models: dict[tuple[str | None, str, ProviderName], Explained] = {}
         self._windows: dict[str | None, Windows] = {}
         self._prices: dict[str | None, OwnPrices] = {}
         self.by_name = ByName(settings, self)
@@ -69,7 +72,15 @@ class Endpoints:
         missing = missing_key(choice, self._settings.secrets)
         if missing is not None:
             return KeylessModel(missing)
-        return self._made(self._models, choice.endpoint, lambda _: self._client(choice))
+        return self._made(self._models, choice.endpoint, lambda _: self._explained(choice))
+
+    def listing(self, choice: Choice) -> Listing:
+        """What the choice's endpoint offers. Asks it."""
+        from hermes_jobs.llm.catalogue import listing
+        from hermes_jobs.llm.dialect import OPENAI_URL
+
+        key = self._settings.secrets.get(choice.key)
+        return listing(choice.base_url or OPENAI_URL, key, choice.at.api)
 
     def windows(self, base_url: str | None) -> Windows:
         """What the endpoint's models take at a time, as known, configured and learned."""
@@ -96,6 +107,11 @@ class Endpoints:
             if which not in known:
                 known[which] = make(which)
             return known[which]
+
+    def _explained(self, choice: Choice) -> Explained:
+        from hermes_jobs.llm.explained import Explained
+
+        return Explained(self._client(choice), lambda: self.listing(choice))
 
     def _client(self, choice: Choice) -> EndpointModel:
         from hermes_jobs.llm.client import OpenAIModel
@@ -140,15 +156,11 @@ class KeylessModel:
         raise ModelError("auth", self._missing, hint=SETUP)
 
 
-def caches(settings: Settings, model: str) -> bool:
-    """Whether that model's prompts are marked for the provider's cache, as far as its name says."""
-    from hermes_jobs.llm.dialect import OPENAI_URL, first_dialect
+def caching_of(settings: Settings, choice: Choice) -> PromptCaching:
+    """How the prompts of a model are cached where it is asked."""
+    from hermes_jobs.llm.caching import prompt_caching
 
-    choice = settings.choice(model)
-    return (
-        first_dialect(choice.base_url or OPENAI_URL, choice.model, _manner(settings, choice)).cache
-        is not None
-    )
+    return prompt_caching(choice.provider, choice.base_url, choice.model, _manner(settings, choice))
 
 
 def _manner(settings: Settings, choice: Choice) -> Manner:

@@ -122,7 +122,8 @@ def test_it_runs_everything_says_where_and_leaves_nothing_behind(home: Home) -> 
 
     consuming = {worker["name"] for worker in load["workers"] if worker["queues"]}
     assert {step["worker"] for step in turn["steps"]} == consuming
-    assert [check for check in doctor["checks"] if check["status"] != "ok"] == []
+    troubled = [check for check in doctor["checks"] if check["status"] != "ok"]
+    assert [check for check in troubled if not check["check"].startswith("live.")] == []
     assert [queue["name"] for queue in load["queues"]] == list(ALL_QUEUES)
     assert ended.code == 0
     assert f"http://127.0.0.1:{port}" in ended.err

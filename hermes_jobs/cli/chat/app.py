@@ -37,6 +37,7 @@ from hermes_jobs.cli.failures import report
 from hermes_jobs.cli.inbox import unread_told
 from hermes_jobs.cli.invocation import Invocation
 from hermes_jobs.cli.learned import learned
+from hermes_jobs.cli.model_told import model_told
 from hermes_jobs.cli.output import note, one_line
 from hermes_jobs.cli.process_log import log_to_file
 from hermes_jobs.cli.stage import Stage
@@ -45,7 +46,6 @@ from hermes_jobs.domain.titles import printable
 from hermes_jobs.engine.live import LiveChannel, LocalChannel
 from hermes_jobs.eventlog.log import Recorded
 from hermes_jobs.gateway.helper import Helper
-from hermes_jobs.wiring.endpoints import caches
 from hermes_jobs.wiring.workforce import workers_are_alive
 
 logger = logging.getLogger(__name__)
@@ -211,9 +211,8 @@ class Chat:
 
     def _greet(self, start: Start) -> None:
         settings = self.installation.settings
-        model = start.model or settings.model_name
-        cached = "on" if caches(settings, model) else "off"
-        self._stage.line(f"hermes-jobs chat with {one_line(model)} (prompt caching {cached}).")
+        model = self.conversation.model
+        self._stage.line(f"hermes-jobs chat with {one_line(model)} ({model_told(settings, model)}).")
         self._stage.line("/help lists what you can do.")
         if unread := unread_told(self._invocation):
             self._stage.line(unread)
