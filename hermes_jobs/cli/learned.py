@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hermes_jobs.cli.invocation import Invocation
 from hermes_jobs.cli.output import note
+from hermes_jobs.domain.skill import MAIN_FILE
 
 if TYPE_CHECKING:
     from hermes_jobs.views.reviews import ReviewView
@@ -37,7 +38,12 @@ def learned(invocation: Invocation, turn: str, *, reviews: bool = True) -> list[
         for review in reversed(views.reviews(limit=LOOKED_AT) if reviews else ())
         if review.saved and review.ended_at and since < review.ended_at <= until
     ]
-    return [*saved, *_conflicts(invocation, since, until), *_left_out(invocation)]
+    return [
+        *saved,
+        *_conflicts(invocation, since, until),
+        *_skill_conflicts(invocation, since, until),
+        *_left_out(invocation),
+    ]
 
 
 def _done(review: ReviewView) -> str:
@@ -52,6 +58,20 @@ def _conflicts(invocation: Invocation, since: str, until: str) -> Iterator[str]:
         if isinstance(write.fact, MemoryConflicted) and since < write.at <= until:
             told = conflict(write.fact)
             yield f"In the memory, {told} (hermes-jobs memory log)."
+
+
+def _skill_conflicts(invocation: Invocation, since: str, until: str) -> Iterator[str]:
+    installation = invocation.installation
+    for skill in installation.skills.all_known():
+        if not skill.conflicts:
+            continue
+        for each in installation.log.read(skill.stream):
+            if each.version in skill.conflicts and since < each.recorded_at <= until:
+                path = getattr(each.event, "path", MAIN_FILE)
+                yield (
+                    f"In the skill {skill.name}, you and the agent changed the same lines of {path}; look at "
+                    f"what was made of it (hermes-jobs skills show {skill.name})."
+                )
 
 
 def _left_out(invocation: Invocation) -> Iterator[str]:

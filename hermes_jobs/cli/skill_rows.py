@@ -112,6 +112,7 @@ class WriteRow(msgspec.Struct, frozen=True, kw_only=True):
     undoes: int | None
     undone: int | None
     proposal: int | None
+    conflict: bool
 
     def cells(self) -> tuple[str, ...]:
         """The row of a table."""
@@ -122,6 +123,8 @@ class WriteRow(msgspec.Struct, frozen=True, kw_only=True):
             what += f" (taken back by {self.undone})"
         if self.proposal is not None:
             what += f" (of {self.proposal})"
+        if self.conflict:
+            what += " (conflict: you and the agent changed the same lines)"
         return (str(self.version), short_time(self.at), self.author, self.turn or "", what)
 
 
@@ -192,6 +195,7 @@ def _write(recorded: Recorded, undone: int | None) -> WriteRow:
         undoes=getattr(event, "undoes", None),
         undone=undone,
         proposal=getattr(event, "proposal", None),
+        conflict=getattr(event, "conflict", False),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import accumulate
 from typing import assert_never
 
@@ -47,7 +47,10 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Skill(msgspec.Struct, frozen=True, kw_only=True):
-    """The fold of one skill's stream at `version`: its files by path. Without files it is deleted."""
+    """The fold of one skill's stream at `version`: its files by path. Without files it is deleted.
+
+    `conflicts`: the versions at which both the agent and a person had changed the same of a file.
+    """
 
     stream: str
     version: int = 0
@@ -55,6 +58,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     files: Files = {}
     proposals: tuple[Proposal, ...] = ()
     past: tuple[Past, ...] = ()
+    conflicts: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
@@ -99,7 +103,12 @@ def evolve(skill: Skill, event: e.SkillEvent) -> Skill:
             return replace(skill, version=version, proposals=proposals)
         case _:
             after = _written(skill, event)
-            return replace(after, version=version, past=_past(skill, event))
+            conflicts = (*skill.conflicts, version) if _is_conflict(event) else skill.conflicts
+            return replace(after, version=version, past=_past(skill, event), conflicts=conflicts)
+
+
+def _is_conflict(event: e.SkillWritten) -> bool:
+    return isinstance(event, e.SkillEdited | e.SkillFileWritten) and event.conflict
 
 
 def _proposals_without(skill: Skill, path: str) -> tuple[Proposal, ...]:
@@ -168,11 +177,17 @@ def undone(skill: Skill) -> e.SkillWritten:
 
 
 def changes(
-    skill: Skill, files: Files, *, author: e.Author, category: str | None = None, undoes: int | None = None
+    skill: Skill,
+    files: Files,
+    *,
+    author: e.Author,
+    category: str | None = None,
+    undoes: int | None = None,
+    conflicts: Collection[str] = (),
 ) -> tuple[e.SkillWritten, ...]:
     """The facts after which the skill has these files, and none where it has them. No files: it is deleted.
 
-    `category` null: it stays where it lies.
+    `category` null: it stays where it lies. `conflicts`: the files of which both sides changed the same.
     """
     if MAIN_FILE not in files:
         gone = e.SkillDeleted(name=skill.name, author=author, undoes=undoes)
@@ -195,15 +210,22 @@ def changes(
     if moved is not None or skill.files[MAIN_FILE] != files[MAIN_FILE]:
         content = files[MAIN_FILE].content
         found.append(
-            e.SkillEdited(name=skill.name, content=content, category=moved, author=author, undoes=undoes)
+            e.SkillEdited(
+                name=skill.name,
+                content=content,
+                category=moved,
+                author=author,
+                undoes=undoes,
+                conflict=MAIN_FILE in conflicts,
+            )
         )
     for path in sorted({*skill.files, *files} - {MAIN_FILE}):
-        found.extend(_change_of(skill, path, files.get(path), author, undoes))
+        found.extend(_change_of(skill, path, files.get(path), author, undoes, conflict=path in conflicts))
     return tuple(found)
 
 
 def _change_of(
-    skill: Skill, path: str, file: SkillFile | None, author: e.Author, undoes: int | None
+    skill: Skill, path: str, file: SkillFile | None, author: e.Author, undoes: int | None, *, conflict: bool
 ) -> Iterable[e.SkillWritten]:
     if file == skill.files.get(path):
         return
@@ -217,4 +239,5 @@ def _change_of(
             base64=file.base64,
             author=author,
             undoes=undoes,
+            conflict=conflict,
         )

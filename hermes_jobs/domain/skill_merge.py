@@ -10,18 +10,30 @@ Lines = Sequence[str]
 Span = tuple[int, int, int, int, int, int]  # from and to in the base, in ours, in theirs
 
 
-Meet = Callable[[Lines, Lines], Lines]
-"""What becomes of lines that both changed: ours and theirs, differently."""
+Meet = Callable[[Lines, Lines, Lines], Lines]
+"""What becomes of lines that both changed: the base's, ours and theirs, differently."""
 
 
 def merged(base: str, ours: str, theirs: str) -> str:
-    """What both made of the base. Where both changed the same lines, ours stand before theirs."""
+    """What both made of the base. Where both changed the same lines, both forms stand."""
     return _merged(base, ours, theirs, _both)
 
 
 def overridden(base: str, ours: str, theirs: str) -> str:
     """What both made of the base. Where both changed the same lines, theirs stand."""
-    return _merged(base, ours, theirs, lambda _mine, other: other)
+    return _merged(base, ours, theirs, lambda _was, _mine, other: other)
+
+
+def is_conflict(base: str, ours: str, theirs: str) -> bool:
+    """Whether both changed a line of the base differently, or one changed what the other removed."""
+    found: list[bool] = []
+
+    def meet(was: Lines, mine: Lines, other: Lines) -> Lines:
+        found.append(any(line not in mine and line not in other for line in was))
+        return mine
+
+    _merged(base, ours, theirs, meet)
+    return any(found)
 
 
 def _merged(base: str, ours: str, theirs: str, meet: Meet) -> str:
@@ -86,22 +98,39 @@ def _resolved(span: Span, base: Lines, ours: Lines, theirs: Lines, *, meet: Meet
         return mine
     if mine == was:
         return other
-    return meet(mine, other)
+    return meet(was, mine, other)
 
 
-def _both(mine: Lines, other: Lines) -> Lines:
-    """The lines of both, those that begin or end both alike once; what holds the other stands for it."""
-    if _holds(mine, other):
-        return mine
-    if _holds(other, mine):
-        return other
-    head = next((i for i, pair in enumerate(zip(mine, other, strict=False)) if pair[0] != pair[1]), 0)
-    rest = list(other[head:])
-    tail = 0
-    while tail < min(len(mine) - head, len(rest)) and mine[len(mine) - tail - 1] == rest[-tail - 1]:
-        tail += 1
-    mine_end = len(mine) - tail
-    return [*_ended(mine[:mine_end]), *_ended(rest[: len(rest) - tail]), *mine[mine_end:]]
+def _both(was: Lines, mine: Lines, other: Lines) -> Lines:
+    """The lines of both, less those of the base that one side removed and the other left as they were.
+
+    Theirs stand where such a line of ours stood, else behind ours; what both begin or end with stands once.
+    """
+    gone, left = _removed(was, mine, other), _removed(was, other, mine)
+    ours = [line for line in mine if line not in gone]
+    theirs = [line for line in other if line not in left]
+    if _holds(ours, theirs):
+        return ours
+    if _holds(theirs, ours):
+        return theirs
+    head = _alike(ours, theirs)
+    tail = _alike(ours[head:][::-1], theirs[head:][::-1])
+    end = len(ours) - tail
+    at = next((i for i, line in enumerate(mine) if line in gone), end)
+    at = min(max(at, head), end)
+    added = theirs[head : len(theirs) - tail]
+    return [*_ended(ours[:at]), *_ended(added), *_ended(ours[at:end]), *ours[end:]]
+
+
+def _alike(some: Lines, others: Lines) -> int:
+    """How many lines both begin with."""
+    pairs = enumerate(zip(some, others, strict=False))
+    return next((i for i, (one, other) in pairs if one != other), min(len(some), len(others)))
+
+
+def _removed(was: Lines, mine: Lines, other: Lines) -> frozenset[str]:
+    """The lines of ours that are the base's, and that the other side does not have."""
+    return frozenset(line for line in mine if line in was and line not in other)
 
 
 def _holds(lines: Lines, others: Lines) -> bool:

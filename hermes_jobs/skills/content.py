@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hermes_jobs.domain.events import SkillFile
 from hermes_jobs.domain.skill import MAIN_FILE
+from hermes_jobs.filestate.marks import open_unseen
 from hermes_jobs.skills.writing import MAX_CHARACTERS, MAX_FILE_BYTES
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe must not make anybody wait
@@ -39,7 +40,7 @@ def as_file(content: bytes) -> SkillFile:
 def read_file(real: Path, path: str) -> SkillFile:
     """The file at a place that is no link; `path` is its name in the skill. Raises `Unusable`."""
     try:
-        descriptor = os.open(real, _READ)
+        descriptor = open_unseen(real, _READ)
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):

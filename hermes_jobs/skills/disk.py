@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -19,6 +19,7 @@ import msgspec
 
 from hermes_jobs.domain.events import SkillFile
 from hermes_jobs.domain.skill import MAIN_FILE, Files
+from hermes_jobs.filestate.marks import Mark, marked
 from hermes_jobs.skills.content import Signature, Unusable, content_of, read_file, signature_of
 from hermes_jobs.skills.names import is_ignored, is_read
 
@@ -52,10 +53,14 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class OnDisk(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill's folder. `blocked` are the paths that lie there and cannot be used; nothing touches them."""
+    """A skill's folder. `blocked` are the paths that lie there and cannot be used; nothing touches them.
+
+    `saved_at`: the modification time of each file, in ns.
+    """
 
     place: Place
     files: Files
+    saved_at: Mapping[str, int] = {}
     problems: tuple[Problem, ...] = ()
 
     @property
@@ -101,19 +106,22 @@ class Disk:
         folder = self.root / str(place)
         problems: list[Problem] = []
         files: dict[str, SkillFile] = {}
+        saved_at: dict[str, int] = {}
         for path, entry in _walk(folder, problems):
             if len(files) >= MAX_FILES:
                 problems.append(Problem(path, f"a skill has at most {MAX_FILES:,} files"))
                 break
             try:
                 files[path] = self._file(entry, path)
+                saved_at[path] = entry.stat(follow_symlinks=False).st_mtime_ns
             except Unusable as error:
                 problems.append(Problem(path, str(error)))
         if MAIN_FILE not in files and LOWER_CASE in files:
             files[MAIN_FILE] = files.pop(LOWER_CASE)
+            saved_at[MAIN_FILE] = saved_at.pop(LOWER_CASE)
         if not files and not problems:
             return None
-        return OnDisk(place=place, files=files, problems=tuple(problems))
+        return OnDisk(place=place, files=files, saved_at=saved_at, problems=tuple(problems))
 
     def paths(self, place: Place) -> tuple[str, ...]:
         """The files in a skill's folder, unread."""
@@ -170,7 +178,7 @@ class Disk:
 
     # --- writing --------------------------------------------------------------------------------
 
-    def write(self, place: Place, path: str, file: SkillFile) -> None:
+    def write(self, place: Place, path: str, file: SkillFile) -> Mark:
         """Put a file there, whole and on disk, or not at all. Raises `OSError`, also for a link there."""
         if path == MAIN_FILE:
             (self.root / str(place) / LOWER_CASE).unlink(missing_ok=True)
@@ -191,8 +199,10 @@ class Disk:
                 target.write(content)
                 target.flush()
                 os.fsync(draft)
+            mark = marked(self.root / UNFINISHED)
             os.rename(UNFINISHED, name, src_dir_fd=root, dst_dir_fd=parent)
             os.fsync(parent)
+        return mark
 
     def remove(self, place: Place, path: str) -> None:
         """Take a file away, and the folders that are empty without it. Raises `OSError`."""

@@ -21,6 +21,7 @@ from hermes_jobs.engine.engine import Engine
 from hermes_jobs.eventlog.file_lock import FileLock
 from hermes_jobs.skills import front_matter
 from hermes_jobs.skills.disk import Disk, OnDisk, Place, Problem
+from hermes_jobs.skills.held import HeldSkills
 from hermes_jobs.skills.laid_out import LaidOut
 
 logger = logging.getLogger(__name__)
@@ -32,15 +33,17 @@ ROUNDS = 3  # in which a file that is being written may come to rest
 class HomeSkills:
     """The skills of one log in the folder of one home. Safe for many threads and processes.
 
-    The engine is one that nothing follows: its appends are laid out here. Methods raise `LogUnavailable`.
+    The engine is one that nothing follows: its appends are laid out here. `shown` is a folder on the home's
+    file system, for what the files have held and whether they were read. Methods raise `LogUnavailable`.
     """
 
-    def __init__(self, engine: Engine, root: Path, lock: Path) -> None:
+    def __init__(self, engine: Engine, root: Path, lock: Path, shown: Path) -> None:
         self._engine = engine
         self._disk = Disk(root)
         self._lock = FileLock(lock)
         self._threads = threading.RLock()
         self._laid_out = LaidOut(root, engine.log.log_id)
+        self._held = HeldSkills(shown, engine.log.log_id)
         self._skills: dict[str, Skill] = {}
         self._unread: set[str] = set()
         self._blocked: dict[str, dict[str, str]] = {}
@@ -128,6 +131,7 @@ class HomeSkills:
         self._refresh()
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._laid_out.load()
+        self._held.load()
         places, problems = self._disk.places(frozenset(self._laid_out.places()))
         self.problems = (*self.problems, *problems)
         there = {place.name: place for place in places}
@@ -138,6 +142,7 @@ class HomeSkills:
             except OSError as error:
                 self._problem(name, f"it cannot be used ({error.strerror})")
         self._laid_out.store()
+        self._held.store()
         return done
 
     def _settle_one(self, name: str, place: Place | None) -> bool:
@@ -146,6 +151,8 @@ class HomeSkills:
         if found is not None:
             self._note(found)
         done = _is_settled(skill, found)
+        if done and found is not None and self._laid_out.version(name) != skill.version:
+            self._held.note(found, self._disk.root, skill)
         if not done:
             past = self.past(name)
             skill = self._take_in(skill, found, past)
@@ -162,14 +169,18 @@ class HomeSkills:
             return skill
         version = self._laid_out.version(skill.name)
         laid_out = past[version] if version is not None and version < len(past) else None
+        held = {} if found is None else self._held.before(found, self._disk.root, past)
 
         def change(load: Load) -> Changed:
             now: Skill = load(skill.stream)
-            facts = taken_in(now, _usable(now, found), past=past, laid_out=laid_out)
+            facts = taken_in(now, _usable(now, found), past=past, laid_out=laid_out, held=held)
             return Changed(writes=(StreamFacts(now.stream, facts),) if facts else ())
 
         changed = self._engine.change(change, HAND_EDIT)
-        return self._load(skill.name) if changed.writes else skill
+        after = self._load(skill.name) if changed.writes else skill
+        if found is not None:
+            self._held.note(found, self._disk.root, after)
+        return after
 
     def _can_begin(self, found: OnDisk | None) -> bool:
         """Whether a folder that lies there is a skill that can be taken in."""
@@ -202,9 +213,11 @@ class HomeSkills:
             if not self._disk.holds(place, path, before):
                 done = False
             elif file is not None:
-                self._disk.write(place, path, file)
+                mark = self._disk.write(place, path, file)
+                self._held.written(self._disk.root, place, path, file, mark, skill.version)
             elif before is not None and is_stale(path, before, past):
                 self._disk.remove(place, path)
+                self._held.removed(self._disk.root, place, path)
         return done
 
     def _note(self, found: OnDisk) -> None:

@@ -132,7 +132,7 @@ class Installation:
         from hermes_jobs.skills.shelf import Shelf
 
         paths = self.settings.paths
-        home = HomeSkills(self.engine("skills"), paths.skills, paths.run / "skills.lock")
+        home = HomeSkills(self.engine("skills"), paths.skills, paths.run / "skills.lock", paths.run / "shown")
         folders = [self._path(each) for each in self.settings.skills.external_dirs]
         return Shelf(home, folders, guard=self.settings.skills.guard)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.skill_merge import merged, nearest, overridden
+from hermes_jobs.domain.skill_merge import is_conflict, merged, nearest, overridden
 
 BASE = "a\nb\nc\nd\ne\n"
 TEXTS = st.lists(st.sampled_from("abcdefgh"), max_size=8).map(lambda lines: "".join(f"{x}\n" for x in lines))
@@ -23,7 +23,10 @@ TEXTS = st.lists(st.sampled_from("abcdefgh"), max_size=8).map(lambda lines: "".j
         ("a\nours\nc\nd\ne\n", "a\ntheirs\nc\nd\ne\n", "a\nours\ntheirs\nc\nd\ne\n"),
         ("a\nsame\nours\nc\nd\ne\n", "a\nsame\ntheirs\nc\nd\ne\n", "a\nsame\nours\ntheirs\nc\nd\ne\n"),
         ("a\nb\nc\nd\ne\nours", "a\nb\nc\nd\ne\ntheirs", "a\nb\nc\nd\ne\nours\ntheirs\n"),
-        ("", "a\nb\nnew\nc\nd\ne\n", "a\nb\nnew\nc\nd\ne\n"),  # who changed wins over who deleted
+        ("", "a\nb\nnew\nc\nd\ne\n", "new\n"),
+        ("a\nb\nc\nd\ne\nours\n", "a\nb\nc\nd\n", "a\nb\nc\nd\nours\n"),
+        ("a\nb\nc\nd\ne\nours\n", "a\nb\nc\nd\nE\n", "a\nb\nc\nd\nE\nours\n"),
+        ("a\nb\nc\nd\nE\n", "a\nb\nc\nd\n", "a\nb\nc\nd\nE\n"),
     ],
 )
 def test_both_sides_stand_in_what_comes_of_them(ours: str, theirs: str, result: str) -> None:
@@ -33,6 +36,35 @@ def test_both_sides_stand_in_what_comes_of_them(ours: str, theirs: str, result: 
 def test_where_one_overrides_the_other_its_lines_stand_alone() -> None:
     ours, theirs = "a\nours\nc\nd\nE\n", "A\ntheirs\nc\nd\ne\n"
     assert overridden(BASE, ours, theirs) == "A\ntheirs\nc\nd\nE\n"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "conflict"),
+    [
+        ("a\nours\nc\nd\ne\n", "a\ntheirs\nc\nd\ne\n", True),
+        ("a\nours\nc\nd\ne\n", "a\nc\nd\ne\n", True),
+        ("a\nsame\nc\nd\ne\n", "a\nsame\nc\nd\ne\n", False),
+        ("a\nc\nd\ne\n", "a\nc\nd\ne\nf\n", False),
+        (f"{BASE}ours\n", f"{BASE}theirs\n", False),
+        (f"{BASE}ours\n", "a\nb\nc\nd\n", False),
+    ],
+)
+def test_a_line_that_both_changed_is_a_conflict(ours: str, theirs: str, conflict: bool) -> None:
+    assert is_conflict(BASE, ours, theirs) == is_conflict(BASE, theirs, ours) == conflict
+
+
+@given(TEXTS, TEXTS, TEXTS)
+def test_no_line_that_either_removed_and_the_other_left_is_there(base: str, ours: str, theirs: str) -> None:
+    lines = [text.splitlines() for text in (base, ours, theirs, merged(base, ours, theirs))]
+    if all(len(set(text)) == len(text) for text in lines[:3]):
+        gone = set(lines[0]) - (set(lines[1]) & set(lines[2]))
+        moved = (set(lines[1]) | set(lines[2])) - set(lines[0])
+        assert not (gone - moved) & set(lines[3]) or is_moved(*lines[:3])
+
+
+def is_moved(base: list[str], *sides: list[str]) -> bool:
+    """Whether a side has put lines into another order, which is removing and adding them."""
+    return any([x for x in side if x in base] != [x for x in base if x in side] for side in sides)
 
 
 @given(TEXTS, TEXTS)

@@ -79,18 +79,19 @@ def test_what_the_agent_saves_is_there_at_once_and_in_the_next_sessions_prompt(
         assert_views_agree(log, home.path / "views")
 
 
-def test_an_entry_that_the_person_extends_during_the_turn_is_shown_to_the_agent_before_it_goes(
+def test_an_entry_that_the_person_extends_during_the_session_is_shown_to_the_agent_before_it_goes(
     home: Home, model_server: ModelServer
 ) -> None:
     home.run("memory", "add", "user", "Likes tea")
     file = home.path / "memories" / "USER.md"
-    edit = AskedCall("terminal", {"command": f"printf 'Likes tea. Allergic to nuts.' > {file}"})
     change = memory_call(action="replace", target="user", old_text="Likes tea", content="Likes green tea")
     keeps = {"old_text": "Likes tea", "content": "Likes green tea. Allergic to nuts."}
     again = memory_call(action="replace", target="user", **keeps)
-    answers = (*(Answer(tool_calls=(each,)) for each in (edit, change, again)), Answer(text="Done."))
-    model_server.follow(Script(rules=(Rule("green", answers),)))
-    home.send("I prefer green tea.")
+    answers = (*(Answer(tool_calls=(each,)) for each in (change, again)), Answer(text="Done."))
+    model_server.follow(Script(rules=(Rule("green", answers), Rule("Hello", (Answer(text="Hello."),)))))
+    home.send("Hello")
+    file.write_text("Likes tea. Allergic to nuts.")
+    home.send("-c", "I prefer green tea.")
     refused, saved = (model_server.requests[at].messages[-1]["content"] for at in (-2, -1))
     assert refused.startswith("Error: The user has changed this since you read it, and nothing was written.")
     assert "Likes tea. Allergic to nuts." in refused

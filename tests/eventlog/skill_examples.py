@@ -25,6 +25,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         category="work",
         evidence=EVIDENCE,
         undoes=4,
+        conflict=True,
     ),
     e.SkillPatched(
         name="code-review",
@@ -45,6 +46,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         base64=True,
         evidence=EVIDENCE,
         undoes=7,
+        conflict=True,
     ),
     e.SkillFileRemoved(
         name="code-review", path="assets/logo.png", author="curator", evidence=EVIDENCE, undoes=8

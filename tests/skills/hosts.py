@@ -33,7 +33,7 @@ class Host:
             carrier=NobodyToWake(),
             performers={},
         )
-        self.home = HomeSkills(self.engine, self.root, folder / "skills.lock")
+        self.home = HomeSkills(self.engine, self.root, folder / "skills.lock", folder / "shown")
         self.shelf = Shelf(self.home, external, guard=guard, platform="linux")
 
     def ask(self, action: e.SkillAction, name: str, **request: str | bool) -> Changed:

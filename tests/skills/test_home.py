@@ -127,11 +127,73 @@ def test_edits_on_two_hosts_at_once_are_both_kept(host, other):
     assert host.files() == other.files()
 
 
-def test_an_old_copy_that_was_put_back_is_stale(host):
+STEPS = "1. Tidy.\n2. Rest.\n3. Look."
+
+
+def in_place(host, text):
+    host.put("tidy/SKILL.md", text)
+
+
+def by_renaming(host, text):
+    draft = host.put("draft.md", text)
+    draft.replace(host.root / "tidy/SKILL.md")
+
+
+SAVES = pytest.mark.parametrize("save", [in_place, by_renaming])
+
+
+@SAVES
+def test_a_line_of_the_agents_that_a_person_deleted_stays_deleted(host, save):
+    host.create("tidy", STEPS)
+    host.ask("patch", "tidy", old_string="3. Look.", new_string="3. Look.\n4. Sing.")
+    save(host, host.read("tidy/SKILL.md").replace("\n4. Sing.", ""))
+    host.home.settle()
+    assert host.read("tidy/SKILL.md") == skill_text("tidy", STEPS)
+    assert types(host, "tidy") == ["SkillCreated", "SkillPatched", "SkillEdited"]
+    assert host.agrees()
+
+
+@SAVES
+def test_a_line_that_the_agent_adds_while_the_file_is_open_in_an_editor_stays(host, save):
+    host.create("tidy", STEPS)
+    opened = host.read("tidy/SKILL.md")
+    host.ask("patch", "tidy", old_string="1. Tidy.", new_string="0. Breathe.\n1. Tidy.")
+    save(host, opened.replace("\n3. Look.", ""))
+    host.home.settle()
+    assert host.read("tidy/SKILL.md") == skill_text("tidy", "0. Breathe.\n1. Tidy.\n2. Rest.")
+    assert host.agrees()
+
+
+@SAVES
+def test_a_line_that_both_changed_stands_in_both_forms_and_the_conflict_is_recorded(host, save):
+    host.create("tidy", STEPS)
+    opened = host.read("tidy/SKILL.md")
+    host.ask("patch", "tidy", old_string="1. Tidy.", new_string="1. Tidy well.")
+    save(host, opened.replace("1. Tidy.", "1. Tidy fast."))
+    host.home.settle()
+    both = "1. Tidy well.\n1. Tidy fast.\n2. Rest.\n3. Look."
+    assert host.read("tidy/SKILL.md") == skill_text("tidy", both)
+    assert host.facts("tidy")[-1].conflict
+    assert host.home.known("tidy").conflicts == (3,)
+
+
+def test_a_support_file_is_merged_by_the_same_rule(host):
     host.create("tidy")
-    old = host.read("tidy/SKILL.md")
+    host.ask("write_file", "tidy", path="references/a.md", content="one\ntwo\nthree\n")
+    host.read("tidy/references/a.md")
+    host.ask("write_file", "tidy", path="references/a.md", content="zero\none\ntwo\nthree\n")
+    host.put("tidy/references/a.md", "one\ntwo\n")
+    host.home.settle()
+    assert host.read("tidy/references/a.md") == "zero\none\ntwo\n"
+
+
+def test_a_copy_that_was_put_back_with_the_time_of_when_it_was_made_is_no_edit(host):
+    host.create("tidy")
+    file = host.root / "tidy/SKILL.md"
+    old, made_at = file.read_bytes(), file.stat().st_mtime_ns - 10**9
     host.ask("patch", "tidy", old_string="Do it.", new_string="Do it well.")
     host.put("tidy/SKILL.md", old)
+    os.utime(file, ns=(made_at, made_at))
     host.home.settle()
     assert "well" in host.read("tidy/SKILL.md")
     assert types(host, "tidy") == ["SkillCreated", "SkillPatched"]

@@ -52,7 +52,10 @@ class SkillCreated(Event, frozen=True, kw_only=True):
 
 
 class SkillEdited(Event, frozen=True, kw_only=True):
-    """SKILL.md was written anew, whole. `category`: where the skill lies from here on; null: where it lay."""
+    """SKILL.md was written anew, whole. `category`: where the skill lies from here on; null: where it lay.
+
+    `conflict`: a hand edit of lines that the agent had changed as well; both forms are kept.
+    """
 
     name: str
     content: str
@@ -60,6 +63,7 @@ class SkillEdited(Event, frozen=True, kw_only=True):
     category: str | None = None
     evidence: Evidence | None = None
     undoes: int | None = None
+    conflict: bool = False
 
 
 class SkillPatched(Event, frozen=True, kw_only=True):
@@ -85,7 +89,10 @@ class SkillDeleted(Event, frozen=True, kw_only=True):
 
 
 class SkillFileWritten(Event, frozen=True, kw_only=True):
-    """A support file, whole; `base64` where it is no text."""
+    """A support file, whole; `base64` where it is no text.
+
+    `conflict`: a hand edit of lines that the agent had changed as well; both forms are kept.
+    """
 
     name: str
     path: str
@@ -94,6 +101,7 @@ class SkillFileWritten(Event, frozen=True, kw_only=True):
     base64: bool = False
     evidence: Evidence | None = None
     undoes: int | None = None
+    conflict: bool = False
 
 
 class SkillFileRemoved(Event, frozen=True, kw_only=True):
