@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import reduce
-from typing import assert_never
+from typing import Any, assert_never
 
 from msgspec.structs import replace
 
@@ -75,9 +75,10 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
             return _on_call(session, event.call, running=True)
         case e.ToolFinished():
             session = _saved(session, event) if event.ok else session
-            return _answered(session, event.call, event.content, source=event.source, invalid=event.invalid)
+            ended = {"source": event.source, "invalid": event.invalid, "failed": not event.ok}
+            return _answered(session, event.call, event.content, **ended)
         case e.ToolInterrupted():
-            return _answered(session, event.call, INTERRUPTED[event.reason])
+            return _answered(session, event.call, INTERRUPTED[event.reason], failed=True)
         case e.ApprovalRequested():
             return _on_call(session, event.call, approval="waiting", expires_at=event.expires_at)
         case e.ApprovalGiven():
@@ -192,17 +193,15 @@ def _ended(session: Session, turn_id: str, status: EndStatus) -> Session:
     return replace(session, current=following, waiting=session.waiting[1:], ended=ended, last_ended=turn_id)
 
 
-def _answered(
-    session: Session, call_id: str, content: str, *, source: str | None = None, invalid: bool = False
-) -> Session:
+def _answered(session: Session, call_id: str, content: str, **ended: Any) -> Session:
     turn = running_turn(session)
     call = _call(turn, call_id)
-    call = replace(call, running=False, result=content, source=source, invalid=invalid)
+    call = replace(call, running=False, result=content, **ended)
     turn = turns.with_call(turn, call)
     if not turns.round_is_complete(turn):
         return replace(session, current=turn)
     calls = fitted(turn.calls, turn.turn_chars, turn.preview_chars)
-    results = (ToolMessage(each.asked.id, each.asked.name, each.result or "") for each in calls)
+    results = (ToolMessage(each.asked.id, each.asked.name, each.result or "", each.failed) for each in calls)
     closed = turns.round_closed(turn)
     nudge = (UserMessage(CONCLUDE[closed.closing_because]),) if closed.closing and not turn.closing else ()
     return say(session, closed, *results, *nudge)

@@ -43,12 +43,13 @@ class AssistantMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_fiel
     payload: Payload | None = None
 
 
-class ToolMessage(msgspec.Struct, frozen=True, tag_field="role", tag="tool"):
-    """The one result of a call. `tool_call` is the `ToolCall.id` that it answers."""
+class ToolMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="role", tag="tool"):
+    """The one result of a call, or why there is none. `tool_call` is the `ToolCall.id` that it answers."""
 
     tool_call: str
     name: str
     content: str
+    failed: bool = False
 
 
 Message = UserMessage | AssistantMessage | ToolMessage

@@ -44,7 +44,10 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """One tool call of the open round. `result` is null until it has ended, however it ended."""
+    """One tool call of the open round. `result` is null until it has ended, however it ended.
+
+    `failed`: what was asked was not done, and the result says why.
+    """
 
     id: str
     asked: ToolCall
@@ -58,6 +61,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     result: str | None = None
     source: str | None = None
     invalid: bool = False
+    failed: bool = False
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
