@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing, suppress
+from collections.abc import Callable
+from contextlib import aclosing
 from typing import Any, Protocol
 
 import httpx2
@@ -16,7 +15,6 @@ from msgspec.structs import replace
 
 from hermes_jobs.engine.ports import ModelError, ModelRequest, Reply
 from hermes_jobs.llm.assembly import ReplyAssembler
-from hermes_jobs.llm.connection import UNTRUSTED, causes, is_cut, is_untrusted, root, unreachable
 from hermes_jobs.llm.dialect import (
     BY_NAME,
     Dialect,
@@ -27,15 +25,15 @@ from hermes_jobs.llm.dialect import (
     first_dialect,
 )
 from hermes_jobs.llm.draft import ReplyDraft, draft_for
-from hermes_jobs.llm.errors import Refusal, classify, garbage, model_error, refusal_in, shortened
+from hermes_jobs.llm.errors import Refusal, shortened
+from hermes_jobs.llm.failing import CONNECT_SECONDS, Failing
 from hermes_jobs.llm.render import request_body
 from hermes_jobs.llm.responses import ResponsesAssembler, responses_body
-from hermes_jobs.llm.sse import DONE, EventDecoder
+from hermes_jobs.llm.sse import DONE
+from hermes_jobs.llm.streaming import drain, events_of
 from hermes_jobs.llm.windows import Windows, learned_from
 
-_CONNECT_SECONDS = 30.0
 _MOST_SESSIONS = 1000  # of which refused payloads are remembered
-_DRAIN_SECONDS = 1.0  # for what follows the end of a stream, so that its connection can be used again
 IDLE_SECONDS = 120.0
 UNSTREAMED_SECONDS = 600.0
 BROKEN_OFF = {
@@ -58,8 +56,6 @@ BROKEN_OFF = {
 }
 """Finish reasons of answers that are not complete, and the kind of failure that each is. OpenAI, OpenRouter,
 Gemini, Bedrock, Zhipu (`sensitive`, `network_error`), DeepSeek (`insufficient_system_resource`), vLLM."""
-_IDLE_HINT = "Try again; where the model thinks for long without a word, raise model.idle_timeout."
-BROKEN = "The provider or the network failed: try again later."
 _PLACEHOLDER_KEY = "no-key"  # local servers want none, the client does
 
 OnText = Callable[[str], None]
@@ -118,7 +114,9 @@ class Chat:
         self._idle_timeout = idle_timeout
         self._timeout = timeout
         self._windows = windows
-        self._secrets = (api_key,) if api_key else ()
+        self._failing = Failing(
+            openai, base_url=base_url, key=api_key, idle_timeout=idle_timeout, timeout=timeout
+        )
         self._manner = manner
         self._api = APIS[manner.api]
         self._learned: dict[str, Dialect] = {}
@@ -162,7 +160,7 @@ class Chat:
                 if changed is None or changed in tried:
                     raise self._failure(error, answer) from error
                 if about_payloads(dialect, changed):
-                    notes.append(_note(error, changed))
+                    notes.append(_note(self._failing.refusal(error), changed))
                 self._learn(request, changed)
                 dialect = changed
             except ModelError:
@@ -209,21 +207,22 @@ class Chat:
         """Raise `ModelError` for an answer that the provider broke off."""
         reason = answer.draft.finish_reason
         if (kind := BROKEN_OFF.get(reason)) is not None:
-            raise self._error(kind, f"The provider broke off the answer (finish_reason {reason!r}).", answer)
+            told = f"The provider broke off the answer (finish_reason {reason!r})."
+            raise self._failing.made(kind, told, answer.draft.usage)
 
     def _patience(self, dialect: Dialect) -> httpx2.Timeout:
         """How long each read may take."""
         idle = self._idle_timeout if dialect.streams else max(self._idle_timeout, UNSTREAMED_SECONDS)
-        return httpx2.Timeout(idle, connect=min(idle, _CONNECT_SECONDS))
+        return httpx2.Timeout(idle, connect=min(idle, CONNECT_SECONDS))
 
     async def _read_stream(self, stream: ChunkStream, answer: Answer, on_text: OnText) -> None:
         """Read the events up to the end that the endpoint marks: a finish reason, or `[DONE]`."""
         done = False
-        async with aclosing(_events(stream.response)) as events:
+        async with aclosing(events_of(stream.response)) as events:
             async for data in events:
                 if data.startswith(DONE):
                     done = True
-                    await _drain(events)
+                    await drain(events)
                     break
                 self._take(json.loads(data), answer, on_text)
         if not answer.draft.begun:
@@ -243,86 +242,22 @@ class Chat:
 
     def _take(self, chunk: object, answer: Answer, on_text: OnText) -> None:
         if (refusal := answer.refusal(chunk)) is not None:
-            raise classify(replace(refusal, at=time.time()), secrets=self._secrets, usage=answer.draft.usage)
+            raise self._failing.refused(refusal, answer.draft.usage)
         if not isinstance(chunk, dict):
             raise self._garbage("is no object", answer, json.dumps(chunk))
         if shown := answer.feed(chunk):
             on_text(shown)
 
     def _garbage(self, what: str, answer: Answer, excerpt: str = "") -> ModelError:
-        return garbage(what, excerpt, secrets=self._secrets, usage=answer.draft.usage)
+        return self._failing.garbage(what, answer.draft.usage, excerpt)
 
     def _failure(self, error: Exception, answer: Answer, *, expired: bool = False) -> ModelError:
-        """What went wrong; `expired`: the limit of the whole call has passed."""
-        match error:
-            case TimeoutError() if expired:
-                took = f"No complete answer within {self._timeout:g} s (model.timeout)."
-                return self._error("timeout", took, answer, lasting=answer.draft.begun)
-            case openai.APIStatusError():
-                return classify(_refusal(error), secrets=self._secrets)
-            case openai.APITimeoutError() | TimeoutError() | httpx2.TimeoutException() if not is_cut(error):
-                return self._error("timeout", self._silence(error), answer, _IDLE_HINT)
-            case openai.APIConnectionError() | httpx2.TransportError() if answer.draft.begun:
-                return self._error(
-                    "garbage", f"The answer broke off in the middle: {root(error)}", answer, BROKEN
-                )
-            case openai.APIConnectionError() | httpx2.TransportError():
-                untrusted = is_untrusted(error)
-                told = unreachable(error, self._base_url)
-                return self._error("connection", told, answer, UNTRUSTED * untrusted, lasting=untrusted)
-            case json.JSONDecodeError():
-                return self._garbage("holds a chunk that is no JSON", answer, error.doc)
-            case UnicodeError():
-                return self._garbage("is no UTF-8", answer)
-            case _:
-                return self._error("unknown", f"{type(error).__name__}: {error}", answer)
-
-    def _silence(self, error: Exception) -> str:
-        if any(isinstance(cause, httpx2.ConnectTimeout) for cause in causes(error)):
-            return f"No connection to {self._base_url} within {_CONNECT_SECONDS:g} s."
-        return f"No data for {self._idle_timeout:g} s (model.idle_timeout)."
-
-    def _error(
-        self, kind: str, message: str, answer: Answer, hint: str = "", *, lasting: bool = False
-    ) -> ModelError:
-        usage = answer.draft.usage
-        return model_error(kind, message, hint=hint, lasting=lasting, secrets=self._secrets, usage=usage)
+        draft = answer.draft
+        return self._failing.error(error, begun=draft.begun, usage=draft.usage, expired=expired)
 
 
-async def _events(response: httpx2.Response) -> AsyncGenerator[str, None]:
-    """The data of each event of a streamed response.
-
-    Not openai's own reader: that one does not say whether the end was marked, and stumbles over empty data.
-    """
-    decoder = EventDecoder()
-    async for piece in response.aiter_bytes():
-        for data in decoder.feed(piece):
-            yield data
-    for data in decoder.finish():
-        yield data
-
-
-async def _drain(events: AsyncGenerator[str, None]) -> None:
-    """Read what follows the end, so that the connection can be used again."""
-    with suppress(TimeoutError, httpx2.HTTPError):
-        async with asyncio.timeout(_DRAIN_SECONDS):
-            async for _ in events:
-                pass
-
-
-def _note(error: openai.APIStatusError, changed: Dialect) -> str:
+def _note(refusal: Refusal, changed: Dialect) -> str:
     done = {"again": "It was sent once more.", "omit": "It was sent without what providers had attached."}
     consequence = done.get(changed.payloads, "Placeholders were sent in place of what was refused.")
-    said = shortened(_refusal(error).message)
+    said = shortened(refusal.message)
     return f"The endpoint refused what earlier messages carried: {said} {consequence}"
-
-
-def _refusal(error: openai.APIStatusError) -> Refusal:
-    headers = {name.lower(): value for name, value in error.response.headers.items()}
-    text = error.response.text
-    try:
-        found = refusal_in(msgspec.json.decode(text), status=error.status_code, headers=headers)
-    except msgspec.MsgspecError:
-        found = None
-    found = found or Refusal(message=shortened(text), status=error.status_code, headers=headers)
-    return replace(found, at=time.time())
