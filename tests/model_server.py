@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Protocol, assert_never
+from typing import Any, Protocol, Self, assert_never
 
 import msgspec
 
@@ -62,6 +62,8 @@ class ModelServer:
     `reported` is the usage that went out with answers, in their order.
     """
 
+    handler: type[BaseHTTPRequestHandler]
+
     def __init__(
         self,
         script: Script | Iterable[Action] | Chooser = (),
@@ -102,7 +104,7 @@ class ModelServer:
             if not self._changed.wait_for(condition, PATIENCE):
                 raise TimeoutError(f"{len(self.requests)} requests, {self.disconnects} disconnects so far")
 
-    def start(self) -> ModelServer:
+    def start(self) -> Self:
         """Begin to answer."""
         self._thread.start()
         return self
@@ -171,7 +173,7 @@ class _Http(ThreadingHTTPServer):
 
     def __init__(self, model: ModelServer, port: int) -> None:
         self.model = model
-        super().__init__(("127.0.0.1", port), _Handler)
+        super().__init__(("127.0.0.1", port), model.handler)
 
     def finish_request(self, request: Any, client_address: Any) -> None:
         with self.model.connected(request):
@@ -184,7 +186,9 @@ class _Http(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
+    """Answers in the forms of OpenAI's APIs; those of other APIs are made of it."""
+
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     server: _Http
@@ -310,6 +314,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the overridden method's name
         """Say nothing."""
+
+
+ModelServer.handler = Handler
 
 
 def main() -> None:
