@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, assert_never
 from urllib.parse import urlsplit, urlunsplit
 
 from hermes_jobs.domain.changes import Change
@@ -15,9 +15,10 @@ from hermes_jobs.settings import SETUP, Choice, Settings, missing_key
 from hermes_jobs.wiring.by_name import ByName
 
 if TYPE_CHECKING:
+    from hermes_jobs.llm.anthropic.client import AnthropicModel
     from hermes_jobs.llm.caching import PromptCaching
     from hermes_jobs.llm.catalogue import Listing
-    from hermes_jobs.llm.client import EndpointModel
+    from hermes_jobs.llm.client import EndpointModel, OpenAIModel
     from hermes_jobs.llm.dialect import Manner
     from hermes_jobs.llm.explained import Explained
     from hermes_jobs.llm.providers import ProviderName
@@ -114,9 +115,7 @@ class Endpoints:
         return Explained(self._client(choice), lambda: self.listing(choice))
 
     def _client(self, choice: Choice) -> EndpointModel:
-        from hermes_jobs.llm.client import OpenAIModel
-
-        return OpenAIModel(
+        return _kind_of_client(choice)(
             api_key=self._settings.secrets.get(choice.key),
             base_url=choice.base_url,
             idle_timeout=self._settings.model.idle_timeout,
@@ -137,6 +136,21 @@ class Endpoints:
             recalled=lambda name: _recalled(self._learned(), (endpoint, name)),
             now=self._clock.now,
         )
+
+
+def _kind_of_client(choice: Choice) -> type[AnthropicModel | OpenAIModel]:
+    """The client of the API that the choice's provider has, which alone is imported."""
+    match choice.at.api:
+        case "anthropic":
+            from hermes_jobs.llm.anthropic.client import AnthropicModel
+
+            return AnthropicModel
+        case "openai":
+            from hermes_jobs.llm.client import OpenAIModel
+
+            return OpenAIModel
+        case _:
+            assert_never(choice.at.api)
 
 
 def _recalled(known: LearnedWindows, place: Place) -> Recalled:

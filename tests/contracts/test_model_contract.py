@@ -13,6 +13,7 @@ import pytest
 from hermes_jobs.domain.messages import UserMessage
 from hermes_jobs.engine.ports import Model, ModelError, ModelRequest, Reply
 from hermes_jobs.engine.running import CancelToken
+from hermes_jobs.llm.anthropic.client import AnthropicModel
 from hermes_jobs.llm.client import OpenAIModel
 from hermes_jobs.llm.dialect import Manner
 from hermes_jobs.llm.rehearsal import RehearsalModel
@@ -20,6 +21,7 @@ from hermes_jobs.llm.scripted import Held, ScriptedModel
 from tests.llm.asking import ask, request
 from tests.model_script import Answer, Hold, Script
 from tests.model_server import ModelServer
+from tests.providers.anthropic_server import AnthropicServer
 
 LONG = "help"  # what the echoing models repeat, and the rehearsal answers at length
 
@@ -58,6 +60,20 @@ def openai_model(server: ModelServer, manner: Manner) -> Iterator[Subject]:
     model.close()
 
 
+def the_anthropic_model(server: ModelServer) -> Iterator[Subject]:
+    double = AnthropicServer(lambda seen: Answer(text=f"You said: {seen.last_user_text}", piece=4)).start()
+    model = AnthropicModel(api_key="sk-ant-test-0123456789", base_url=double.base_url)
+    yield Subject(
+        model,
+        hold=lambda: double.follow(Script(default=Hold())),
+        stop_after_a_piece=lambda: double.follow(Script(default=Hold(first="It begins"))),
+        wait_for_request=lambda: double.wait_until(lambda: bool(double.requests)),
+    )
+    model.close()
+    double.close()
+    assert not double.violations
+
+
 def the_scripted_model(server: ModelServer) -> Iterator[Subject]:
     held = threading.Event()
 
@@ -79,7 +95,13 @@ def nothing_to_do() -> None:
     """This model is so by itself."""
 
 
-WAITING = [the_openai_model, the_openai_model_by_responses, the_openai_model_by_text, the_scripted_model]
+WAITING = [
+    the_openai_model,
+    the_openai_model_by_responses,
+    the_openai_model_by_text,
+    the_anthropic_model,
+    the_scripted_model,
+]
 ALL = [*WAITING, the_rehearsal]  # the rehearsal never waits
 
 

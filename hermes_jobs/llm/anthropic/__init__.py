@@ -1,0 +1,1 @@
+"""Anthropic's Messages API as a model. What renders and reads is pure; `talk` alone imports the client."""

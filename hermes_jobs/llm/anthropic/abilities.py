@@ -1,0 +1,83 @@
+"""What Claude models take: how they think, how that is turned off, and how long an answer may be.
+
+Sources: https://platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting (the table of thinking
+types and of what is rejected), https://platform.claude.com/docs/en/build-with-claude/effort (the levels),
+https://platform.claude.com/docs/en/about-claude/models/overview (output limits, in tokens).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import msgspec
+
+Thinking = Literal["none", "budget", "adaptive"]
+Off = Literal["omitted", "disabled", "between_tools", "never"]
+Version = tuple[int, int]
+
+
+class Abilities(msgspec.Struct, frozen=True):
+    """What a family of models takes.
+
+    `longest`: the most tokens that an answer may have. `thinking`: with a budget of tokens, or as the model
+    decides. `off`: the value of `thinking.type` that turns thinking off; `omitted` where it is off by itself.
+    `efforts`: the levels of `output_config.effort`, from low to high.
+    """
+
+    longest: int
+    thinking: Thinking
+    off: Off = "omitted"
+    efforts: tuple[str, ...] = ()
+
+
+_LEVELS = ("low", "medium", "high")
+_ALL_LEVELS = (*_LEVELS, "max")
+_UNKNOWN_CLAUDE = Abilities(32_000, "adaptive", "never", _ALL_LEVELS)
+"""A model that is newer than this table: later models took what earlier ones did, with longer answers."""
+_NO_CLAUDE = Abilities(8_192, "budget", "disabled")
+"""Other models behind an endpoint that speaks this API: most take a budget."""
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """Abilities of a line (empty: of every line) from a version on."""
+
+    line: str
+    since: Version
+    abilities: Abilities
+
+    def fits(self, line: str, version: Version) -> bool:
+        return self.line in {"", line} and version >= self.since
+
+
+_TABLE = (  # newest first
+    _Row("", (5, 6), _UNKNOWN_CLAUDE),
+    _Row("sonnet", (5, 5), Abilities(128_000, "adaptive", "between_tools", _ALL_LEVELS)),
+    _Row("haiku", (5, 5), Abilities(128_000, "adaptive", "disabled", _ALL_LEVELS)),
+    _Row("opus", (5, 5), Abilities(128_000, "adaptive", "never", _ALL_LEVELS)),
+    _Row("sonnet", (5, 0), Abilities(128_000, "adaptive", "disabled", _ALL_LEVELS)),
+    _Row("opus", (5, 0), Abilities(128_000, "adaptive", "disabled", _ALL_LEVELS)),
+    _Row("", (5, 0), Abilities(128_000, "adaptive", "never", _ALL_LEVELS)),
+    _Row("", (4, 7), Abilities(128_000, "adaptive", "omitted", _ALL_LEVELS)),
+    _Row("opus", (4, 6), Abilities(128_000, "adaptive", "omitted", _ALL_LEVELS)),
+    _Row("", (4, 6), Abilities(64_000, "adaptive", "omitted", _ALL_LEVELS)),
+    _Row("opus", (4, 5), Abilities(64_000, "budget", "omitted", _LEVELS)),
+    _Row("opus", (4, 0), Abilities(32_000, "budget")),
+    _Row("", (3, 7), Abilities(64_000, "budget")),
+    _Row("", (3, 5), Abilities(8_192, "none")),
+    _Row("", (0, 0), Abilities(4_096, "none")),
+)
+_NAME = re.compile(
+    r"claude-(?:(?P<line>[a-z]+)-)?(?P<major>\d)(?:[-.](?P<minor>\d{1,2})(?!\d))?(?!\d)(?:-(?P<old>[a-z]+))?"
+)
+
+
+def abilities(model: str) -> Abilities:
+    """What the model takes, by its name in any of the forms in which clouds and gateways write it."""
+    name = model.lower()
+    found = _NAME.search(name)
+    if found is None:
+        return _UNKNOWN_CLAUDE if "claude" in name else _NO_CLAUDE
+    line = found["line"] or found["old"] or ""
+    version = (int(found["major"]), int(found["minor"] or 0))
+    return next(row.abilities for row in _TABLE if row.fits(line, version))
