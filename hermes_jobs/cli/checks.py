@@ -68,6 +68,19 @@ def toolsets(installation: Installation) -> Iterator[Finding]:
             yield Finding(check="toolsets", status="warn", message=message, hint=hint)
 
 
+def pauses(installation: Installation) -> Iterator[Finding]:
+    """Which models beside the main one have failed and are not asked for a while."""
+    from hermes_jobs.domain.pauses import STREAM, Pauses
+
+    state, now = installation.engine().state(STREAM), installation.clock.now()
+    assert isinstance(state, Pauses)
+    for place in state.paused:
+        if pause := state.at(place, now):
+            until = time.strftime("%Y-%m-%d %H:%M", time.localtime(pause.until))
+            told = f"{pause.purpose}: {pause.model} rests until {until}; the main model is asked instead"
+            yield Finding(check="auxiliary", status="warn", message=told, hint=f"It failed: {pause.message}")
+
+
 def budgets(installation: Installation) -> Iterator[Finding]:
     """Whether the limits that are set can be held, and how much of the day's is spent."""
     from hermes_jobs.domain.budgets import DAY, NANO

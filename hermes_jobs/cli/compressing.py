@@ -86,14 +86,8 @@ def _told(lineage: str, outcome: ContextCompressed) -> dict[str, str | int]:
 
 
 def _print_told(outcome: ContextCompressed) -> None:
-    from hermes_jobs.cli.progress import IN_VAIN
-    from hermes_jobs.domain.compression import MAX_FUTILE
+    from hermes_jobs.domain.notices import notices
 
-    note(
-        f"{outcome.removed} messages gave way to a summary: about {outcome.tokens_before:,} tokens "
-        f"became {outcome.tokens_after:,}. The session goes on as {outcome.into}."
-    )
-    if outcome.number > 1:
-        note(f"This was compression {outcome.number} of this session: details may be lost.")
-    if outcome.in_vain >= MAX_FUTILE:
-        note(f"{IN_VAIN.format(times=outcome.in_vain).capitalize()}.")
+    for line in notices(outcome):
+        note(f"{line[0].upper()}{line[1:]}.")
+    note(f"The session goes on as {outcome.into}.")

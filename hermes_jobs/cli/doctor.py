@@ -78,6 +78,7 @@ def examine(invocation: Invocation, *, live: bool = False) -> Iterator[Finding]:
         if live:
             yield from model_checks.live(installation)
         yield from model_checks.caching(installation)
+        yield from checks.pauses(installation)
         yield from checks.budgets(installation)
         yield from memory(installation)
         yield from provider(installation)

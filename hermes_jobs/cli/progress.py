@@ -13,7 +13,7 @@ import msgspec
 
 from hermes_jobs.cli.output import one_line
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.compression import MAX_FUTILE
+from hermes_jobs.domain.notices import notices
 from hermes_jobs.domain.titles import printable
 from hermes_jobs.eventlog.log import Recorded
 from hermes_jobs.pages.wording import duration
@@ -21,7 +21,6 @@ from hermes_jobs.pages.wording import duration
 LONG = 3.0  # seconds after which a call that has not ended is spoken of
 LONG_THOUGHT = 15.0  # and a model call
 SOON = 1.0  # and either, where what is under way can be shown while it lasts
-IN_VAIN = "compressing won next to nothing {times} times in a row: from now on only when asked for"
 ARGUMENTS = 40  # characters of a call's arguments: a line fits into 80 columns
 
 
@@ -63,15 +62,9 @@ class Progress:
                 self._ended(event.call, "interrupted", at)
             case e.StepAbandoned():
                 self._ended(event.step, "its worker has ended", at)
-            case e.ContextPressure(high=True):
-                self._tell(
-                    f"· the conversation fills {event.tokens / max(event.threshold, 1):.0%} of what is kept "
-                    f"before it is compressed ({event.tokens:,} of {event.threshold:,} tokens)"
-                )
-            case e.ContextCompressed():
-                self._compressed(event)
-            case e.CompressionFailed():
-                self._tell(f"· the conversation was not compressed: {event.message}")
+            case e.ContextPressure() | e.ContextCompressed() | e.CompressionFailed():
+                for line in notices(event):
+                    self._tell(f"· {line}")
             case _:
                 pass
 
@@ -105,16 +98,6 @@ class Progress:
         begun = self._tools.pop(call, None)
         if begun is not None:
             self._tell(f"· {begun.label}: {how}, {duration(at - begun.since)}")
-
-    def _compressed(self, event: e.ContextCompressed) -> None:
-        self._tell(
-            f"· {event.removed} messages gave way to a summary: about {event.tokens_before:,} tokens became "
-            f"{event.tokens_after:,}; every message stays in the log"
-        )
-        if event.number > 1:
-            self._tell(f"· this was compression {event.number} of the session: details may be lost")
-        if event.in_vain >= MAX_FUTILE:
-            self._tell(f"· {IN_VAIN.format(times=event.in_vain)}")
 
     def _retried(self, event: e.ModelCallFailed, at: float) -> None:
         if event.retry_at is not None:

@@ -14,6 +14,7 @@ from hermes_jobs.cli.progress import Progress, called_whole
 from hermes_jobs.cli.style import Style
 from hermes_jobs.cli.zones import local
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.notices import notices
 from hermes_jobs.domain.titles import printable
 from hermes_jobs.engine.engine import Submitted
 from hermes_jobs.engine.live import Piece
@@ -93,6 +94,9 @@ class Shown:
                 pass
         if self.style.progress or self.style.rich:
             self._progress.hear(recorded)
+        else:
+            for line in notices(event):  # where answers are piped, too
+                self.note(f"· {line}")
 
     def _ask(self) -> None:
         """Say how to answer the calls that wait for a person, once."""

@@ -20,12 +20,13 @@ class Cut(msgspec.Struct, frozen=True):
 
 
 class Room(msgspec.Struct, frozen=True, kw_only=True):
-    """What the tail may take: `budget` tokens, and at least `protect_last` messages as long as they stay
-    under `threshold` tokens."""
+    """What stays may take: the tail `budget` tokens, or up to `threshold` while it has fewer than
+    `protect_last` messages; the head `head` tokens, None for any number."""
 
     budget: int
     threshold: int
     protect_last: int
+    head: int | None = None
 
 
 def cut(units: Sequence[Unit], room: Room) -> Cut:
@@ -34,7 +35,8 @@ def cut(units: Sequence[Unit], room: Room) -> Cut:
     The user's newest message is in the tail, always; what followed it and does not fit is summarised as if
     it had come before.
     """
-    begin = len(_head(units))
+    head = _head(units)
+    begin = len(head) if room.head is None or _size(head) <= room.head else 0
     body = units[begin:]
     start = _protected(body, room) or _within(body, room.budget)
     newest = newest_request(body)
@@ -59,14 +61,17 @@ def _head(units: Sequence[Unit]) -> Sequence[Unit]:
 
 
 def _protected(units: Sequence[Unit], room: Room) -> int | None:
-    """Where the last `protect_last` messages begin, at the least; null where they leave no middle, or are
-    too large."""
+    """Where the newest messages begin that are protected by their number, as far as they fit, and by their
+    size; None where they leave no middle."""
     start = max(len(units) - 1, 0)
-    count = len(units[start]) if units else 0
-    while start > 0 and (count < room.protect_last or _size(units[start - 1 :]) <= room.budget):
-        start -= 1
+    count, size = (len(units[start]), tokens_of(units[start])) if units else (0, 0)
+    while start > 0:
+        larger = size + tokens_of(units[start - 1])
+        if larger > (room.threshold if count < room.protect_last else room.budget):
+            break
+        start, size = start - 1, larger
         count += len(units[start])
-    return start if start > 0 and _size(units[start:]) <= room.threshold else None
+    return start if start > 0 and size <= room.threshold else None
 
 
 def _within(units: Sequence[Unit], budget: int) -> int:

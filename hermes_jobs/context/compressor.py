@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 import msgspec
@@ -17,12 +18,13 @@ from hermes_jobs.context.summary import (
     SET_ASIDE,
     UNVERIFIED,
     UPDATE,
+    enclosed,
     instructions,
     is_checkpoint,
     transcript,
     without_notes,
 )
-from hermes_jobs.context.tokens import tokens_of
+from hermes_jobs.context.tokens import A_MESSAGE, tokens_of
 from hermes_jobs.context.units import flat, repaired, units_of
 from hermes_jobs.domain.events import CompressionReason
 from hermes_jobs.domain.messages import Message, UserMessage
@@ -30,11 +32,23 @@ from hermes_jobs.domain.tokens import CHARACTERS_A_TOKEN, beginning, ending, tok
 from hermes_jobs.engine.ports import Ask, ContextSize, History, ModelError, Shortened
 
 HYGIENE = 0.85
+"""The part of the window at which a request is compressed in any case."""
 HYGIENE_MESSAGES = 4
+NEARLY_FULL = 0.95
+WORTH, WORTH_WHEN_FULL = 0.1, 0.01
+"""The parts of a request that a compression has to win, to be worth a summary: usually, and where the window
+is nearly full."""
+FIXED_SHARE, HEAD_SHARE, PROTECTED_SHARE = 0.75, 0.125, 0.34
+"""The part of its share of the window that the history gets in any case; of that, the parts that its
+beginning may take, and messages that are protected by their number."""
 PRESSURE = 0.85
 MAX_PASSES = 3
 SUMMARY_SHARE, SUMMARY_LEAST, SUMMARY_MOST, SUMMARY_OF_WINDOW = 0.20, 2_000, 12_000, 0.05
 RATIO_LEAST, RATIO_MOST = 0.10, 0.80
+
+
+FRAME = tokens(enclosed("")) + A_MESSAGE
+"""What a summary takes besides its own text."""
 
 
 class Compressor:
@@ -44,29 +58,38 @@ class Compressor:
         self._options = options
         self._redact = redact
 
-    def threshold(self, window: int) -> int:
-        """Tokens from which on a history is compressed."""
-        return int(window * self._options.threshold)
+    def threshold(self, window: int, fixed: int = 0) -> int:
+        """Tokens of a request from which on its history is compressed.
+
+        Where system prompt and tools (`fixed`) take much of it, the history still gets most of the share
+        that it would have alone, as far as the window allows.
+        """
+        usual = int(window * self._options.threshold)
+        return max(usual, min(fixed + int(usual * FIXED_SHARE), int(window * HYGIENE)))
 
     def should_compress(self, size: ContextSize) -> CompressionReason | None:
         """Whether to compress before the next call, and why."""
         if not self._options.enabled or size.num_compressions >= MAX_PASSES:
             return None
-        if size.first_call and size.num_messages >= HYGIENE_MESSAGES and size.tokens >= size.window * HYGIENE:
+        full = size.tokens >= size.window * HYGIENE
+        full = full and (size.num_messages >= HYGIENE_MESSAGES or size.tokens > size.window)
+        if full and size.first_call:
             return "hygiene"
-        enough = size.num_messages > 3 + self._options.protect_last + 1
-        if size.tokens >= self.threshold(size.window) and (size.is_measured or enough):
-            return "threshold"
-        return None
+        enough = full or size.is_measured or size.num_messages > 3 + self._options.protect_last + 1
+        over = size.tokens >= self.threshold(size.window, size.fixed)
+        return "threshold" if over and enough else None
 
     def pressure(self, size: ContextSize) -> bool:
         """Whether the context comes close to being compressed."""
-        return self._options.enabled and size.tokens >= self.threshold(size.window) * PRESSURE
+        return self._options.enabled and size.tokens >= self.threshold(size.window, size.fixed) * PRESSURE
 
-    def has_content_to_compress(self, messages: Sequence[Message], window: int) -> bool:
-        """Whether a compression would find anything to summarise."""
+    def has_content_to_compress(self, messages: Sequence[Message], window: int, fixed: int = 0) -> bool:
+        """Whether a compression would win enough of the request to be worth a summary."""
         _, said = without_notes(messages)
-        return bool(cut(units_of(said), self._room(window)).middle)
+        before = fixed + tokens_of(messages)
+        parts = self._cut(said, window, fixed, before)
+        least = WORTH if before < window * NEARLY_FULL else WORTH_WHEN_FULL
+        return before - _after(parts, window, fixed) >= before * least
 
     def estimate(self, messages: Sequence[Message]) -> int:
         """About how many tokens the messages take."""
@@ -88,7 +111,7 @@ class Compressor:
         Raises `ModelError`: what the summariser failed with, or kind `invalid_summary`.
         """
         before, said = without_notes(history.messages)
-        parts = cut(units_of(said), self._room(history.window))
+        parts = self._cut_of(history, said)
         if not parts.middle:
             return Shortened(messages=history.messages, summary=before, removed=0)
         material = pruned(repaired(flat(parts.middle)))
@@ -98,19 +121,38 @@ class Compressor:
     def set_aside(self, history: History) -> Shortened:
         """The history with its middle taken out and no summary in its place, only a word about that."""
         before, said = without_notes(history.messages)
-        parts = cut(units_of(said), self._room(history.window))
+        parts = self._cut_of(history, said)
         if not parts.middle:
             return Shortened(messages=history.messages, summary="", removed=0)
         words = SET_ASIDE.format(count=len(flat(parts.middle)))
         shortened = self._shortened(parts, f"{before}\n\n{words}".strip(), history)
         return msgspec.structs.replace(shortened, summary="")
 
-    def _room(self, window: int) -> Room:
-        threshold = self.threshold(window)
+    def _cut_of(self, history: History, said: Sequence[Message]) -> Cut:
+        before = history.fixed + tokens_of(history.messages)
+        return self._cut(said, history.window, history.fixed, before)
+
+    def _cut(self, said: Sequence[Message], window: int, fixed: int, before: int) -> Cut:
+        """The history in its parts. Where the request of `before` tokens is so large that it has to become
+        smaller, and protecting many messages keeps it from that, only the newest are protected."""
+        units = units_of(said)
+        share = max(self.threshold(window, fixed) - fixed, int(window * (1 - HYGIENE)))
         ratio = min(max(self._options.target_ratio, RATIO_LEAST), RATIO_MOST)
-        return Room(
-            budget=int(threshold * ratio), threshold=threshold, protect_last=self._options.protect_last
+        budget, protected = int(share * ratio), int(share * PROTECTED_SHARE)
+        usual = cut(
+            units,
+            Room(
+                budget=budget,
+                threshold=max(budget, protected),
+                protect_last=self._options.protect_last,
+                head=int(share * HEAD_SHARE),
+            ),
         )
+        if before < window * HYGIENE or before - _after(usual, window, fixed) >= before * WORTH:
+            return usual
+        room = min(budget, protected) // 2
+        tight = cut(units, Room(budget=room, threshold=room, protect_last=0, head=0))
+        return min(usual, tight, key=lambda parts: _after(parts, window, fixed))
 
     @staticmethod
     def _shortened(parts: Cut, summary: str, history: History) -> Shortened:
@@ -146,6 +188,14 @@ class Compressor:
         summary = mended if is_checkpoint(mended) else summary
         left = invented(summary, source)
         return summary + UNVERIFIED.format(invented=", ".join(left)) if left else summary
+
+
+def _after(parts: Cut, window: int, fixed: int) -> int:
+    """What a request takes whose middle is summarised as the parts say; endless where there is no middle."""
+    if not parts.middle:
+        return sys.maxsize
+    stays = tokens_of(flat(parts.head)) + tokens_of(flat(parts.tail))
+    return fixed + stays + summary_budget(tokens_of(flat(parts.middle)), window) + FRAME
 
 
 def from_setup(setup: EngineSetup) -> Compressor:

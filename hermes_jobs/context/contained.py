@@ -50,7 +50,7 @@ class Contained:
         self._circuit = circuit
         self._limits = limits
 
-    def threshold(self, window: int) -> int:
+    def threshold(self, window: int, fixed: int = 0) -> int:
         """See `ContextEngine`."""
         return self._asked(lambda engine: int(engine.threshold(window)))
 
@@ -62,7 +62,12 @@ class Contained:
         """See `ContextEngine`."""
         return self._asked(lambda engine: bool(engine.pressure(size)))
 
-    def has_content_to_compress(self, messages: Sequence[Message], window: int) -> bool:
+    def has_content_to_compress(
+        self,
+        messages: Sequence[Message],
+        window: int,
+        fixed: int = 0,
+    ) -> bool:
         """See `ContextEngine`."""
         return self._asked(lambda engine: bool(engine.has_content_to_compress(messages, window)))
 

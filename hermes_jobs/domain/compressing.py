@@ -69,6 +69,8 @@ def _failed(session: Session, job: compressions.Compression, event: e.Compressio
         return session
     # Not again before the next turn; a prompt that the model refuses cannot wait until then.
     session = replace(session, resting=True)
+    if event.kind in compressions.NO_EFFECT:
+        session = replace(session, futile=session.futile + 1, futile_at=job.tokens)
     turn = session.current
     if job.reason not in compressions.REFITS or turn is None or event.kind == "cancelled":
         return session
@@ -76,6 +78,7 @@ def _failed(session: Session, job: compressions.Compression, event: e.Compressio
         hint = "The endpoint did not say what is wrong with the request. A new session may help."
         return replace(session, current=turns.failed(turn, "bad_request", job.refusal, hint))
     hint = "Start a new session: leave out --session and --continue."
+    hint = event.hint or hint
     message = (
         f"The conversation no longer fits the model's window, and could not be compressed: {event.message}"
     )
@@ -90,6 +93,7 @@ def _compressed(session: Session, job: compressions.Compression, event: e.Contex
         compression=None,
         num_compressed=session.num_compressed + 1,
         futile=session.futile + 1 if compressions.is_futile(event) else 0,
+        futile_at=event.tokens_after if compressions.is_futile(event) else 0,
         prompt_tokens=0,
         measured=0,
         accepted=0,

@@ -22,7 +22,11 @@ MAX_DEATHS = 3
 MAX_FUTILE = 2
 """Compressions in a row without real effect after which none is tried by itself."""
 REAL_EFFECT = 0.9
-"""A compression that leaves more than this part of the tokens had no real effect."""
+"""A compression that leaves more than this part of the request had no real effect."""
+GROWTH_MOST, GROWTH_LEAST = 0.1, 0.02
+"""Parts of the window by which a request has to grow before compressing is tried again by itself."""
+NO_EFFECT = frozenset({"no_effect", "nothing_to_compress"})
+"""Kinds of failures that say: the history does not become smaller."""
 
 Phase = Literal["flush", "compress"]
 
@@ -90,6 +94,13 @@ def abandoned(compression: Compression, event: e.StepAbandoned) -> Compression:
 
 def _rested(compression: Compression) -> Compression:
     return replace(compression, running=False, reserved=None)
+
+
+def is_rearmed(futile_at: int, tokens: int, window: int) -> bool:
+    """Whether a request of `tokens` has grown enough since the last compression won nothing: by a part of the
+    window, or half of what was left of it."""
+    growth = max(window * GROWTH_LEAST, min(window * GROWTH_MOST, (window - futile_at) / 2))
+    return tokens >= futile_at + growth
 
 
 def is_futile(event: e.ContextCompressed) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
 
 from hermes_jobs.domain import delivery as deliveries
 from hermes_jobs.domain import events as e
@@ -10,6 +12,7 @@ from hermes_jobs.domain import reviewing
 from hermes_jobs.domain import schedule as schedules
 from hermes_jobs.domain import session as sessions
 from hermes_jobs.domain.changes import Changed, Load, StreamFacts
+from hermes_jobs.domain.notices import notices
 from hermes_jobs.domain.session import Session
 from hermes_jobs.domain.turn import Turn
 
@@ -29,6 +32,8 @@ def consequences(session: Session, facts: Iterable[e.SessionEvent], load: Load) 
     for fact in facts:
         if isinstance(fact, e.TurnResumed):
             writes.extend(_review_taken_up(session, fact, load))
+        if told := notices(fact):
+            writes.extend(_told(session, fact, told))
         if not isinstance(fact, e.TurnEnd):
             continue
         turn = session.find(fact.turn)
@@ -38,6 +43,17 @@ def consequences(session: Session, facts: Iterable[e.SessionEvent], load: Load) 
             writes.extend(_deliveries(session, turn, fact))
             writes.extend(_run_ended(session, turn, fact, load))
     return Changed(writes=tuple(writes))
+
+
+def _told(session: Session, fact: e.SessionEvent, lines: Sequence[str]) -> Iterator[StreamFacts]:
+    """What a chat is told, besides its answers, of how full the conversation is."""
+    turn = session.current
+    if turn is None or turn.id != getattr(fact, "turn", None):
+        return
+    chats = tuple(target for target in turn.deliver if target.startswith(f"{turn.source}:"))
+    text = "\n".join(f"({line[0].upper()}{line[1:]}.)" for line in lines)
+    told = replace(turn, deliver=chats)
+    yield from _requested(session, told, text, ok=True, suffix=f"n{session.version}")
 
 
 def _run_ended(session: Session, turn: Turn, end: e.TurnEnd, load: Load) -> Iterator[StreamFacts]:

@@ -43,9 +43,9 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
     `forked_from` is the lineage that this one goes on from, if any. `prompt_tokens` is what the provider
     counted for the first `measured` messages, 0 where nothing is known; the last request that it accepted
-    held the first `accepted` of them. `futile` compressions in a row had no
-    real effect; while `resting` none is tried by itself. `pressed`: the user was told that the context fills
-    up. `reviews` wait for each other and for the one under way, `reviewed_by`.
+    held the first `accepted` of them. `futile` compressions in a row had no real effect, the last when a
+    request took `futile_at` tokens; while `resting` none is tried by itself. `pressed`: the user was told
+    that the context fills up. `reviews` wait for each other and for the one under way, `reviewed_by`.
     """
 
     stream: str
@@ -66,6 +66,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     num_requested: int = 0
     num_compressed: int = 0
     futile: int = 0
+    futile_at: int = 0
     resting: bool = False
     prompt_tokens: int = 0
     measured: int = 0

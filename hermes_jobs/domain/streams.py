@@ -11,6 +11,7 @@
 | `person-NAME`   | `Person`         | `GatewayEvent`  |
 | `gateway-ID`    | `Gateway`        | `GatewayEvent`  |
 | `windows`       | `LearnedWindows` | `WindowEvent`   |
+| `pauses`        | `Pauses`         | `PauseEvent`    |
 | `listener-NAME` | `Listener`       | `ListenerEvent` |
 """
 
@@ -26,7 +27,7 @@ from hermes_jobs.domain import curation as curations
 from hermes_jobs.domain import delivery as deliveries
 from hermes_jobs.domain import evolve as sessions
 from hermes_jobs.domain import gateway as gateways
-from hermes_jobs.domain import listening, windows
+from hermes_jobs.domain import listening, pauses, windows
 from hermes_jobs.domain import memory as memories
 from hermes_jobs.domain import schedule as schedules
 from hermes_jobs.domain import skill as skills
@@ -74,6 +75,7 @@ KINDS = (
     StreamKind(gateways.PERSON_PREFIX, gateways.Person, gateways.evolve_person),
     StreamKind(gateways.PREFIX, gateways.Gateway, gateways.evolve),
     StreamKind(windows.STREAM, windows.LearnedWindows, windows.evolve),
+    StreamKind(pauses.STREAM, pauses.Pauses, pauses.evolve),
     StreamKind(listening.PREFIX, listening.Listener, listening.evolve_listener),
 )
 

@@ -95,10 +95,11 @@ class Web:
         if not answers:
             why = f"it took longer than {wanted.seconds} s" if completed.timed_out else "it broke the parser"
             raise ToolFailed(f"nothing was fetched: {why}.")
-        return _outcome(answers[-1], offset)
+        return outcome(answers[-1], offset)
 
 
-def _outcome(fetched: Fetched, offset: int) -> ToolOutcome:
+def outcome(fetched: Fetched, offset: int) -> ToolOutcome:
+    """The page as the model reads it: a header with its address and status, then the text."""
     if fetched.wrong is not None:
         raise ToolFailed(f"nothing was fetched: {fetched.wrong}")
     if fetched.length and offset >= fetched.length:

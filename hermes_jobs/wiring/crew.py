@@ -41,6 +41,7 @@ from hermes_jobs.llm.windows import estimated_tokens
 from hermes_jobs.prompt.builder import SessionPrompt
 from hermes_jobs.prompt.fences import Unfenced, with_recall
 from hermes_jobs.skills.telling import Librarian
+from hermes_jobs.wiring.helpers import Helpers
 
 if TYPE_CHECKING:
     from hermes_jobs.settings import Choice, Settings
@@ -75,9 +76,10 @@ class Crew:
             tools=installation.toolbox.specs,
             blocks=(installation.providers.block, self._skills),
         )
+        self._helpers = Helpers(installation)
         self._main = self._by_name()
         self._reviews = self._set_apart("review")
-        self._flusher = self._set_apart("compression")
+        self._flusher = self._set_apart("compression", "flush")
         self._contexts = installation.contexts
         self._sizing = self._sized(self._main)
         self._sizing_reviews = self._sized(self._reviews)
@@ -97,8 +99,10 @@ class Crew:
 
     def preflight(self, session: Session) -> c.RequestCompression | None:
         """What has to happen before the session's next model call. See `Preflight`."""
-        sizing = self._sizing_reviews if purpose_of(session) == "review" else self._sizing
-        return sizing.preflight(session)
+        return self._sizing_of(session).preflight(session)
+
+    def _sizing_of(self, session: Session) -> Sizing:
+        return self._sizing_reviews if purpose_of(session) == "review" else self._sizing
 
     def _skills(self, session: Session) -> str:
         """The index of skills, where the session has the tools to read them; a review tends them all."""
@@ -137,10 +141,11 @@ class Crew:
             ),
             compress=Compress(
                 contexts=self._contexts,
-                summariser=self._summariser,
-                pricing=self._summary_prices()[1],
+                helpers=self._helpers.summarisers,
+                retry=delay,
+                clock=of.clock,
                 prompt=self._prompt,
-                window_of=main.window_of,
+                sizing=self._sizing_of,
                 ids=of.ids,
             ),
         )
@@ -201,20 +206,19 @@ class Crew:
             learn=partial(endpoints.learn, choice.base_url),
         )
 
-    def _set_apart(self, purpose: str) -> Asked:
-        """Who is asked for that purpose: the main model, unless `auxiliary` says otherwise."""
-        choice = self._installation.settings.set_apart(purpose)
-        return self._main if choice is None else self._asked(choice)
+    def _set_apart(self, task: str, purpose: str = "") -> Asked:
+        """Who is asked for that task (its calls are for `purpose`, unless that has the same name): the main
+        model, unless `auxiliary` names one; the main one stands in for that while it fails."""
+        choice = self._installation.settings.set_apart(task)
+        if choice is None:
+            return self._main
+        asked = self._asked(choice)
+        return msgspec.structs.replace(asked, model=self._helpers.standing_in(purpose or task, choice))
 
     def _sized(self, asked: Asked) -> Sizing:
         of = self._installation
         automatic = of.settings.compression.enabled
         return Sizing(self._contexts, of.toolbox, asked.window_of, automatic=automatic)
-
-    def _summariser(self) -> tuple[Model, str, int]:
-        model, name = self._installation.auxiliary("compression")
-        base_url = self._installation.settings.auxiliary_model("compression").base_url
-        return model, name, self._installation.endpoints.windows(base_url).of(name)
 
     def _summary_prices(self) -> tuple[str, Pricing]:
         chosen = self._installation.settings.auxiliary_model("compression")

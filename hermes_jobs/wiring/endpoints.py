@@ -87,6 +87,10 @@ class Endpoints:
         """What the endpoint's models take at a time, as known, configured and learned."""
         return self._made(self._windows, base_url, self._known_windows)
 
+    def name(self, base_url: str | None) -> str:
+        """What the endpoint is called where it is remembered."""
+        return endpoint_name(base_url)
+
     def prices(self, base_url: str | None) -> Pricing:
         """What the endpoint's models cost: as the settings say, else by the list."""
         from hermes_jobs.llm.pricing import PriceList

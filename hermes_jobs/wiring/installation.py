@@ -252,11 +252,13 @@ class Installation:
     @cached_property
     def endpoints(self) -> Endpoints:
         """Where models are asked."""
-        from hermes_jobs.engine.windows import RecalledWindows
+        from hermes_jobs.domain.windows import STREAM, LearnedWindows
+        from hermes_jobs.engine.recent import RecentState
         from hermes_jobs.wiring.endpoints import Endpoints
 
         watch = None if self.tracing is None else self.tracing.watch_client
-        return Endpoints(self.settings, self.clock, RecalledWindows(self.log, self.clock), watch=watch)
+        learned = RecentState[LearnedWindows](self.log, self.clock, STREAM)
+        return Endpoints(self.settings, self.clock, learned, watch=watch)
 
     @property
     def model(self) -> Model:

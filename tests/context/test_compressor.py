@@ -180,8 +180,8 @@ def test_the_turns_older_work_is_summarised_when_it_leaves_no_room_behind_the_re
     messages = (UserMessage("first"), AssistantMessage("done"), UserMessage("the request"), *group * 5)
     parts = cut(units_of(messages), Room(budget=1_500, threshold=3_000, protect_last=20))
     assert parts.tail[0] == (UserMessage("the request"),)
-    assert len(parts.middle) == 4
-    assert flat(parts.tail) == (UserMessage("the request"), *group)
+    assert len(parts.middle) == 3
+    assert flat(parts.tail) == (UserMessage("the request"), *group * 2)
 
 
 def test_what_the_agent_was_told_in_the_users_place_never_follows_the_request_itself() -> None:

@@ -120,12 +120,12 @@ def test_what_is_left_can_be_sent_and_holds_the_users_newest_message(
 
 
 @given(messages=histories())
-def test_nothing_is_taken_away_where_there_is_nothing_to_compress_and_something_where_there_is(
+def test_something_is_taken_away_where_an_engine_says_that_there_is_something(
     make: Make, messages: tuple[Message, ...]
 ) -> None:
     engine = make()
     shortened = engine.compress(history(messages), answer)
-    assert (shortened.removed > 0) == engine.has_content_to_compress(messages, WINDOW)
+    assert shortened.removed > 0 or not engine.has_content_to_compress(messages, WINDOW)
 
 
 @given(messages=histories(), later=histories())
@@ -199,7 +199,7 @@ class Broken(sliding.SlidingWindow):
         super().__init__(setup())
         self._result = result
 
-    def threshold(self, window: int) -> int:
+    def threshold(self, window: int, fixed: int = 0) -> int:
         raise RuntimeError("no threshold")
 
     def should_compress(self, size: ContextSize):
@@ -269,7 +269,7 @@ def test_one_that_takes_for_ever_is_given_up_and_then_left_alone(caplog: pytest.
     released, asked = threading.Event(), []
 
     class Hanging(sliding.SlidingWindow):
-        def threshold(self, window: int) -> int:
+        def threshold(self, window: int, fixed: int = 0) -> int:
             asked.append(window)
             released.wait()
             return 1

@@ -191,6 +191,9 @@ class SimulatedToolbox:
     def specs(self, toolsets: Sequence[str] | None) -> tuple[ToolSpec, ...]:
         return ()
 
+    def toolsets_on(self, toolsets: Sequence[str] | None) -> tuple[str, ...]:
+        return self.toolsets
+
     def plan(
         self, call_prefix: str, calls: Sequence[ToolCall], context_workdir: str
     ) -> tuple[PlannedCall, ...]:

@@ -11,21 +11,31 @@ from hermes_jobs.cli.progress import Progress
 from hermes_jobs.domain import commands as c
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.compression import MAX_FUTILE
+from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.evolve import fold
 from hermes_jobs.domain.messages import UserMessage
 from hermes_jobs.domain.session import Session
 from hermes_jobs.domain.steps import next_steps
-from hermes_jobs.engine.perform import Compress
+from hermes_jobs.engine.perform import Compress, Sizing
+from hermes_jobs.engine.perform.helpers import Helper
 from hermes_jobs.engine.ports import ContextEngine, History, Shortened
 from hermes_jobs.eventlog.log import Meta, Recorded
-from tests.engine.simulation import CountedIds, Gates, NoPrices, PlainPrompt, SimulatedModel
+from hermes_jobs.llm.retry import delay
+from tests.engine.simulation import (
+    CountedIds,
+    Gates,
+    NoPrices,
+    ShiftedClock,
+    SimulatedModel,
+    SimulatedToolbox,
+)
 from tests.tools.support import Switch
 
 STARTED = e.SessionStarted(session="s1", kind="conversation", source="cli", model="m", system_prompt="")
 
 
 class Leaving:
-    """Context engines that leave so many of twenty messages."""
+    """Context engines that leave so many of twenty messages, each of a token."""
 
     def __init__(self, left: int) -> None:
         self._left = left
@@ -41,13 +51,29 @@ class Leaving:
         return Shortened(messages=kept, summary="", removed=len(history.messages) - len(kept))
 
 
+class NoPrompt:
+    """Cannot be built anew: the session keeps its own."""
+
+    def start(self, session: Session) -> e.SessionStarted:
+        raise Rejected("no", kind="no_prompt")
+
+
 def compressed(session: Session, left: int) -> e.ContextCompressed:
+    contexts = Leaving(left)
     performer = Compress(
-        contexts=Leaving(left),
-        summariser=lambda: (SimulatedModel(Gates(), []), "m", 1_000),
-        pricing=NoPrices(),
-        prompt=PlainPrompt(),
-        window_of=lambda model: 1_000,
+        contexts=contexts,
+        helpers=lambda session: (
+            Helper(
+                model=SimulatedModel(Gates(), []),
+                name="m",
+                window_of=lambda: 1_000,
+                pricing=NoPrices(),
+            ),
+        ),
+        retry=delay,
+        clock=ShiftedClock(lambda: 1.0),
+        prompt=NoPrompt(),
+        sizing=lambda session: Sizing(contexts, SimulatedToolbox(Gates()), lambda model: 1_000),
         ids=CountedIds(),
     )
     [step] = next_steps(session)
@@ -89,4 +115,4 @@ def test_people_are_told_when_it_is_the_last_one(session: Session) -> None:
                 hash="",
             )
         )
-        assert ("only when asked for" in told[-1]) == (number == 1)
+        assert ("won next to nothing" in told[-1]) == (number == 1)

@@ -17,7 +17,9 @@ EXAMPLES: tuple[e.Event, ...] = (
         estimated=Usage(6, 7),
         estimated_cost_usd=0.25,
     ),
-    e.ContextPressure(turn="t1", tokens=55_000, threshold=64_000, window=128_000, high=False),
+    e.ContextPressure(
+        turn="t1", tokens=55_000, threshold=64_000, window=128_000, high=False, advice="Fewer tools."
+    ),
     e.CompressionRequested(
         turn="t1", reason="manual", tokens=70_000, window=128_000, focus="Rome", refusal="400: no"
     ),
@@ -45,9 +47,19 @@ EXAMPLES: tuple[e.Event, ...] = (
         tokens_before=70_000,
         tokens_after=9_000,
         in_vain=2,
+        failures="small: no",
     ),
     e.CompressionFailed(
-        turn="t1", step="t1-compress-1", attempt=2, kind="overloaded", message="Busy.", retry_at=1.5
+        turn="t1",
+        step="t1-compress-1",
+        attempt=2,
+        kind="overloaded",
+        message="Busy.",
+        retry_at=1.5,
+        hint="Wait.",
+    ),
+    e.HelperPaused(
+        purpose="review", model="m", endpoint="https://llm.example/v1", kind="auth", message="No.", until=1.5
     ),
     e.ReviewRequested(review="v1", kind="combined", reason="10 turns since the last", turn="t1"),
     e.ReviewStarted(review="v1", session="v1", turn="t2"),

@@ -35,6 +35,7 @@ from hermes_jobs.domain.events.memory import (
     MemoryReplaced,
     MemoryTarget,
 )
+from hermes_jobs.domain.events.pauses import HelperPaused, PauseEvent
 from hermes_jobs.domain.events.schedule import (
     MissedPolicy,
     MissedReason,
@@ -163,6 +164,7 @@ __all__ = [
     "Evidence",
     "GatewayEvent",
     "GatewayTaken",
+    "HelperPaused",
     "InterruptReason",
     "ListenerEvent",
     "ListenerTold",
@@ -183,6 +185,7 @@ __all__ = [
     "Opening",
     "OutcomeDiscarded",
     "OverlapPolicy",
+    "PauseEvent",
     "Plan",
     "PlannedCall",
     "ProposalApplied",
@@ -248,7 +251,7 @@ __all__ = [
 
 _UNIONS = (
     *(SessionEvent, MemoryEvent, SkillEvent, CurationEvent),
-    *(ScheduleEvent, DeliveryEvent, WindowEvent, GatewayEvent, ListenerEvent),
+    *(ScheduleEvent, DeliveryEvent, WindowEvent, PauseEvent, GatewayEvent, ListenerEvent),
 )
 EVENT_TYPES: dict[str, type[Event]] = {
     kind.__name__: kind for union in _UNIONS for kind in get_args(union) or (union,)

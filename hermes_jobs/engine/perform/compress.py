@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
 from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.compression import Compression, is_futile
 from hermes_jobs.domain.errors import Rejected
-from hermes_jobs.domain.events import CompressionFailed, ContextCompressed
+from hermes_jobs.domain.events import CompressionFailed, ContextCompressed, ResponseBooked
 from hermes_jobs.domain.session import Session, compression_of
 from hermes_jobs.domain.steps import Step
 from hermes_jobs.domain.titles import continued_title
+from hermes_jobs.engine.perform.helpers import Helper
+from hermes_jobs.engine.perform.sizing import Sizing, in_estimates
 from hermes_jobs.engine.perform.summariser import Summariser
 from hermes_jobs.engine.ports import (
     CANCELLED,
     Cancel,
+    Clock,
+    ContextEngine,
     ContextEngines,
     History,
     Ids,
-    Model,
     ModelError,
-    Pricing,
     PromptBuilder,
+    RetryPlan,
     Shortened,
     Stopped,
 )
@@ -33,64 +36,117 @@ An earlier part of this conversation was compressed into a summary, which stands
 done is done; look at files and state before you do anything again."""
 FULL = 0.95
 """The part of the window from which on a history has to be made smaller, with a summary or without."""
+AGAIN = frozenset({"context_overflow"})
+"""Kinds of failures after which the same model is asked once more: what it takes has been learned."""
 
 
 class Compress:
     """`compression.compress`: the summary, and the session that goes on with it.
 
-    `summariser` gives the model that summarises, its name and its window in tokens.
+    `helpers(session)` are the models that can summarise, the preferred one first; `retry` says when to try
+    again where all of them have failed and the history has to become smaller.
     """
 
     def __init__(
         self,
         *,
         contexts: ContextEngines,
-        summariser: Callable[[], tuple[Model, str, int]],
-        pricing: Pricing,
+        helpers: Callable[[Session], Sequence[Helper]],
+        retry: RetryPlan,
+        clock: Clock,
         prompt: PromptBuilder,
-        window_of: Callable[[str], int],
+        sizing: Callable[[Session], Sizing],
         ids: Ids,
     ) -> None:
         self._contexts = contexts
-        self._summariser = summariser
-        self._pricing = pricing
+        self._helpers = helpers
+        self._retry = retry
+        self._clock = clock
         self._prompt = prompt
-        self._window_of = window_of
+        self._sizing = sizing
         self._ids = ids
 
     def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
-        job = compression_of(session)
-        model, name, summary_window = self._summariser()
-        ask = Summariser(model, name, self._pricing, "compression", cancel)
-        window = job.window or self._window_of(session.model or "")
+        job = _Job(session, step, compression_of(session), self._contexts.of(session))
+        sizing = self._sizing(session)
+        size = sizing.size(session, session.current)
+        estimated = size.fixed + job.context.estimate(session.messages)
+        window = job.asked.window or size.window
         history = History(
             messages=session.messages,
             todos=tuple(todo.text for todo in session.todos if todo.status in {"pending", "in_progress"}),
-            focus=job.focus,
-            window=window,
-            summary_window=summary_window,
+            focus=job.asked.focus,
+            window=in_estimates(window, max(job.asked.tokens, size.tokens), estimated),
+            summary_window=window,
+            fixed=size.fixed,
         )
-        context = self._contexts.of(session)
         try:
-            shortened = context.compress(history, ask)
+            shortened = self._summarised(job, history, cancel)
         except ModelError as error:
-            if error.kind == CANCELLED and cancel.reason != CANCELLED:
-                raise Stopped from error
-            if error.kind == CANCELLED or not (job.reason == "overflow" or job.tokens >= window * FULL):
-                return self._failed(job, step, ask, error.kind, error.message)
-            shortened = context.set_aside(history)
+            if error.kind == CANCELLED:
+                return job.failed(error.kind, error.message)
+            instead = self._without(job, history, error, full=job.asked.tokens >= window * FULL)
+            if isinstance(instead, CompressionFailed):
+                return job.finished(instead)
+            shortened = instead
+        prompt = self._rebuilt(session)
+        fixed = sizing.overhead(session, session.current, prompt)
+        after = fixed + job.context.estimate(shortened.messages)
         if shortened.removed == 0:
-            return self._failed(job, step, ask, "nothing_to_compress", "there was nothing to take away")
-        return self._compressed(session, job, step, ask, shortened)
+            kind, told = "nothing_to_compress", "there was nothing to take away"
+        elif after >= estimated:
+            kind, told = "no_effect", "a summary would take no less than what it stands for"
+        else:
+            return self._compressed(job, shortened, prompt, before=estimated, after=after)
+        turn = session.current
+        return job.failed(kind, told, sizing.advice(session, turn) if turn is not None else "")
+
+    def _summarised(self, job: _Job, history: History, cancel: Cancel) -> Shortened:
+        """The history as the first helper summarises it that can. Raises `ModelError`, of the last one."""
+        for helper in self._helpers(job.session):
+            try:
+                return self._by(helper, job, history, cancel)
+            except ModelError as error:
+                job.failures.append((helper.name, error))
+                if error.kind == CANCELLED:
+                    if cancel.reason != CANCELLED:
+                        raise Stopped from error
+                    raise
+                helper.failed(error)
+        raise job.failures[-1][1]
+
+    @staticmethod
+    def _by(helper: Helper, job: _Job, history: History, cancel: Cancel) -> Shortened:
+        ask = Summariser(helper.model, helper.name, helper.pricing, "compression", cancel)
+        try:
+            try:
+                return job.context.compress(replace(history, summary_window=helper.window_of()), ask)
+            except ModelError as error:
+                if error.kind not in AGAIN:
+                    raise
+                return job.context.compress(replace(history, summary_window=helper.window_of()), ask)
+        finally:
+            job.responses += ask.booked(job.asked, job.step.id)
+
+    def _without(
+        self, job: _Job, history: History, error: ModelError, *, full: bool
+    ) -> Shortened | CompressionFailed:
+        """What becomes of a history that nobody could summarise: it stays; where it has to become smaller, it
+        is tried again, and in the end its middle is set aside."""
+        if not (job.asked.reason == "overflow" or full):
+            return job.failure(error.kind, job.why())
+        wait = self._retry(error.kind, job.step.attempt - 1, error.retry_after, self._ids.fraction())
+        if error.retryable and wait is not None:
+            return replace(job.failure(error.kind, job.why()), retry_at=self._clock.now() + wait)
+        return job.context.set_aside(history)
 
     def _compressed(
-        self, session: Session, job: Compression, step: Step, ask: Summariser, shortened: Shortened
+        self, job: _Job, shortened: Shortened, prompt: str | None, *, before: int, after: int
     ) -> c.StepOutcome:
-        context = self._contexts.of(session)
-        before, after = (context.estimate(messages) for messages in (session.messages, shortened.messages))
+        session = job.session
         compressed = ContextCompressed(
-            turn=job.turn,
-            step=step.id,
+            turn=job.asked.turn,
+            step=job.step.id,
             into=self._ids.name("s"),
             removed=shortened.removed,
             summary=shortened.summary,
@@ -98,13 +154,14 @@ class Compress:
             number=session.num_compressed + 1,
             tokens_before=before,
             tokens_after=after,
+            failures=job.why(),
         )
         compressed = replace(compressed, in_vain=session.futile + 1 if is_futile(compressed) else 0)
         return c.FinishCompression(
-            step=step.id,
+            step=job.step.id,
             outcome=compressed,
-            responses=ask.booked(job, step.id),
-            system_prompt=self._rebuilt(session),
+            responses=job.responses,
+            system_prompt=prompt,
             title=continued_title(session.title, session.num_compressed + 2),
         )
 
@@ -116,9 +173,34 @@ class Compress:
             return None
         return f"{prompt.rstrip()}\n\n{PROMPT_NOTE}\n"
 
-    @staticmethod
-    def _failed(job: Compression, step: Step, ask: Summariser, kind: str, message: str) -> c.StepOutcome:
-        failed = CompressionFailed(
-            turn=job.turn, step=step.id, attempt=step.attempt, kind=kind, message=message
+
+class _Job:
+    """One attempt: for whom, and what was asked and answered so far."""
+
+    def __init__(self, session: Session, step: Step, asked: Compression, context: ContextEngine) -> None:
+        self.session = session
+        self.step = step
+        self.asked = asked
+        self.context = context
+        self.responses: tuple[ResponseBooked, ...] = ()
+        self.failures: list[tuple[str, ModelError]] = []
+
+    def why(self) -> str:
+        """Which models failed, and with what; "" where none did."""
+        return "; ".join(f"{name}: {error.message}" for name, error in self.failures)
+
+    def failure(self, kind: str, message: str, hint: str = "") -> CompressionFailed:
+        return CompressionFailed(
+            turn=self.asked.turn,
+            step=self.step.id,
+            attempt=self.step.attempt,
+            kind=kind,
+            message=message,
+            hint=hint,
         )
-        return c.FinishCompression(step=step.id, outcome=failed, responses=ask.booked(job, step.id))
+
+    def failed(self, kind: str, message: str, hint: str = "") -> c.StepOutcome:
+        return self.finished(self.failure(kind, message, hint))
+
+    def finished(self, failure: CompressionFailed) -> c.StepOutcome:
+        return c.FinishCompression(step=self.step.id, outcome=failure, responses=self.responses)

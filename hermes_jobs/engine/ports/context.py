@@ -15,7 +15,8 @@ from hermes_jobs.domain.session import Session
 class ContextSize(msgspec.Struct, frozen=True, kw_only=True):
     """What the next call would send, in tokens. `is_measured`: mostly as the provider counted it.
 
-    `first_call`: of its turn. `num_compressions`: those of the turn since the model last answered.
+    `first_call`: of its turn. `num_compressions`: those of the turn since the model last answered. `fixed`
+    is the part that no compression makes smaller: system prompt and tools.
     """
 
     window: int
@@ -24,16 +25,19 @@ class ContextSize(msgspec.Struct, frozen=True, kw_only=True):
     is_measured: bool
     first_call: bool
     num_compressions: int
+    fixed: int = 0
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be compressed. `todos` are those that are open; `summary_window` is the summariser's."""
+    """What is to be compressed. `todos` are those that are open; `summary_window` is the summariser's;
+    `fixed` are the tokens that every request takes besides: system prompt and tools."""
 
     messages: tuple[Message, ...]
     todos: tuple[str, ...]
     focus: str
     window: int
     summary_window: int
+    fixed: int = 0
 
 
 class Shortened(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,8 +61,8 @@ class ContextEngine(Protocol):
     Each question comes with all it needs. One that keeps more in mind has some of `context.hooks` besides.
     """
 
-    def threshold(self, window: int) -> int:
-        """Tokens from which on a history is compressed."""
+    def threshold(self, window: int, fixed: int = 0) -> int:
+        """Tokens of a request from which on its history is compressed."""
 
     def should_compress(self, size: ContextSize) -> CompressionReason | None:
         """Whether to compress before the next call, and why."""
@@ -66,8 +70,8 @@ class ContextEngine(Protocol):
     def pressure(self, size: ContextSize) -> bool:
         """Whether the context comes close to being compressed."""
 
-    def has_content_to_compress(self, messages: Sequence[Message], window: int) -> bool:
-        """Whether a compression would find anything to take away."""
+    def has_content_to_compress(self, messages: Sequence[Message], window: int, fixed: int = 0) -> bool:
+        """Whether a compression would find enough to take away."""
 
     def estimate(self, messages: Sequence[Message]) -> int:
         """About how many tokens the messages take."""

@@ -86,6 +86,9 @@ class Toolbox(Protocol):
     def specs(self, toolsets: Sequence[str] | None) -> tuple[ToolSpec, ...]:
         """The tools of these toolsets (null: the configured ones) that are available here, by name."""
 
+    def toolsets_on(self, toolsets: Sequence[str] | None) -> tuple[str, ...]:
+        """The toolsets that have a tool among the `specs` of these."""
+
     def plan(
         self, call_prefix: str, calls: Sequence[ToolCall], context_workdir: str
     ) -> tuple[PlannedCall, ...]:

@@ -20,7 +20,7 @@ class SlidingWindow:
     def __init__(self, setup: EngineSetup) -> None:
         self._options = setup.options
 
-    def threshold(self, window: int) -> int:
+    def threshold(self, window: int, fixed: int = 0) -> int:
         return int(window * self._options.threshold)
 
     def should_compress(self, size: ContextSize) -> CompressionReason | None:
@@ -31,7 +31,7 @@ class SlidingWindow:
     def pressure(self, size: ContextSize) -> bool:
         return self._options.enabled and size.tokens >= self.threshold(size.window) * 0.8
 
-    def has_content_to_compress(self, messages: Sequence[Message], window: int) -> bool:
+    def has_content_to_compress(self, messages: Sequence[Message], window: int, fixed: int = 0) -> bool:
         return len(self._kept(messages, window)) < len(messages)
 
     def estimate(self, messages: Sequence[Message]) -> int:

@@ -12,13 +12,17 @@ CompressionReason = Literal["hygiene", "threshold", "overflow", "refused", "manu
 
 
 class ContextPressure(Event, frozen=True, kw_only=True):
-    """The context comes close to `threshold`, at which it is compressed, or (`high` false) no longer does."""
+    """The context comes close to `threshold`, at which it is compressed, or (`high` false) no longer does.
+
+    `advice`: what a person can do where system prompt and tools fill the window.
+    """
 
     turn: str
     tokens: int
     threshold: int
     window: int
     high: bool = True
+    advice: str = ""
 
 
 class CompressionRequested(Event, frozen=True, kw_only=True):
@@ -58,7 +62,8 @@ class ContextFlushed(Event, frozen=True, kw_only=True):
 class ContextCompressed(Event, frozen=True, kw_only=True):
     """From here on the history is `messages`: `removed` of them gave way to `summary`, "" where none could be
     had. The session goes on as `into`; `number` counts the lineage's compressions, `in_vain` those in a row
-    up to this one that had no real effect. Sizes are in tokens."""
+    up to this one that had no real effect. Sizes are those of whole requests, in tokens. `failures`: which
+    models could not summarise, and why, before one could or none was left."""
 
     turn: str | None
     step: str
@@ -70,10 +75,11 @@ class ContextCompressed(Event, frozen=True, kw_only=True):
     tokens_before: int
     tokens_after: int
     in_vain: int = 0
+    failures: str = ""
 
 
 class CompressionFailed(Event, frozen=True, kw_only=True):
-    """The history stays as it is; with `retry_at` it is tried again then."""
+    """The history stays as it is; with `retry_at` it is tried again then. `hint`: what a person can do."""
 
     turn: str | None
     step: str
@@ -81,3 +87,4 @@ class CompressionFailed(Event, frozen=True, kw_only=True):
     kind: str
     message: str
     retry_at: float | None = None
+    hint: str = ""
