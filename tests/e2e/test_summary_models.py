@@ -91,7 +91,7 @@ def test_where_no_model_can_summarise_and_the_window_is_full_that_is_what_is_tol
     home = Home(tmp_path, {**endpoint(model_server.base_url), **SMALL})
     said = "\n".join(
         home.run("send", *(["-c"] * bool(number)), f"text {number} " + "and so on " * 900).err
-        for number in range(4)
+        for number in range(5)
     )
     assert "were set aside without a summary" in said
     assert "gave way to a summary" not in said
