@@ -80,7 +80,7 @@ def test_that_is_told_once_with_the_reason_also_in_a_pipe_and_doctor_knows(
     assert "small rests until" in home.run("doctor").out
 
 
-@pytest.mark.slow  # four processes
+@pytest.mark.slow  # six processes
 def test_where_no_model_can_summarise_and_the_window_is_full_that_is_what_is_told(
     tmp_path: Path, model_server: ModelServer
 ) -> None:
@@ -91,7 +91,7 @@ def test_where_no_model_can_summarise_and_the_window_is_full_that_is_what_is_tol
     home = Home(tmp_path, {**endpoint(model_server.base_url), **SMALL})
     said = "\n".join(
         home.run("send", *(["-c"] * bool(number)), f"text {number} " + "and so on " * 900).err
-        for number in range(5)
+        for number in range(6)
     )
     assert "were set aside without a summary" in said
     assert "gave way to a summary" not in said
