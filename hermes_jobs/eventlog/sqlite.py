@@ -2,18 +2,19 @@
 
 SQLite's own waiting is unfair: under load one process may wait for seconds. So processes queue for a lock on
 `FILE.lock` before they begin; SQLite's write lock alone keeps the data whole, also against programs that know
-nothing of that file. The database file is never opened but by SQLite: closing any other descriptor of it
-would drop the process's locks.
+nothing of that file. Whoever reads takes part in none of that, and waits for nobody. The database file is
+never opened but by SQLite: closing any other descriptor of it would drop the process's locks.
 
 A process that forks must not use the log in the child. The file and the lock file must lie on a local disk.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
 
 from hermes_jobs.domain.errors import Corrupt, HermesJobsError, LogUnavailable
 from hermes_jobs.eventlog.database import Begin, Connection
-from hermes_jobs.eventlog.file_lock import FileLock
+from hermes_jobs.eventlog.file_lock import TOLD_AFTER, FileLock
+from hermes_jobs.eventlog.holder import described, sqlite_writer
 from hermes_jobs.eventlog.readers import Readers, TooManyReaders
+
+logger = logging.getLogger(__name__)
 
 BUSY_SECONDS = 10.0  # for programs that do not queue: backups, the sqlite3 shell
 READERS = 8  # connections of a process that read at the same time
@@ -36,13 +40,17 @@ class SqliteDatabase:
 
     poll_seconds = 0.02
 
-    def __init__(self, path: Path) -> None:
-        """Makes the file, readable by its owner alone, where it is missing. Raises `LogUnavailable`."""
+    def __init__(self, path: Path, notify: Callable[[str], None] = logger.warning) -> None:
+        """Makes the file, readable by its owner alone, where it is missing. `notify` hears for whom a writer
+        waits. Raises `LogUnavailable`."""
         self._path = path.resolve()
+        self._notify = notify
         try:
-            self._lock = FileLock(Path(f"{self._path}.lock"))
-            with self._lock.held():
-                _make(self._path)
+            self._lock = FileLock(Path(f"{self._path}.lock"), "the log, to write to it", notify)
+            self._lock.open()
+            if not self._path.exists():
+                with self._lock.held():
+                    _make(self._path)
         except OSError as error:
             raise LogUnavailable(
                 f"The log {self._path} cannot be opened: {error.strerror} ({error.filename}). "
@@ -72,8 +80,25 @@ class SqliteDatabase:
         if synchronous != self._synchronous:
             self._writer.execute(f"PRAGMA synchronous = {synchronous}")
             self._synchronous = synchronous
-        self._writer.execute("BEGIN IMMEDIATE")
+        self._lock_for_writing(self._writer)
         return self._writer
+
+    def _lock_for_writing(self, writer: sqlite3.Connection) -> None:
+        """Take SQLite's own lock, which only programs hold that do not queue."""
+        told_after = min(TOLD_AFTER, BUSY_SECONDS)
+        try:
+            _wait_for_others(writer, told_after)
+            writer.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            self._notify(f"Waiting for the log, to write to it: {self._other_writer()} has it locked.")
+            _wait_for_others(writer, BUSY_SECONDS - told_after)
+            writer.execute("BEGIN IMMEDIATE")
+
+    def _other_writer(self) -> str:
+        pid = sqlite_writer(self._path)
+        return "another program" if pid is None else described(pid)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -105,13 +130,20 @@ class SqliteDatabase:
         if not isinstance(cause, sqlite3.Error):
             return None
         code = getattr(cause, "sqlite_errorname", "")
+        if code.startswith("SQLITE_BUSY"):
+            return LogUnavailable(
+                f"The log {self._path} was locked for {BUSY_SECONDS:.0f} s by {self._other_writer()}. "
+                "Close what holds it, then try again."
+            )
         for prefix, kind, what in _FAILURES:
             if code.startswith(prefix):
                 return kind(f"The log {self._path} {what}")
         return LogUnavailable(f"The log {self._path} cannot be used: {cause} ({code or 'no code'}).")
 
     def close(self) -> None:
-        with self._lock.held():
+        # The last to close a file writes its WAL into it, which should hold up nobody. Where another process
+        # is writing just now, this one is not the last.
+        with self._lock.held_if_free():
             self._drop_writer()
             with self._watching:
                 if self._watcher is not None:
@@ -159,15 +191,14 @@ _FAILURES: tuple[tuple[str, type[HermesJobsError], str], ...] = (
         LogUnavailable,
         "cannot be opened: the file or its folder is missing, or not yours to read and write.",
     ),
-    (
-        "SQLITE_BUSY",
-        LogUnavailable,
-        f"was locked by another program for {BUSY_SECONDS:.0f} s. Close what holds it, then try again.",
-    ),
     ("SQLITE_NOTADB", Corrupt, "is not a SQLite database. Restore it from a backup, or move it away."),
     ("SQLITE_CORRUPT", Corrupt, "is damaged. Restore it from a backup."),
     ("SQLITE_IOERR", LogUnavailable, "cannot be used: its disk is full or faulty. Look at the disk."),
 )
+
+
+def _wait_for_others(connection: sqlite3.Connection, seconds: float) -> None:
+    connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
 
 
 def _make(path: Path) -> None:

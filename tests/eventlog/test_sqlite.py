@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import signal
 import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from itertools import repeat, starmap
 from pathlib import Path
@@ -15,11 +18,13 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.domain.errors import Corrupt, LogUnavailable, Misconfigured
-from hermes_jobs.eventlog import sqlite
+from hermes_jobs.eventlog import file_lock, sqlite
 from hermes_jobs.eventlog.opening import open_log, sqlite_url
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
 from tests.eventlog.changes import append, titles, write
+
+HOLDER = rf"process {os.getpid()} \(.*\)" if sys.platform == "linux" else "another program"
 
 
 @pytest.fixture
@@ -124,18 +129,58 @@ def test_a_program_that_keeps_the_file_locked_is_named_as_the_reason(
     monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.01)
     shell = sqlite3.connect(path, isolation_level=None)
     shell.execute("BEGIN IMMEDIATE")
-    with pytest.raises(LogUnavailable, match="locked by another program"):
-        hurried = open_log(sqlite_url(path))
-    assert list(sqlite_log.tail()) == []
-    shell.execute("ROLLBACK")
-    hurried = open_log(sqlite_url(path))
-    shell.execute("BEGIN IMMEDIATE")
-    with pytest.raises(LogUnavailable, match="locked by another program"):
+    told: list[str] = []
+    hurried = open_log(sqlite_url(path), notify=told.append)
+    assert list(sqlite_log.tail()) == list(hurried.tail()) == [], "reading waits for nobody"
+    with pytest.raises(LogUnavailable, match=rf"was locked for 0 s by {HOLDER}"):
         hurried.append(append(write("session-a", "lost")))
+    assert re.fullmatch(f"Waiting for the log, to write to it: {HOLDER} has it locked\\.", "".join(told))
     shell.close()
     hurried.append(append(write("session-a", "one")))
     assert titles(hurried.tail()) == ["one"]
     hurried.close()
+
+
+def test_the_process_that_has_the_write_turn_is_named_to_who_waits_and_nobody_waits_to_read(
+    path: Path, sqlite_log: SqlEventLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_lock, "TOLD_AFTER", 0.01)
+    told, known = [], threading.Event()
+
+    def notify(text: str) -> None:
+        told.append(text)
+        known.set()
+
+    command = [sys.executable, "-c", HOLD_AND_STOP, sqlite_url(path)]
+    holder = subprocess.Popen(command, cwd=Path(__file__).parents[2])
+    os.waitid(os.P_PID, holder.pid, os.WSTOPPED)
+    other = open_log(sqlite_url(path), notify=notify)
+    writer = threading.Thread(target=lambda: other.append(append(write("session-a", "one"))))
+    writer.start()
+    assert known.wait(60)
+    third = open_log(sqlite_url(path))
+    assert list(third.tail()) == list(other.tail()) == []
+    third.close()
+    holder.send_signal(signal.SIGCONT)
+    writer.join()
+    holder.wait()
+    assert titles(other.tail()) == ["one"]
+    stopped = rf"stopped; `kill -CONT {holder.pid}` lets it go on"
+    (said,) = told
+    assert re.fullmatch(
+        rf"Waiting for the log, to write to it: process {holder.pid} \(.*; {stopped}\) has it\.", said
+    )
+    other.close()
+
+
+HOLD_AND_STOP = """
+import os, signal, sys
+from hermes_jobs.eventlog.opening import open_log
+log = open_log(sys.argv[1])
+with log._database.turn() as begin:
+    begin(True)
+    os.kill(os.getpid(), signal.SIGSTOP)
+"""
 
 
 def test_a_full_disk_loses_nothing_and_the_log_goes_on_when_there_is_room(small_disk: SmallDisk) -> None:
