@@ -6,8 +6,10 @@ import shutil
 import socket
 import stat
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 LITTLE_SPACE, NO_SPACE = 1_000_000_000, 100_000_000  # bytes
 COMMAND_SECONDS = 10.0
 CONNECT_SECONDS = 1.0
+WRITE_SECONDS = 5.0
 UP = "`hermes-jobs up` starts everything."
 
 
@@ -139,11 +142,33 @@ def log(installation: Installation) -> Finding:
     where = settings.log_url or str(settings.paths.events_db)
     try:
         position = installation.log.last_position()
-        installation.log.beat(NOBODY)
+        was_written = _writes(installation)
     except HermesJobsError as error:
         hint = "Start its database, or mend log_url." if settings.log_url else ""
         return Finding(check="log", status="fail", message=str(error), hint=hint, code=LOG)
+    if not was_written:
+        message = f"{where} can be read; another process has kept its write lock for {WRITE_SECONDS:.0f} s"
+        hint = "It is named above: let it go on, or end it."
+        return Finding(check="log", status="fail", message=message, hint=hint, code=LOG)
     return Finding(check="log", status="ok", message=f"{where}, {how_many(position, 'event')}")
+
+
+def _writes(installation: Installation) -> bool:
+    """Whether the log takes a write within `WRITE_SECONDS`. Raises `LogUnavailable` where it never will."""
+    with_it: Future[bool] = Future()
+
+    def write() -> None:
+        try:
+            with_it.set_result(installation.log.beat(NOBODY))
+        except HermesJobsError as error:
+            with_it.set_exception(error)
+
+    threading.Thread(target=write, name="write", daemon=True).start()
+    try:
+        with_it.result(WRITE_SECONDS)
+    except TimeoutError:
+        return False
+    return True
 
 
 def broker(settings: Settings) -> Finding:

@@ -35,7 +35,12 @@ class Invocation:
         """The home with its log. Raises `Misconfigured`, `LogUnavailable`."""
         from hermes_jobs.wiring import Installation
 
-        return Installation(self.settings, self.environ)
+        return Installation(self.settings, self.environ, notify=self._note)
+
+    def _note(self, text: str) -> None:
+        from hermes_jobs.cli.output import note
+
+        note(self.redact(text))
 
     def redact(self, text: str) -> str:
         """The text without any secret of this process."""

@@ -11,6 +11,7 @@ from sqlite3 import Connection
 from hermes_jobs.views.projection import Projection
 
 BUSY_SECONDS = 30.0
+READ_SECONDS = 1.0  # that a question waits for others who take events in, before it does so for itself
 BUILDING_CACHE = 1 << 26  # bytes of pages that a new file's maker keeps in memory
 CHECKPOINT = "CREATE TABLE checkpoint (position INTEGER NOT NULL, hash TEXT NOT NULL, log TEXT NOT NULL)"
 
@@ -28,6 +29,24 @@ def is_broken(error: sqlite3.Error) -> bool:
     """Whether the error says that the file is not what it should be; not that it cannot be used just now."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return code is not None and (code & 0xFF in BROKEN or code == sqlite3.SQLITE_IOERR_SHORT_READ)
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether another process has the file locked."""
+    code: int = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF == sqlite3.SQLITE_BUSY
+
+
+def copy_of(connection: Connection) -> Connection:
+    """A connection to a copy of the file, which is this connection's alone and goes with it."""
+    copy = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    connection.backup(copy)
+    return copy
+
+
+def wait_for_others(connection: Connection, seconds: float) -> None:
+    """Let whoever writes through this connection wait for others for so long."""
+    connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
 
 
 def wording(error: sqlite3.Error | OSError) -> str:

@@ -9,11 +9,15 @@ A generation is complete before `current` names it. Whatever else lies there is 
 
 from __future__ import annotations
 
-import fcntl
+import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from hermes_jobs.eventlog.file_lock import FileLock
+
+logger = logging.getLogger(__name__)
 
 POINTER = "current"
 LOCK = "rebuild.lock"
@@ -23,8 +27,10 @@ SIDE_FILES = ("-wal", "-shm", "-journal")
 class Generations:
     """The generations in one folder, which is made when the first is built."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, notify: Callable[[str], None] = logger.warning) -> None:
+        """`notify` hears for whom one waits who wants to build."""
         self.folder = folder
+        self._notify = notify
 
     def current(self) -> Path | None:
         """The generation that readers use; it may be missing or broken. Null where none is named."""
@@ -48,12 +54,12 @@ class Generations:
     def building(self) -> Iterator[None]:
         """Hold the one right to build and to delete, waiting for whoever has it. Death releases it."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        lock = FileLock(self.folder / LOCK, "the views, which are to be built", self._notify)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
+            with lock.held():
+                yield
         finally:
-            os.close(handle)
+            lock.close()
 
     def switch_to(self, generation: Path) -> None:
         """Let readers use this one from now on; on disk before this returns."""

@@ -21,7 +21,7 @@ def select_status(log: EventLog, store: Store) -> ViewsStatus:
     return ViewsStatus(
         last_position=last,
         generations=generations,
-        stopped=store.catch_up().stopped if behind else None,
+        stopped=store.stopped() if behind else None,
     )
 
 

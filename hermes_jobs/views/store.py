@@ -6,12 +6,16 @@ checkpoint carries the hash of the event at which it stands: a log that was rest
 replaced, shows there, and the views are built again. So they are when their file is missing, broken, or of
 another `SCHEMA`.
 
+Whoever asks waits for nobody who writes: where another process keeps the write lock (one that was stopped
+while it took events in), the question is answered from a copy that takes in for itself what is missing.
+
 Plain `sqlite3`, not SQLAlchemy: this is SQLite alone for ever (FTS5, one file a host), its statements are
 fixed, and a row costs a quarter of the time.
 """
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
@@ -20,18 +24,26 @@ from sqlite3 import Connection
 from typing import Final, NamedTuple, TypeVar
 
 from hermes_jobs.domain.errors import Corrupt, HermesJobsError, LogUnavailable, NewerSchema
+from hermes_jobs.eventlog.holder import described, sqlite_writer
 from hermes_jobs.eventlog.log import EventLog, Recorded
 from hermes_jobs.views.connecting import (
+    BUSY_SECONDS,
+    READ_SECONDS,
     checkpoint,
     connect,
+    copy_of,
     create,
     is_broken,
+    is_busy,
     move_checkpoint,
     transaction,
+    wait_for_others,
     wording,
 )
 from hermes_jobs.views.generations import Generations
 from hermes_jobs.views.projection import Projection, Router
+
+logger = logging.getLogger(__name__)
 
 SCHEMA: Final = 11  # of the tables and of what stands in them: raise it with every change of a projection
 BATCH = 1000  # events a transaction
@@ -69,9 +81,12 @@ class Store:
         folder: Path,
         projections: Sequence[Projection],
         built: Callable[[Connection], None],
+        notify: Callable[[str], None] = logger.warning,
     ) -> None:
-        """`built` has the last word on the tables of a new generation, before anybody reads it."""
-        self.generations = Generations(folder)
+        """`built` has the last word on the tables of a new generation, before anybody reads it. `notify`
+        hears for whom one waits."""
+        self.generations = Generations(folder, notify)
+        self._notify = notify
         self._log = log
         self._projections = tuple(projections)
         self._router = Router(self._projections)
@@ -84,6 +99,10 @@ class Store:
     def read(self, query: Callable[[Connection], T]) -> T:
         """What the query answers over rows that are current with the log, in one snapshot."""
         return self._healing(lambda opened: self._current_answer(opened, query))
+
+    def stopped(self) -> str | None:
+        """Why rows cannot follow the log to its end, if they cannot. Raises what `catch_up` does."""
+        return self._healing(lambda opened: self._current(opened)[1].stopped)
 
     def catch_up(self) -> CaughtUp:
         """Take in what the log holds by now.
@@ -166,11 +185,34 @@ class Store:
     # --- catching up ----------------------------------------------------------------------------
 
     def _current_answer(self, opened: Opened, query: Callable[[Connection], T]) -> T:
-        self._catch_up(opened)
+        opened, _ = self._current(opened)
         with transaction(opened.connection, "DEFERRED"):
             return query(opened.connection)
 
-    def _catch_up(self, opened: Opened) -> CaughtUp:
+    def _current(self, opened: Opened) -> tuple[Opened, CaughtUp]:
+        """Rows that are current with the log: those of the generation, or of a copy where it is locked."""
+        try:
+            return opened, self._catch_up(opened, READ_SECONDS)
+        except sqlite3.OperationalError as error:
+            if not is_busy(error):
+                raise
+        opened = self._aside(opened)
+        return opened, self._catch_up(opened)
+
+    def _aside(self, opened: Opened) -> Opened:
+        """This thread's copy of that generation, made when it is first wanted."""
+        kept: Opened | None = getattr(self._local, "aside", None)
+        if kept is not None and kept.file == opened.file:
+            return kept
+        pid = sqlite_writer(opened.file)
+        holder = "another process" if pid is None else described(pid)
+        self._notify(f"The views are locked: {holder} takes events in. A copy of them answers.")
+        copy = copy_of(opened.connection)
+        self._connections.append(copy)
+        self._local.aside = Opened(opened.file, copy)
+        return Opened(opened.file, copy)
+
+    def _catch_up(self, opened: Opened, patience: float = BUSY_SECONDS) -> CaughtUp:
         last = self._log.last_position()
         position, event_hash = self._stands(opened.connection)
         if position == last and opened.file in self._verified:
@@ -179,6 +221,7 @@ class Store:
             raise WentBack
         caught_up = CaughtUp(position)
         with self._catching_up:
+            wait_for_others(opened.connection, patience)
             while caught_up.position < last and caught_up.stopped is None:
                 with transaction(opened.connection, "IMMEDIATE"):
                     caught_up = self._advance(opened.connection, BATCH, last)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -54,6 +55,8 @@ from hermes_jobs.views.texts import texts_of
 from hermes_jobs.views.turns import Turns
 from hermes_jobs.views.waits import Waits
 
+logger = logging.getLogger(__name__)
+
 T = TypeVar("T")
 
 if TYPE_CHECKING:
@@ -79,11 +82,12 @@ class Views:
     Every method raises `LogUnavailable` where the log or the folder cannot be read or written.
     """
 
-    def __init__(self, log: EventLog, folder: Path) -> None:
+    def __init__(self, log: EventLog, folder: Path, notify: Callable[[str], None] = logger.warning) -> None:
+        """`notify` hears for whom one waits."""
         self._log = log
         self._texts = texts_of(log)
         others: Sequence[Projection] = (Messages(self._texts), Turns(self._texts), Entries(log.result))
-        self._store = Store(log, folder, (*PROJECTIONS, *others), in_one_piece)
+        self._store = Store(log, folder, (*PROJECTIONS, *others), in_one_piece, notify)
 
     # --- turns ------------------------------------------------------------------------------------
 
@@ -268,6 +272,6 @@ class Views:
         try:
             return self._store.read(query)
         except Rejected as unknown:
-            if stopped := self._store.catch_up().stopped:
+            if stopped := self._store.stopped():
                 raise NewerSchema(stopped) from unknown
             raise

@@ -6,7 +6,7 @@ Adapters are imported when they are first wanted: a command that only reads the 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,8 +60,11 @@ class Installation:
         environ: Mapping[str, str],
         *,
         clock: Clock | None = None,
+        notify: Callable[[str], None] = logger.warning,
     ) -> None:
-        """`environ` is what tools may inherit, less its secrets. Raises `Misconfigured` for a home that
+        """`environ` is what tools may inherit, less its secrets; `notify` hears for whom this process waits.
+
+        Raises `Misconfigured` for a home that
         cannot be made, and in what the agent runs."""
         refuse_inside_tool(environ)
         ensure_home(settings.paths)
@@ -69,6 +72,7 @@ class Installation:
         self.clock: Clock = clock or SystemClock()
         self.ids: Ids = RandomIds()
         self._environ = environ
+        self._notify = notify
 
     def close(self) -> None:
         """Release what was opened."""
@@ -86,7 +90,9 @@ class Installation:
 
         paths = self.settings.paths
         return open_log(
-            self.settings.log_url or sqlite_url(paths.events_db), doorbells=paths.run / "doorbells"
+            self.settings.log_url or sqlite_url(paths.events_db),
+            doorbells=paths.run / "doorbells",
+            notify=self._notify,
         )
 
     @cached_property
@@ -94,7 +100,7 @@ class Installation:
         """The read models, current at every read."""
         from hermes_jobs.views import Views
 
-        return Views(self.log, self.settings.paths.views)
+        return Views(self.log, self.settings.paths.views, self._notify)
 
     @cached_property
     def results(self) -> ResultFiles:
