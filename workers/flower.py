@@ -36,7 +36,7 @@ def run(
 ) -> NoReturn:
     """Serve Flower until told to stop, and end the process. Call it from the main thread.
 
-    Raises `Misconfigured` for a port that is taken, and for an address that others reach without a password.
+    Raises `Misconfigured` for a port that is taken.
     """
     from flower.app import Flower
     from flower.command import apply_env_options, extract_settings, setup_logging
@@ -45,11 +45,6 @@ def run(
 
     from workers.app import make_app
 
-    if password is None and not _is_loopback(address):
-        raise Misconfigured(
-            f"Flower at {address} would be open to other machines.",
-            hint=f"Set {PASSWORD}=name:password in the environment or in .env.",
-        )
     for name, value in DEFAULTS.items():
         setattr(default_options, name, value)
     apply_env_options()
@@ -70,6 +65,15 @@ def run(
             f"Flower cannot have port {port}: {error.strerror}.", hint="Choose another port."
         ) from error
     _serve_until_told_to_stop(flower)
+
+
+def require_password(address: str, password: str | None) -> None:
+    """Raise `Misconfigured` for an address that others reach without a password."""
+    if password is None and not _is_loopback(address):
+        raise Misconfigured(
+            f"Flower at {address} would be open to other machines.",
+            hint=f"Set {PASSWORD}=name:password in the environment or in .env.",
+        )
 
 
 def password_of(settings: Settings, environ: Mapping[str, str]) -> str | None:

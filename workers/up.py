@@ -8,6 +8,7 @@ Celery.
         ├─ guardian ── hermes-jobs worker
         ├─ guardian ── hermes-jobs beat
         ├─ guardian ── hermes-jobs flower
+        ├─ guardian ── hermes-jobs gateway telegram, where a bot and its users are configured
         └─ guardian ── hermes-jobs metrics, where metrics.port is set
 
 Each guardian ends its process when `up` is gone, `kill -9` included.
@@ -25,6 +26,7 @@ import msgspec
 from hermes_jobs.domain.errors import LogUnavailable, Misconfigured
 from hermes_jobs.engine.isolation import isolated, python_module
 from hermes_jobs.eventlog.log import NOBODY
+from hermes_jobs.gateway.opening import has_telegram
 from hermes_jobs.wiring import Installation
 from workers.broker import EmbeddedBroker, require_broker
 from workers.flower import DEFAULT_ADDRESS, DEFAULT_PORT
@@ -37,6 +39,8 @@ PORTS_TRIED = 50
 FLOWER_GRACE = 5.0
 BEAT_GRACE = 5.0
 METRICS_GRACE = 2.0
+GATEWAY_GRACE = 5.0
+GATEWAY = "gateway"
 BEAT = "beat"
 STOP_MARGIN = 10.0  # seconds that a worker gets on top of what its writes may take
 TICK = 1.0  # seconds between looks at the processes; the end of one is seen at once
@@ -116,6 +120,7 @@ class Supervisor:
         self._start_worker()
         if self._options.beat:
             self._start(BEAT, [], BEAT_GRACE)
+        self._start_gateway()
         self._start_metrics()
         port = self._start_flower()
         state = UpState(pid=state.pid, flower=None if port is None else f"http://{DEFAULT_ADDRESS}:{port}")
@@ -152,6 +157,11 @@ class Supervisor:
         if self._options.flower_port is None and port != DEFAULT_PORT:
             self._say(f"Port {DEFAULT_PORT} is taken; Flower gets {port}.")
         return port
+
+    def _start_gateway(self) -> None:
+        """The Telegram gateway, where its bot has a token and somebody may write."""
+        if has_telegram(self._settings):
+            self._start(GATEWAY, ["telegram"], GATEWAY_GRACE)
 
     def _start_metrics(self) -> None:
         metrics = self._settings.metrics
@@ -202,13 +212,18 @@ class Supervisor:
             ("broker", broker),
             ("worker", f"{threads} threads, log {logs / 'worker.log'}"),
             ("beat", f"log {logs / 'beat.log'}" if self._options.beat else "not asked for"),
+            ("telegram", self._told_gateway()),
             ("metrics", self._told_metrics()),
             ("flower", f"{state.flower}  log {logs / 'flower.log'}" if state.flower else "not asked for"),
         ]
         self._say("hermes-jobs is up.")
         for name, told in lines:
-            self._say(f"  {name:<8}{told}")
+            self._say(f"  {name:<10}{told}")
         self._say("Ctrl-C stops it warmly, a second one at once.")
+
+    def _told_gateway(self) -> str:
+        log = self._settings.paths.logs / f"{GATEWAY}.log"
+        return f"log {log}" if GATEWAY in self._parts else "not configured (TELEGRAM_BOT_TOKEN)"
 
     def _told_metrics(self) -> str:
         metrics = self._settings.metrics

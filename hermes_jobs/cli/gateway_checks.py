@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 
 from hermes_jobs.cli.checks import Finding
+from hermes_jobs.delivery.telegram_token import TOKEN
 from hermes_jobs.wiring import Installation
 
 CHECK = "telegram"
-TOKEN = "TELEGRAM_BOT_TOKEN"
 LISTEN = "`hermes-jobs gateway telegram` listens."
 
 

@@ -65,9 +65,10 @@ def flower(invocation: Invocation, port: int, address: str) -> None:
         from workers import flower as dashboard
     else:
         dashboard = import_module("workers.flower")
+    password = dashboard.password_of(invocation.settings, invocation.environ)
+    dashboard.require_password(address, password)
     broker_url = _broker_url(invocation)
     log_to_stderr(invocation)
-    password = dashboard.password_of(invocation.settings, invocation.environ)
     dashboard.run(invocation.installation, broker_url, address=address, port=port, password=password)
 
 

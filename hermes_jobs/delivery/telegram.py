@@ -12,7 +12,8 @@ from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, Re
 
 from hermes_jobs.delivery.sending import Arrived, NotDelivered, Placed
 from hermes_jobs.delivery.splitting import parts
-from hermes_jobs.delivery.telegram_bot import LIMIT, TOKEN, opened_bot, seconds_asked_for
+from hermes_jobs.delivery.telegram_bot import LIMIT, opened_bot, seconds_asked_for
+from hermes_jobs.delivery.telegram_token import TOKEN
 from hermes_jobs.delivery.waiting import waited_for
 from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.engine.ports import Cancel

@@ -15,9 +15,6 @@ from telegram import Bot
 from telegram.error import RetryAfter
 from telegram.request import HTTPXRequest
 
-TOKEN = "TELEGRAM_BOT_TOKEN"
-"""The variable, of the environment or `.env`, that holds the bot's token."""
-
 LIMIT = 4_096
 """UTF-16 units that a message may have (https://core.telegram.org/bots/api#sendmessage)."""
 

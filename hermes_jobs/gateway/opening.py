@@ -5,22 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 
+from hermes_jobs.delivery.telegram_token import TOKEN
 from hermes_jobs.domain.errors import Misconfigured, Rejected
 from hermes_jobs.domain.hearing import House
 from hermes_jobs.gateway.post import Post
 from hermes_jobs.gateway.reception import Reception
 from hermes_jobs.gateway.service import Service
+from hermes_jobs.settings import Settings
 from hermes_jobs.wiring import Installation
 
 _USER = re.compile(r"[a-z]+:\S+")
+
+
+def has_telegram(settings: Settings) -> bool:
+    """Whether there is a bot's token, somebody who may write to it, and what speaks to it."""
+    has_users = bool(settings.gateway.telegram.allowed_users)
+    return has_users and settings.secrets.get(TOKEN) is not None and find_spec("telegram") is not None
 
 
 @contextmanager
 def telegram_service(installation: Installation, told: Callable[[str], None]) -> Iterator[Service]:
     """The gateway of the bot whose token is set. Raises `Misconfigured`, `Rejected`, `LogUnavailable`."""
     try:
-        from hermes_jobs.delivery.telegram_bot import TOKEN, bot_of
+        from hermes_jobs.delivery.telegram_bot import bot_of
         from hermes_jobs.gateway.telegram import PLATFORM, TelegramPlatform
     except ModuleNotFoundError as error:
         raise Misconfigured(

@@ -14,7 +14,8 @@ from telegram import Bot
 from telegram.constants import ChatAction, ChatType
 from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 
-from hermes_jobs.delivery.telegram_bot import TOKEN, opened_bot, seconds_asked_for
+from hermes_jobs.delivery.telegram_bot import opened_bot, seconds_asked_for
+from hermes_jobs.delivery.telegram_token import TOKEN
 from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.hearing import Said
 from hermes_jobs.gateway.platform import PlatformAway, Update

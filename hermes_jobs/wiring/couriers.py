@@ -55,7 +55,7 @@ class InstalledCouriers:
 
         try:
             from hermes_jobs.delivery.telegram import TelegramCourier
-            from hermes_jobs.delivery.telegram_bot import TOKEN
+            from hermes_jobs.delivery.telegram_token import TOKEN
         except ModuleNotFoundError as error:
             raise NotDelivered(
                 "The worker cannot speak to Telegram: pip install 'hermes-jobs[telegram]'."

@@ -21,6 +21,7 @@ import pytest
 from hermes_jobs.domain.events import ToolFinished
 from hermes_jobs.settings import Paths
 from tests.e2e.home import KEY, PATIENCE, ROOT, Home, Running, endpoint
+from tests.gateway.bot_server import TOKEN, BotServer
 from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.model_server import ModelServer
 from tests.tools.support import processes_with, wait_until
@@ -356,8 +357,28 @@ def test_a_port_that_is_taken_is_said_before_anything_is_left_running(home: Home
     assert left_of(home) == []
 
 
+@pytest.mark.slow
+def test_it_listens_to_a_telegram_bot_that_is_configured(home: Home) -> None:
+    bot = BotServer().start()
+    telegram = {
+        "TELEGRAM_BOT_TOKEN": TOKEN,
+        "HERMES_JOBS_GATEWAY__TELEGRAM__ALLOWED_USERS": "[7]",
+        "HERMES_JOBS_GATEWAY__TELEGRAM__BASE_URL": bot.base_url,
+    }
+    with up(home, "--no-flower", **telegram) as running:
+        bot.write(7, "hello")
+        bot.wait_until(lambda: "You said: hello" in bot.said(7), "an answer")
+        running.signal(signal.SIGINT)
+        ended = running.end()
+    bot.close()
+
+    assert str(home.path / "logs" / "gateway.log") in ended.err
+    assert left_of(home) == []
+    assert home.files_holding(TOKEN) == []
+
+
 def test_flower_is_shown_to_other_machines_only_with_a_password(home: Home) -> None:
-    ended = home.run("flower", "--address", "0.0.0.0", HERMES_JOBS_BROKER_URL="redis://127.0.0.1:6379/0")
+    ended = home.run("flower", "--address", "0.0.0.0", HERMES_JOBS_BROKER_URL="redis://127.0.0.1:1/0")
 
     assert ended.code == 2
     assert "FLOWER_BASIC_AUTH" in ended.err
