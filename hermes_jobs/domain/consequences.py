@@ -12,6 +12,7 @@ from hermes_jobs.domain import reviewing
 from hermes_jobs.domain import schedule as schedules
 from hermes_jobs.domain import session as sessions
 from hermes_jobs.domain.changes import Changed, Load, StreamFacts
+from hermes_jobs.domain.news import with_news
 from hermes_jobs.domain.notices import notices
 from hermes_jobs.domain.session import Session
 from hermes_jobs.domain.turn import Turn
@@ -107,6 +108,7 @@ def _requested(
 ) -> Iterator[StreamFacts]:
     """The text on its way to each of the turn's targets."""
     for index, target in enumerate(turn.deliver):
+        told = with_news(text, session.news) if _is_chat(turn, target) else text
         # A turn that was taken up again delivers anew, under another id.
         delivery = f"d{turn.id}x{turn.resumes}x{index}{suffix}"
         requested = e.DeliveryRequested(
@@ -114,12 +116,17 @@ def _requested(
             target=target,
             turn=turn.id,
             session=session.id,
-            text=text,
+            text=told,
             source=turn.source,
             ok=ok,
             workdir=_workdir(session),
         )
         yield StreamFacts(deliveries.stream_of(delivery), (requested,))
+
+
+def _is_chat(turn: Turn, target: str) -> bool:
+    """Whether somebody wrote the turn in the chat that the target is."""
+    return target.partition(":")[0] == turn.source
 
 
 def _workdir(session: Session) -> str | None:

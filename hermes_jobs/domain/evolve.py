@@ -8,7 +8,7 @@ from typing import Any, assert_never
 
 from msgspec.structs import replace
 
-from hermes_jobs.domain import compressing, listening, replying, reviewing, reviews
+from hermes_jobs.domain import compressing, listening, news, replying, reviewing, reviews
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain import turn as turns
 from hermes_jobs.domain.books import CLOSED
@@ -28,7 +28,20 @@ def evolve(session: Session, event: e.SessionEvent) -> Session:
     """The session after one more fact."""
     version = session.version + 1
     session = _apply(session, event)
-    return replace(session, version=version, listeners=listening.after(session.listeners, event, version))
+    return replace(
+        session,
+        version=version,
+        listeners=listening.after(session.listeners, event, version),
+        news=_news(session, event),
+    )
+
+
+def _news(session: Session, event: e.SessionEvent) -> tuple[str, ...]:
+    """What the next answer has to tell; an answer or a failure has told it."""
+    if isinstance(event, e.TurnCompleted | e.TurnFailed):
+        return ()
+    told = news.told(event)
+    return session.news if told is None or told in session.news else (*session.news, told)
 
 
 def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911, PLR0912 - one line a fact
@@ -210,10 +223,10 @@ def _answered(session: Session, call_id: str, content: str, **ended: Any) -> Ses
 def _saved(session: Session, event: e.ToolFinished) -> Session:
     """A call that has worked, seen by who counts what the agent saves."""
     turn = running_turn(session)
-    tool = _call(turn, event.call).asked.name
-    saves = int(tool in reviews.SAVING)
-    session = replace(session, current=replace(turn, num_saves=turn.num_saves + saves))
-    return replace(session, nudges=reviews.tool_used(session.nudges, tool))
+    asked = _call(turn, event.call).asked
+    if asked.name in reviews.SAVING:
+        session = replace(session, current=replace(turn, saves=(*turn.saves, reviews.saved_by(asked))))
+    return replace(session, nudges=reviews.tool_used(session.nudges, asked.name))
 
 
 def _abandoned(session: Session, event: e.StepAbandoned) -> Session:

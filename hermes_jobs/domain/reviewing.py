@@ -40,8 +40,9 @@ def is_its_turn(session: Session, turn: Turn) -> bool:
 def end_of(review: str, turn: Turn, end: e.TurnEnd) -> e.ReviewCompleted | e.ReviewFailed:
     """What the end of its turn means for a review."""
     if isinstance(end, e.TurnCompleted):
-        saved = " ".join(end.answer.split()) if turn.num_saves else ""
-        return e.ReviewCompleted(review=review, saved=saved)
+        # Where it was stopped, its last words are about the limit, not about what it saved.
+        words = ", ".join(turn.saves) if end.stopped_by else " ".join(end.answer.split())
+        return e.ReviewCompleted(review=review, saved=words if turn.saves else "")
     if isinstance(end, e.TurnFailed):
         return e.ReviewFailed(review=review, kind=end.kind, message=end.message)
     return e.ReviewFailed(review=review, kind="cancelled", message=f"Cancelled by {end.by}.")

@@ -7,10 +7,13 @@ conversation: its own stream holds all that.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.messages import ToolCall
 
 SOURCE = "review:"
 MEMORY_TOOL, SKILL_TOOL = "memory", "skill_manage"
@@ -18,6 +21,31 @@ CURATED = f"{SOURCE}curate"
 """The source of a curator's session, which goes on from no conversation: its own stream holds its review."""
 SAVING = frozenset({MEMORY_TOOL, SKILL_TOOL, "propose_merge", "propose_archive"})
 """Tools after which a review has come to something."""
+
+
+MAX_SAVED_WORDS = 60
+"""Characters of an entry by which a person recognises it."""
+
+
+def saved_by(call: ToolCall) -> str:
+    """What a call of a saving tool did, in a few words for a person."""
+    try:
+        asked = msgspec.json.decode(call.arguments, type=dict[str, object])
+    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
+        return call.name
+    operations = asked.get("operations")
+    each = [one for one in operations if isinstance(one, dict)] if isinstance(operations, list) else [asked]
+    return ", ".join(_saved(call.name, one) for one in each) or call.name
+
+
+def _saved(tool: str, asked: Mapping[str, object]) -> str:
+    words = (asked.get(name) for name in ("name", "content", "old_text"))
+    about = next((" ".join(word.split()) for word in words if isinstance(word, str) and word.strip()), "")
+    about = about if len(about) <= MAX_SAVED_WORDS else about[: MAX_SAVED_WORDS - 1] + "…"
+    where = "skill" if tool == SKILL_TOOL else tool
+    return " ".join(
+        part for part in (where, str(asked.get("action") or ""), f'"{about}"' if about else "") if part
+    )
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True):

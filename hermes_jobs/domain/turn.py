@@ -86,7 +86,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     resumes: int = 0
     compressions: int = 0
     refits: int = 0
-    num_saves: int = 0
+    saves: tuple[str, ...] = ()
     begun: bool = False
     asked: str = ""
     recalled: str = ""

@@ -21,7 +21,7 @@ from hermes_jobs.wiring import Installation
 from tests.e2e.invariants import facts_of
 from tests.gateway.bot_server import TOKEN, BotServer, Fault
 from tests.gateway.serving import ANNA, environ_of, serving
-from tests.model_script import Answer, Hold, Rule, Script
+from tests.model_script import Answer, AskedCall, Hold, Rule, Script, Seen
 from tests.model_server import ModelServer
 from tests.tools.support import wait_until
 
@@ -243,3 +243,28 @@ def test_no_secret_is_written_anywhere(environ: Mapping[str, str], bot: BotServe
         answers(bot, "You said: Hello")
     for path in tmp_path.rglob("*"):
         assert not path.is_file() or TOKEN.encode() not in path.read_bytes(), path
+
+
+def test_an_answer_tells_what_was_learned_since_the_one_before(
+    environ: Mapping[str, str], bot: BotServer, model_server: ModelServer
+) -> None:
+    saves = Answer(
+        tool_calls=(AskedCall("memory", {"action": "add", "target": "user", "content": "Likes tea."}),)
+    )
+    model_server.follow(lambda seen: saves if _reviews(seen) and not seen.rounds else Answer(text="Yes."))
+    with serving({**environ, "HERMES_JOBS_MEMORY__NUDGE_INTERVAL": "1"}) as served:
+        bot.write(ANNA, "I like tea")
+        answers(bot, "Yes.")
+        wait_until(lambda: bool(of_type(served.installation.log, e.ReviewCompleted)), "the review")
+        bot.write(ANNA, "Do you know?")
+        bot.wait_until(lambda: len(bot.said(ANNA)) == 2, "the second answer")
+    assert bot.said(ANNA)[1] == "Yes.\n\nLearned meanwhile: Yes."
+
+
+def _reviews(seen: Seen) -> bool:
+    return {tool["function"]["name"] for tool in seen.body.get("tools", ())} <= {
+        "memory",
+        "skill_manage",
+        "skills_list",
+        "skill_view",
+    }
