@@ -17,6 +17,7 @@ import shutil
 import socket
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -43,6 +44,8 @@ maxmemory-policy noeviction
 loglevel warning
 logfile ""
 """
+LIVE_SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "redis+socket": "unix"}
+"""How redis-py names what a Celery broker's URL begins with; other brokers have no pub/sub."""
 
 
 class Address(msgspec.Struct, frozen=True):
@@ -72,6 +75,11 @@ def find_broker(paths: Paths) -> str | None:
     except (OSError, msgspec.DecodeError, ValueError):
         return None
     return address.url if _answers(port, password) else None
+
+
+def carries_live_text(url: str) -> bool:
+    """Whether answers can be watched over the broker as they are written: by Redis's pub/sub, not by AMQP."""
+    return urlsplit(url).scheme in LIVE_SCHEMES
 
 
 def require_broker(settings: Settings) -> str:

@@ -17,7 +17,7 @@ import msgspec
 
 from hermes_jobs.engine.live import Heard, Listeners, Piece
 from hermes_jobs.wiring import Installation
-from workers.broker import broker_url
+from workers.broker import LIVE_SCHEMES, broker_url
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -29,8 +29,6 @@ PROBE_EVERY = 0.25  # seconds between looks at who listens
 ANSWER_SECONDS = 2.0  # after which a broker that does not answer counts as gone
 AWAY = 2.0  # seconds before one that is gone is tried again
 GLANCE = 0.1  # seconds that a listener waits at a time, before it looks which turns are wanted
-SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "redis+socket": "unix"}
-"""How redis-py names what a Celery broker's URL begins with; other brokers have no pub/sub."""
 
 
 def channel_of(installation: Installation) -> BrokerChannel:
@@ -147,11 +145,11 @@ class _Loop:
 def _redis_url(url: str) -> str | None:
     """A Celery broker's URL as redis-py reads it; null where the broker is of another kind."""
     scheme, _, rest = url.partition("://")
-    if scheme not in SCHEMES:
+    if scheme not in LIVE_SCHEMES:
         return None
     address, mark, options = rest.partition("?")
-    named = options.replace("virtual_host=", "db=") if SCHEMES[scheme] == "unix" else options
-    return f"{SCHEMES[scheme]}://{address}{mark}{named}"
+    named = options.replace("virtual_host=", "db=") if LIVE_SCHEMES[scheme] == "unix" else options
+    return f"{LIVE_SCHEMES[scheme]}://{address}{mark}{named}"
 
 
 class _Teller(_Loop):

@@ -190,7 +190,10 @@ def broker(settings: Settings) -> Finding:
         url = brokers.require_broker(settings)
     except Rejected as error:
         return Finding(check="broker", status="fail", message=error.message, hint=error.hint, code=LOG)
-    return Finding(check="broker", status="ok", message=f"{settings.secrets.redact(url)} answers")
+    told = f"{settings.secrets.redact(url)} answers"
+    if not brokers.carries_live_text(url):
+        told += "; answers are shown when they are complete: only Redis carries them as they are written"
+    return Finding(check="broker", status="ok", message=told)
 
 
 def workers(installation: Installation) -> Finding:

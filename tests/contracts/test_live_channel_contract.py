@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -9,6 +10,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 import pytest
+from fakeredis import TcpFakeServer
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,14 +55,27 @@ def broker(tmp_path: Path) -> Iterator[RedisServer]:
         yield server
 
 
-@pytest.fixture(params=["within a process", "over a broker"])
+@pytest.fixture
+def fake() -> Iterator[str]:
+    """A Redis server of Python's, in a thread."""
+    server = TcpFakeServer(("127.0.0.1", 0), server_type="redis")
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"redis://127.0.0.1:{server.server_address[1]}/0"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(params=["within a process", "over a fake broker", "over a broker"])
 def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
     if request.param == "within a process":
         channel = LocalChannel()
         yield Pair(channel, channel)
         return
-    server: RedisServer = request.getfixturevalue("broker")
-    worker, watcher = (BrokerChannel(lambda: server.url, prefix="home.") for _ in range(2))
+    fake = request.param == "over a fake broker"
+    url: str = request.getfixturevalue("fake") if fake else request.getfixturevalue("broker").url
+    worker, watcher = (BrokerChannel(lambda: url, prefix="home.") for _ in range(2))
     yield Pair(worker, watcher)
     worker.close()
     watcher.close()
