@@ -45,8 +45,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     counted for the first `measured` messages, 0 where nothing is known; the last request that it accepted
     held the first `accepted` of them. `futile` compressions in a row had no real effect, the last when a
     request took `futile_at` tokens; while `resting` none is tried by itself. `pressed`: the user was told
-    that the context fills up. `reviews` wait for each other and for the one under way, `reviewed_by`. `news` is
-    what a chat is told with the next answer.
+    that the context fills up. `reviews` wait for each other and for the one under way, `reviewed_by`.
+    `news` is what a chat is told with the next answer.
     """
 
     stream: str
