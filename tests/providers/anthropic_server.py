@@ -60,7 +60,9 @@ class AnthropicSeen(Seen, frozen=True, kw_only=True):
 
     @property
     def messages(self) -> list[Json]:
-        said: list[Json] = []
+        system = self.body.get("system") or ()
+        prompt = system if isinstance(system, str) else "".join(block["text"] for block in system)
+        said: list[Json] = [{"role": "system", "content": prompt}]
         for message in self.body["messages"]:
             content = message["content"]
             blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -72,7 +74,11 @@ class AnthropicSeen(Seen, frozen=True, kw_only=True):
 
 
 class AnthropicServer(ModelServer):
-    """The server and what it saw. `window`: tokens of input that it takes; `keys`: those that it knows."""
+    """The server and what it saw.
+
+    `window`: tokens of input that it takes; `keys`: those that it knows, empty for any; `smallest`: tokens of
+    the shortest prefix that is kept; `binds`: see `Thoughts`; `thinks`: what is thought before each answer.
+    """
 
     def __init__(
         self,
@@ -84,8 +90,10 @@ class AnthropicServer(ModelServer):
         keys: frozenset[str] = frozenset(),
         smallest: int = 1024,
         binds: bool | None = None,
+        thinks: str = "",
     ) -> None:
         super().__init__(script, port=port, record=record)
+        self.thinks = thinks
         self.window = window
         self.keys = keys
         self.cache = PromptCache(smallest)
@@ -257,7 +265,8 @@ def _composed(server: AnthropicServer, seen: Seen, answer: Answer) -> tuple[Json
         }
         for index, call in enumerate(answer.tool_calls)
     ]
-    thoughts = server.thoughts.think(seen.body, answer.reasoning, [call["id"] for call in calls])
+    reasoning = answer.reasoning or server.thinks
+    thoughts = server.thoughts.think(seen.body, reasoning, [call["id"] for call in calls])
     texts = [{"type": "text", "text": answer.text}] if answer.text else []
     why = answer.finish_reason or ("tool_use" if calls else "end_turn")
     declined = {"type": "refusal", "category": "cyber", "explanation": None} if why == "refusal" else None
@@ -271,7 +280,7 @@ def _composed(server: AnthropicServer, seen: Seen, answer: Answer) -> tuple[Json
         "stop_sequence": None,
         "stop_details": declined,
     }
-    thought = len(answer.reasoning) // CHARACTERS_A_TOKEN if thoughts else 0
+    thought = len(reasoning) // CHARACTERS_A_TOKEN if thoughts else 0
     said = len(answer.text) + sum(len(json.dumps(call["input"])) for call in calls)
     usage = answer.usage or {
         **server.cache.count(seen.body).usage,

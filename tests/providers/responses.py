@@ -25,6 +25,7 @@ class Responses(ChatRules):
 
     provider = "openai"
     model = "gpt-5-mini"
+    api = "responses"
 
     def check(self, body: Json) -> None:
         for name in body.keys() - _PARAMETERS:

@@ -11,7 +11,8 @@ from openai.types.chat import ChatCompletionMessageParam
 from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
 from pydantic import TypeAdapter, ValidationError
 
-from tests.model_script import Answer, Refuse, Seen, asked_calls, completion_chunks
+from tests.model_script import Answer, Chooser, Refuse, Seen, asked_calls, completion_chunks
+from tests.model_server import ModelServer
 
 Json = dict[str, Any]
 
@@ -36,6 +37,7 @@ class ChatRules:
 
     provider = "openai"
     model = "gpt-4.1"
+    api = "chat"
     parameters: frozenset[str] = frozenset()
     message_fields: frozenset[str] = frozenset()
     call_fields: frozenset[str] = frozenset()
@@ -47,6 +49,20 @@ class ChatRules:
         self.issued: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._number = 0
+
+    def server(self, choose: Chooser) -> ModelServer:
+        """A server that enforces them."""
+        return ModelServer(choose, rules=self)
+
+    def environ(self, base_url: str) -> dict[str, str]:
+        """The settings that lead to it."""
+        return {
+            "OPENAI_BASE_URL": base_url,
+            "OPENAI_API_KEY": "sk-test-0123456789",
+            "HERMES_JOBS_MODEL": self.model,
+            "HERMES_JOBS_MODEL__PROVIDER": self.provider,
+            "HERMES_JOBS_MODEL__API": self.api,
+        }
 
     # --- requests -------------------------------------------------------------------------------
 

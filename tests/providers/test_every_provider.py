@@ -17,13 +17,24 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.messages import AssistantMessage
 from hermes_jobs.engine.fork import fork
 from tests.model_script import Action, Answer, AskedCall, Hold, Refuse, Rule, Script, Seen, chooser
-from tests.model_server import ModelServer
+from tests.providers.anthropic import AdaptiveClaude, Anthropic
 from tests.providers.families import DeepSeek, Gemini, Local, Mistral, Moonshot, OpenAI, OpenRouter
 from tests.providers.person import Person
 from tests.providers.responses import Responses
 from tests.providers.rules import ChatRules
 
-FAMILIES: list[type[ChatRules]] = [OpenAI, Responses, DeepSeek, Gemini, OpenRouter, Moonshot, Mistral, Local]
+Family = ChatRules | Anthropic
+FAMILIES: list[type[Family]] = [
+    OpenAI,
+    Responses,
+    DeepSeek,
+    Gemini,
+    OpenRouter,
+    Moonshot,
+    Mistral,
+    Local,
+    Anthropic,
+]
 WORDS = "好的 🎉 été: done"
 CONFIG = "memory: {nudge_interval: 0}\nskills: {creation_nudge_interval: 0}\n"
 
@@ -67,22 +78,16 @@ _BY_RULES = chooser(SCRIPT)
 class Place:
     """A provider's strict server, and the settings that lead to it."""
 
-    def __init__(self, rules: ChatRules) -> None:
+    def __init__(self, rules: Family) -> None:
         self.rules = rules
-        self.server = ModelServer(reply, rules=rules).start()
+        self.server = rules.server(reply).start()
 
     @property
     def environ(self) -> dict[str, str]:
-        return {
-            "OPENAI_BASE_URL": self.server.base_url,
-            "OPENAI_API_KEY": "sk-test-0123456789",
-            "HERMES_JOBS_MODEL": self.rules.model,
-            "HERMES_JOBS_MODEL__PROVIDER": self.rules.provider,
-            "HERMES_JOBS_MODEL__API": "responses" if isinstance(self.rules, Responses) else "chat",
-        }
+        return self.rules.environ(self.server.base_url)
 
 
-@pytest.fixture(params=FAMILIES, ids=lambda rules: rules.__name__.lower())
+@pytest.fixture(params=[*FAMILIES, AdaptiveClaude], ids=lambda rules: rules.__name__.lower())
 def place(request: Any) -> Iterator[Place]:
     made = Place(request.param())
     yield made
@@ -190,7 +195,7 @@ def test_a_session_that_moves_from_every_provider_to_every_other_and_back(person
         assert place.rules.refusals == []
     said = visit.session(session).messages
     kept = {each.payload.dialect for each in said if isinstance(each, AssistantMessage) and each.payload}
-    assert kept == {"deepseek", "gemini", "openrouter", "moonshot", "responses", "chat"}
+    assert kept == {"deepseek", "gemini", "openrouter", "moonshot", "responses", "chat", "anthropic"}
 
 
 @pytest.mark.slow
