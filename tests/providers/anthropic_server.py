@@ -94,6 +94,7 @@ class AnthropicServer(ModelServer):
     ) -> None:
         super().__init__(script, port=port, record=record)
         self.thinks = thinks
+        self.paused: list[list[Json]] = []
         self.window = window
         self.keys = keys
         self.cache = PromptCache(smallest)
@@ -105,10 +106,10 @@ class AnthropicServer(ModelServer):
         """What a client takes as its base URL."""
         return super().base_url.removesuffix("/v1")
 
-    def violate(self, said: list[str]) -> None:
-        """Keep what a request violates."""
+    def violate(self, said: str) -> None:
+        """Keep what a request violates first."""
         with self._changed:
-            self.violations += said
+            self.violations.append(said)
 
     @property
     def share_read(self) -> float:
@@ -151,9 +152,9 @@ class AnthropicHandler(Handler):
         return self.server.model
 
     def _message(self, body: Json) -> None:
-        said = violations(body) or [*self._server.thoughts.violations(body)]
+        said = violations(self._without_pause(body)) or [*self._server.thoughts.violations(body)]
         if said:
-            self._server.violate(said)
+            self._server.violate(said[0])
             self._error(400, said[0])
             return
         total = PromptCache().count(body).total
@@ -168,6 +169,15 @@ class AnthropicHandler(Handler):
         except ConnectionError:
             self._server.client_gone()
             self.close_connection = True
+
+    def _without_pause(self, body: Json) -> Json:
+        """A request may end with an answer that paused, for the model to go on.
+
+        Source: https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
+        """
+        last = body["messages"][-1:] if isinstance(body.get("messages"), list) else []
+        said = last[0].get("content") if last and last[0].get("role") == "assistant" else None
+        return {**body, "messages": body["messages"][:-1]} if said in self._server.paused else body
 
     def _act(self, seen: Seen, action: Action) -> None:
         if isinstance(action, Refuse) and action.body is None:
@@ -280,6 +290,8 @@ def _composed(server: AnthropicServer, seen: Seen, answer: Answer) -> tuple[Json
         "stop_sequence": None,
         "stop_details": declined,
     }
+    if why == "pause_turn":
+        server.paused.append(message["content"])
     thought = len(reasoning) // CHARACTERS_A_TOKEN if thoughts else 0
     said = len(answer.text) + sum(len(json.dumps(call["input"])) for call in calls)
     usage = answer.usage or {

@@ -43,9 +43,10 @@ class Thoughts:
         """The blocks of what was thought before an answer with these calls."""
         if not reasoning or is_off(body):
             return []
-        signed = hmac.new(b"double", f"{body['model']} {reasoning}".encode(), sha256).hexdigest()
-        signed = f"{signed}+/=="  # as opaque as real ones
         before = _prefix(body, len(body["messages"]))
+        with self._lock:
+            told = f"{body['model']} {reasoning} {len(self._said)}".encode()
+        signed = f"{hmac.new(b'double', told + before, sha256).hexdigest()}+/=="  # as opaque as real ones
         if reasoning.startswith(REDACTED):
             made: list[Json] = [{"type": "redacted_thinking", "data": signed}]
         else:
