@@ -16,6 +16,7 @@ from hermes_jobs.domain.interjections import CONCLUDE, ENDED_UNANSWERED, GO_ON, 
 from hermes_jobs.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from hermes_jobs.domain.results import fitted
 from hermes_jobs.domain.session import EndedTurn, EndStatus, Session, running_turn, say, with_turn
+from hermes_jobs.domain.titles import given_title
 from hermes_jobs.domain.turn import Call, Turn
 
 
@@ -50,7 +51,7 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
             origin = session.forked_from if event.at is None else event.parent
             return replace(session, started=event, model=event.model, ended_because=None, forked_from=origin)
         case e.SessionTitled():
-            return replace(session, title=event.title)
+            return replace(session, title=event.title, named=given_title(event.title, session.named))
         case e.SessionEnded():
             return replace(session, ended_because=event.reason)
         case e.ModelChanged():

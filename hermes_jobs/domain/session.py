@@ -41,6 +41,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     `messages` is the canonical history: complete rounds only ever grow it. While a round is open its
     results wait in `current.calls`, so that the order in which they arrive leaves no trace.
 
+    `named` is the title that it was given, `title` that of the tip, which has a number after a compression.
     `forked_from` is the lineage that this one goes on from, if any. `prompt_tokens` is what the provider
     counted for the first `measured` messages, 0 where nothing is known; the last request that it accepted
     held the first `accepted` of them. `futile` compressions in a row had no real effect, the last when a
@@ -55,6 +56,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     forked_from: str | None = None
     started: SessionStarted | None = None
     title: str | None = None
+    named: str | None = None
     model: str | None = None
     ended_because: str | None = None
     messages: tuple[Message, ...] = ()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from sqlite3 import Connection
 
 from hermes_jobs.domain.errors import Rejected
-from hermes_jobs.domain.titles import title_key
+from hermes_jobs.domain.titles import number_of, title_key
 
 SHOWN = 6  # candidates that a message names
 NEAR = 400  # newest names among which the nearest are looked for
@@ -81,7 +81,8 @@ def _schedule_among(there: Sequence[tuple[str, str]], given: str) -> str:
 
 
 def find_session(connection: Connection, given: str) -> str:
-    """The lineage that the text names: an id of one of its sessions, a unique prefix, or a title in any case.
+    """The lineage that the text names: an id of one of its sessions, a unique prefix, or a title in any case,
+    also without the number that it has since it was continued.
 
     Raises `Rejected`, kind `ambiguous` or `unknown_session`.
     """
@@ -101,18 +102,28 @@ def find_session(connection: Connection, given: str) -> str:
     known = connection.execute(
         "SELECT lineage FROM lineages ORDER BY last_position DESC LIMIT ?", (NEAR,)
     ).fetchall()
-    names = [title for _, title in _titles(connection)] + [lineage for (lineage,) in known]
+    names = [name for _, *both in _titles(connection) for name in both] + [lineage for (lineage,) in known]
     raise _unknown(given, "session", names, "hermes-jobs sessions list")
 
 
-def _titled(connection: Connection, title: str) -> list[str]:
-    """The lineages of that title, in any case."""
-    wanted = title_key(title)
-    return [lineage for lineage, known in _titles(connection) if title_key(known) == wanted]
+def _titled(connection: Connection, given: str) -> list[str]:
+    """The lineages of that title, in any case; else those that were called so before they were continued."""
+    wanted, titles = title_key(given), _titles(connection)
+    exact = [lineage for lineage, title, _ in titles if title_key(title) == wanted]
+    return exact or [lineage for lineage, title, named in titles if _was_called(given, title, named)]
 
 
-def _titles(connection: Connection) -> list[tuple[str, str]]:
-    return connection.execute("SELECT lineage, title FROM lineages WHERE title IS NOT NULL").fetchall()
+def _was_called(given: str, title: str, named: str) -> bool:
+    """Whether that names a lineage, or an earlier session of it, whose newest session has the title."""
+    if title_key(given) == title_key(named):
+        return True
+    number, newest = number_of(given, named), number_of(title, named)
+    return number is not None and newest is not None and 2 <= number <= newest
+
+
+def _titles(connection: Connection) -> list[tuple[str, str, str]]:
+    query = "SELECT lineage, title, coalesce(named, title) FROM lineages WHERE title IS NOT NULL"
+    return connection.execute(query).fetchall()
 
 
 def _range(prefix: str) -> tuple[str, str]:

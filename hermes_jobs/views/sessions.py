@@ -7,6 +7,7 @@ from sqlite3 import Connection
 from typing import Final
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.titles import given_title
 from hermes_jobs.eventlog.log import Recorded
 
 PREFIX = "session-"
@@ -21,7 +22,7 @@ class Sessions:
     tables: Final = """
         CREATE TABLE lineages (
             lineage TEXT PRIMARY KEY, tip TEXT NOT NULL, parent TEXT, at INTEGER, kind TEXT NOT NULL,
-            source TEXT NOT NULL, title TEXT, preview TEXT NOT NULL, model TEXT NOT NULL,
+            source TEXT NOT NULL, title TEXT, named TEXT, preview TEXT NOT NULL, model TEXT NOT NULL,
             ended_because TEXT, started_at TEXT NOT NULL, last_at TEXT NOT NULL,
             last_position INTEGER NOT NULL
         ) WITHOUT ROWID;
@@ -53,6 +54,10 @@ def _take(connection: Connection, recorded: Recorded, lineage: str) -> None:
     if isinstance(event, e.SessionStarted):
         connection.execute("INSERT OR IGNORE INTO sessions VALUES (?, ?)", (event.session, lineage))
     changes = _changes(event)
+    if isinstance(event, e.SessionTitled):
+        query = "SELECT named FROM lineages WHERE lineage = ?"
+        (named,) = connection.execute(query, (lineage,)).fetchone()
+        changes["named"] = given_title(event.title, named)
     if changes:
         assignments = ", ".join(f"{column} = ?" for column in changes)
         connection.execute(
@@ -82,13 +87,14 @@ def _begun(connection: Connection, recorded: Recorded, lineage: str) -> None:
         kind = "review"  # of no conversation: a curator's
     connection.execute("INSERT OR IGNORE INTO sessions VALUES (?, ?)", (lineage, lineage))
     connection.execute(
-        "INSERT INTO lineages (lineage, tip, kind, source, title, preview, model, started_at, last_at,"
-        " last_position) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO lineages (lineage, tip, kind, source, title, named, preview, model, started_at,"
+        " last_at, last_position) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             lineage,
             lineage,
             kind,
             submitted.source if submitted else "",
+            opening.title,
             opening.title,
             preview(submitted.text) if submitted else "",
             opening.model or "",

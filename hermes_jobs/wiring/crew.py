@@ -34,6 +34,7 @@ from hermes_jobs.engine.perform.context import purpose_of
 from hermes_jobs.engine.ports import Job, Listener, Model, Performer, Pricing, WriteListener
 from hermes_jobs.engine.purse import Purse
 from hermes_jobs.engine.telling import TellListener, TellMemory
+from hermes_jobs.engine.titles import next_title
 from hermes_jobs.learning.curation import BeginCuration
 from hermes_jobs.learning.review import BeginReview
 from hermes_jobs.llm.retry import delay
@@ -147,6 +148,7 @@ class Crew:
                 prompt=self._prompt,
                 sizing=self._sizing_of,
                 ids=of.ids,
+                title_of=partial(next_title, of.log),
             ),
         )
 

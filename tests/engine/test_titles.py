@@ -10,7 +10,7 @@ from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.events import SessionTitled
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.titles import rename
+from hermes_jobs.engine.titles import next_title, rename
 from hermes_jobs.eventlog.log import EventLog
 from tests.engine.simulation import CountedIds, Gates, ShiftedClock, SimulatedToolbox, Wakes, simulated_engine
 
@@ -50,3 +50,20 @@ def test_a_title_that_was_given_up_stays_with_its_lineage(engine: Engine) -> Non
 def test_the_title_that_a_session_has_is_no_event(engine: Engine) -> None:
     version = rename(engine, "s1", "Rome").version
     assert rename(engine, "s1", " Rome ").version == version
+
+
+def test_the_numbers_of_a_title_belong_to_its_lineage(engine: Engine) -> None:
+    rename(engine, "s1", "Daily log")
+    with pytest.raises(Rejected, match="is kept for session s1"):
+        rename(engine, "s2", "daily log #2")
+    assert rename(engine, "s1", "Daily log #2").named == "Daily log"
+
+
+def test_a_continuation_passes_over_a_number_that_another_lineage_is_called_by(engine: Engine) -> None:
+    rename(engine, "s2", "Daily log #2")
+    session = rename(engine, "s1", "Daily log")
+    assert next_title(engine.log, session) == "Daily log #3"
+    assert next_title(engine.log, rename(engine, "s2", "Issue #12")) == "Issue #12 #2"
+    assert next_title(engine.log, engine.execute("session-s3", c.RenameSession(title="x" * 100))) == (
+        f"{'x' * 94} #2"
+    )

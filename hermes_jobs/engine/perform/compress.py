@@ -44,7 +44,8 @@ class Compress:
     """`compression.compress`: the summary, and the session that goes on with it.
 
     `helpers(session)` are the models that can summarise, the preferred one first; `retry` says when to try
-    again where all of them have failed and the history has to become smaller.
+    again where all of them have failed and the history has to become smaller; `title_of` is the title of the
+    session that goes on.
     """
 
     def __init__(
@@ -57,6 +58,9 @@ class Compress:
         prompt: PromptBuilder,
         sizing: Callable[[Session], Sizing],
         ids: Ids,
+        title_of: Callable[[Session], str | None] = lambda session: continued_title(
+            session.named, session.num_compressed + 2
+        ),
     ) -> None:
         self._contexts = contexts
         self._helpers = helpers
@@ -65,6 +69,7 @@ class Compress:
         self._prompt = prompt
         self._sizing = sizing
         self._ids = ids
+        self._title_of = title_of
 
     def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         job = _Job(session, step, compression_of(session), self._contexts.of(session))
@@ -162,7 +167,7 @@ class Compress:
             outcome=compressed,
             responses=job.responses,
             system_prompt=prompt,
-            title=continued_title(session.title, session.num_compressed + 2),
+            title=self._title_of(session),
         )
 
     def _rebuilt(self, session: Session) -> str | None:
