@@ -21,15 +21,15 @@ Settle: TypeAlias = Callable[[], object]
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One operation of a batch."""
+    """One operation of a batch; `action` and `target` left out: those that stand beside the batch."""
 
-    action: MemoryAction
-    target: MemoryTarget
+    action: MemoryAction | None = None
+    target: MemoryTarget | None = None
     content: str | None = None
     old_text: str | None = None
 
 
-Steps: TypeAlias = Annotated[tuple[Step, ...], Meta(min_length=1, max_length=MAX_OPERATIONS)]
+Steps: TypeAlias = Annotated[tuple[Step, ...], Meta(max_length=MAX_OPERATIONS)]
 
 
 class MemoryTools:
@@ -57,7 +57,8 @@ class MemoryTools:
         ] = None,
         operations: Annotated[
             Steps | None,
-            "Several at once, all or nothing. The limit holds for what is there after all of them.",
+            "Several at once, all or nothing, each with its `action` and `target`. The limit holds for what "
+            "is there after all of them.",
         ] = None,
     ) -> ToolOutcome:
         """Save what will matter in later sessions: add an entry, replace or remove one.
@@ -83,15 +84,22 @@ def _operations(
     old_text: str | None,
     steps: Sequence[Step] | None,
 ) -> tuple[Operation, ...]:
-    if steps is not None:
-        if (action, content, old_text) != (None, None, None):
+    if steps:
+        differs = action is not None and any(each.action not in {None, action} for each in steps)
+        if differs or (content, old_text) != (None, None):
             raise ToolFailed("give either `operations` or one `action`, not both.")
         return tuple(
-            Operation(action=each.action, target=each.target, content=each.content, old_text=each.old_text)
+            _operation(each.action or action, each.target or target, each.content, each.old_text)
             for each in steps
         )
+    return (_operation(action, target, content, old_text),)
+
+
+def _operation(
+    action: MemoryAction | None, target: MemoryTarget | None, content: str | None, old_text: str | None
+) -> Operation:
     if action is None:
         raise ToolFailed("give `action` (add, replace or remove), or `operations`.")
     if target is None:
         raise ToolFailed("give `target`: `user` for who the user is, `memory` for everything else.")
-    return (Operation(action=action, target=target, content=content, old_text=old_text),)
+    return Operation(action=action, target=target, content=content, old_text=old_text)

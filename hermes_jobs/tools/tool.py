@@ -13,6 +13,7 @@ import msgspec
 
 from hermes_jobs.domain.events import Effect
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, ToolSpec, Verdict
+from hermes_jobs.tools.lenient import arguments_of, choices_at, meant
 
 Arguments: TypeAlias = Mapping[str, Any]
 """A call's arguments after validation: every parameter has a value of its declared type."""
@@ -75,7 +76,7 @@ class Tool:
         Raises `InvalidArguments`.
         """
         try:
-            written = msgspec.json.decode(text) if text.strip() else {}
+            written = arguments_of(text)
         except (msgspec.DecodeError, RecursionError) as error:
             raise InvalidArguments(f"the arguments are not valid JSON: {error}") from error
         if not isinstance(written, dict):
@@ -126,10 +127,11 @@ def tool(
 
 
 def validated(shape: type[msgspec.Struct], written: Arguments) -> Arguments:
-    """The arguments as the shape's types, strings read as numbers where a number is asked for.
+    """The arguments as the shape's types, read leniently: see `hermes_jobs.tools.lenient`.
 
     Raises `InvalidArguments`.
     """
+    written = meant(shape, written)
     fields = {field.name: field for field in msgspec.structs.fields(shape)}
     for name in written:
         if name not in fields:
@@ -143,7 +145,7 @@ def validated(shape: type[msgspec.Struct], written: Arguments) -> Arguments:
     try:
         return msgspec.structs.asdict(msgspec.convert(written, shape, strict=False))
     except msgspec.ValidationError as error:
-        raise InvalidArguments(_explain(str(error), written)) from error
+        raise InvalidArguments(_explain(str(error), written, shape)) from error
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -218,15 +220,17 @@ def _described(hint: Any) -> Any:
 _LOCATED = re.compile(r"(?P<what>.*) - at `\$\.?(?P<where>[^`]*)`", re.DOTALL)
 
 
-def _explain(message: str, written: Arguments) -> str:
-    """msgspec's message as a sentence that begins with the argument."""
+def _explain(message: str, written: Arguments, shape: type[msgspec.Struct]) -> str:
+    """msgspec's message as a sentence that begins with the argument, with the values that it may have."""
     match = _LOCATED.fullmatch(message)
     if match is None:
         return message
     where = match["where"]
     given = written.get(re.split(r"[.\[]", where, maxsplit=1)[0])
     said = match["what"].replace("`", "")
-    return f"the argument `{where}` is wrong: {said[:1].lower()}{said[1:]} (given: {_shown(given)})"
+    words = choices_at(shape, where)
+    right = f"; it is one of {', '.join(words)}" if words else ""
+    return f"the argument `{where}` is wrong: {said[:1].lower()}{said[1:]} (given: {_shown(given)}){right}"
 
 
 def _shown(value: object) -> str:

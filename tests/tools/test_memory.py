@@ -92,7 +92,8 @@ def test_what_cannot_be_is_refused_when_it_is_decided(box: Box) -> None:
         ),
         ({"action": "forget", "target": "user"}, "argument `action` is wrong"),
         ({"action": "add", "target": "brain"}, "argument `target` is wrong"),
-        ({"operations": []}, "argument `operations` is wrong"),
+        ({"operations": []}, "or `operations`"),
+        ({"operations": [{"action": "add", "content": "x"}]}, "give `target`"),
         ({"operations": [{"action": "add", "target": "user", "text": "x"}]}, "operations[0]"),
     ],
 )
@@ -119,3 +120,20 @@ def test_the_model_is_told_of_every_argument(box: Box) -> None:
     assert spec.name == "memory"
     assert set(spec.parameters["properties"]) == {"action", "target", "content", "old_text", "operations"}
     assert spec.parameters["properties"]["action"]["enum"] == ["add", "remove", "replace"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"target": "user", "operations": [{"action": "add", "content": "Speaks German"}]},
+        {"target": "memory", "operations": [{"action": "add", "target": "user", "content": "Speaks German"}]},
+        {"action": "add", "target": "user", "operations": [{"content": "Speaks German"}], "content": None},
+        {"target": "user", "operations": {"action": "add", "content": "Speaks German"}},
+        {"operations": '[{"action": "add", "target": "user", "content": "Speaks German"}]'},
+        {"action": "Add", "target": " USER ", "content": "Speaks German", "operations": []},
+        {"arguments": {"action": "add", "target": "user", "content": "Speaks German", "old_text": None}},
+    ],
+)
+def test_what_is_plainly_meant_is_accepted(box: Box, arguments: dict[str, object]) -> None:
+    (fact,) = box.facts(box.ask(**arguments))
+    assert (fact.target, fact.content) == ("user", "Speaks German")

@@ -90,7 +90,12 @@ def test_a_number_written_as_text_is_read_as_a_number(given, read):
         ('{"title": "a", "colour": 1}', "unknown argument `colour`. The arguments are: `title`, `size`"),
         ("{}", "the argument `title` is missing"),
         ("", "the argument `title` is missing"),
-        ('{"title": 3}', "the argument `title` is wrong: expected str, got int (given: 3)"),
+        ('{"title": ["a"]}', 'the argument `title` is wrong: expected str, got array (given: ["a"])'),
+        ('{"title": null}', "the argument `title` is wrong: expected str, got null"),
+        (
+            '{"title": "a", "style": "bold"}',
+            '(given: "bold"); it is one of thick, thin',
+        ),
         (
             '{"title": "a", "size": "big"}',
             'the argument `size` is wrong: expected int, got str (given: "big")',
@@ -100,7 +105,8 @@ def test_a_number_written_as_text_is_read_as_a_number(given, read):
         ('{"title": "a", "points": [{"x": "?"}]}', "the argument `points[0].x` is wrong"),
         ('["title"]', "must be a JSON object, not a list"),
         ('"title"', "must be a JSON object, not a string"),
-        ("null", "must be a JSON object, not null"),
+        ("null", "the argument `title` is missing"),
+        ('[{"title": "a"}, {"title": "b"}]', "must be a JSON object, not a list"),
         ("3", "must be a JSON object, not a number"),
         ('{"title": "a"', "not valid JSON"),
         ("{title: 'a'}", "not valid JSON"),
@@ -171,3 +177,46 @@ def test_a_tool_can_be_made_from_a_foreign_schema():
     )
     assert foreign.decode('{"a": 1}') == {"a": 1}
     assert foreign.spec.parameters == {"type": "object"}
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ('{"title": 3}', {"title": "3"}),
+        ('{"title": 2.5}', {"title": "2.5"}),
+        ('{"title": true}', {"title": "true"}),
+        ('{"title": "a", "size": "40"}', {"size": 40}),
+        ('{"title": "a", "size": 40.0}', {"size": 40}),
+        ('{"title": "a", "size": " 40 "}', {"size": 40}),
+        ('{"title": "a", "size": null}', {"size": 30}),
+        ('{"title": "a", "size": ""}', {"size": 30}),
+        ('{"title": "a", "scale": "2.5"}', {"scale": 2.5}),
+        ('{"title": "a", "style": "Thick "}', {"style": "thick"}),
+        ('{"title": "a", "style": null}', {"style": "thin"}),
+        ('{"title": "a", "verbose": "True"}', {"verbose": True}),
+        ('{"title": "a", "verbose": 1}', {"verbose": True}),
+        ('{"title": "a", "verbose": "no"}', {"verbose": False}),
+        ('{"title": "a", "verbose": null}', {"verbose": False}),
+        ('{"title": "a", "points": {"x": 1}}', {"points": [Point(1)]}),
+        ('{"title": "a", "points": "[{\\"x\\": \\"1\\"}]"}', {"points": [Point(1)]}),
+        ('{"title": "a", "points": ["{\\"x\\": 1}"]}', {"points": [Point(1)]}),
+        ('{"title": "a", "points": "null"}', {"points": None}),
+        ('{"title": "a", "points": [{"x": 1, "label": 7}]}', {"points": [Point(1, "7")]}),
+        ('{"title": "a", "colour": null}', {"title": "a"}),
+        ('{"arguments": {"title": "a"}}', {"title": "a"}),
+        ('{"input": "{\\"title\\": \\"a\\"}"}', {"title": "a"}),
+        ('"{\\"title\\": \\"a\\"}"', {"title": "a"}),
+        ('[{"title": "a"}]', {"title": "a"}),
+        ('{"title": "[1]"}', {"title": "[1]"}),
+        ('{"title": ""}', {"title": ""}),
+    ],
+)
+def test_what_is_plainly_meant_is_accepted(written: str, meant: dict[str, Any]):
+    assert dict(draw.decode(written)).items() >= meant.items()
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists))
+def test_whatever_stands_for_an_argument_is_read_or_refused(value: Any):
+    for name in ("title", "size", "style", "points", "scale", "verbose"):
+        with contextlib.suppress(InvalidArguments):
+            draw.decode(json.dumps({"title": "a", name: value}))

@@ -1,0 +1,177 @@
+"""Reading what a model wrote for an argument, where it is plain what it meant.
+
+| asked for            | accepted as well                                                             |
+|----------------------|------------------------------------------------------------------------------|
+| a list               | one element alone; its JSON in a string                                      |
+| an object            | its JSON in a string; a list that holds just the object                      |
+| a number             | its digits in a string, a whole number with a decimal point                  |
+| true or false        | `"true"`, `"False"`, `"yes"`, `1` …                                          |
+| one of several words | the word in other case, with blanks around it                                |
+| a text               | a number, true or false                                                      |
+| what may be left out | `null`; an empty string where that is no value                               |
+
+What fits none of these is left as it is, for the validation to refuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+TRUE, FALSE = frozenset({"true", "yes", "on", "1"}), frozenset({"false", "no", "off", "0"})
+NOTHING = frozenset({"", "null", "none"})
+WRAPPERS = frozenset({"arguments", "args", "parameters", "params", "input"})
+
+
+def arguments_of(text: str) -> Any:
+    """The JSON value of a call's arguments; no text stands for none, and so does `null`.
+
+    Raises `msgspec.DecodeError`, `RecursionError`.
+    """
+    value = msgspec.json.decode(text) if text.strip() else {}
+    if isinstance(value, str):
+        value = _decoded(value, dict)
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+        value = value[0]
+    return {} if value is None else value
+
+
+def meant(shape: type[msgspec.Struct], written: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments in the types of a shape's fields, as far as it is plain what was meant."""
+    fields = {field.encode_name: field for field in _struct(inspect.type_info(shape)).fields}
+    if len(written) == 1 and not fields.keys() & written.keys():
+        ((wrapper, value),) = written.items()
+        inner = _decoded(value, dict) if isinstance(value, str) else value
+        if wrapper in WRAPPERS and isinstance(inner, dict):
+            written = inner
+    return _fields(fields, written)
+
+
+def choices_at(shape: type[msgspec.Struct], path: str) -> tuple[str, ...]:
+    """The words from which a value is chosen at a path such as `operations[0].action`; empty: from none."""
+    kind: inspect.Type = inspect.type_info(shape)
+    for name in path.replace("[", ".[").split("."):
+        kind = _bare(kind)
+        if name.startswith("[") and isinstance(kind, inspect.VarTupleType | inspect.ListType):
+            kind = kind.item_type
+        elif isinstance(kind, inspect.StructType):
+            found = [field.type for field in kind.fields if field.encode_name == name]
+            if not found:
+                return ()
+            kind = found[0]
+    kind = _bare(kind)
+    return tuple(map(str, kind.values)) if isinstance(kind, inspect.LiteralType) else ()
+
+
+def _fields(fields: Mapping[str, inspect.Field], written: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in written.items():
+        field = fields.get(name)
+        if field is None:
+            if value is not None:
+                found[name] = value  # an unknown name is refused elsewhere
+            continue
+        read = _value(field.type, value)
+        if field.required or not (read is None or _is_nothing(field.type, read)):
+            found[name] = read
+    return found
+
+
+def _is_nothing(kind: inspect.Type, value: Any) -> bool:
+    """Whether a string says that there is no value, where a text is not asked for."""
+    if not isinstance(value, str) or isinstance(_bare(kind), inspect.StrType):
+        return False
+    return value.strip().lower() in NOTHING
+
+
+def _value(kind: inspect.Type, value: Any) -> Any:
+    match _bare(kind):
+        case inspect.VarTupleType(item_type=item) | inspect.ListType(item_type=item):
+            return _listed(item, value)
+        case inspect.StructType() as struct:
+            return _object(struct, value)
+        case inspect.BoolType():
+            return _truth(value)
+        case inspect.IntType() | inspect.FloatType():
+            return _number(value)
+        case inspect.LiteralType(values=values):
+            return _word([str(each) for each in values], value)
+        case inspect.StrType() if isinstance(value, bool | int | float):
+            return msgspec.json.encode(value).decode()
+        case _:
+            return value
+
+
+def _listed(item: inspect.Type, value: Any) -> Any:
+    if isinstance(value, str):
+        value = _decoded(value, list | dict)
+    if isinstance(value, list):
+        return [_value(item, each) for each in value]
+    single = _value(item, value)
+    if isinstance(single, dict):
+        return [single]
+    text = isinstance(single, str) and bool(single.strip()) and isinstance(_bare(item), inspect.StrType)
+    return [single] if text else value
+
+
+def _object(kind: inspect.StructType, value: Any) -> Any:
+    if isinstance(value, str):
+        value = _decoded(value, dict)
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if not isinstance(value, dict):
+        return value
+    return _fields({field.encode_name: field for field in kind.fields}, value)
+
+
+def _truth(value: Any) -> Any:
+    word = str(value).strip().lower() if isinstance(value, str | int) else ""
+    return True if word in TRUE else False if word in FALSE else value
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            value = float(value) if "." in value or "e" in value.lower() else int(value)
+        except ValueError:
+            return value
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _word(words: list[str], value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    folded = value.strip().lower().replace("-", "_").replace(" ", "_")
+    return next((each for each in words if each.lower() == folded), value)
+
+
+def _decoded(text: str, kind: Any) -> Any:
+    """The JSON value in a string, where it is of that kind; else the string."""
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return text
+    return value if isinstance(value, kind) else text
+
+
+def _bare(kind: inspect.Type) -> inspect.Type:
+    """The type without descriptions, and without «or null»."""
+    while True:
+        if isinstance(kind, inspect.Metadata):
+            kind = kind.type
+        elif isinstance(kind, inspect.UnionType):
+            others = [each for each in kind.types if not isinstance(each, inspect.NoneType)]
+            if len(others) != 1:
+                return kind
+            kind = others[0]
+        else:
+            return kind
+
+
+def _struct(kind: inspect.Type) -> inspect.StructType:
+    found = _bare(kind)
+    assert isinstance(found, inspect.StructType), found
+    return found
