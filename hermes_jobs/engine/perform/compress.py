@@ -48,7 +48,7 @@ class Compress:
     session that goes on.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a step needs of its floors
         self,
         *,
         contexts: ContextEngines,
