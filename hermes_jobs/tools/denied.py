@@ -14,8 +14,9 @@ import os
 import re
 from collections.abc import Sequence
 
+from hermes_jobs.tools.arguments import written_paths
 from hermes_jobs.tools.invocations import Invocation, find_starts, is_narrowed
-from hermes_jobs.tools.rules import DELETERS, LISTERS, Place, Rule, path_words, written_paths
+from hermes_jobs.tools.rules import DELETERS, LISTERS, Place, Rule, path_words
 
 SYSTEM_FOLDERS = frozenset(
     f"/{name}"
@@ -135,7 +136,7 @@ def _is_private(invocation: Invocation, place: Place, word: str) -> bool:
     path = invocation.path(word)
     if path is None or len(path) > 4096:
         return False
-    real, home = os.path.realpath(path), os.path.realpath(place.roots.home)
+    real, home = place.real(path), place.home
     names = invocation.name in LISTERS
     if real == home:
         return invocation.name in WHOLE_FOLDER_READERS and not names

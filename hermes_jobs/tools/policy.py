@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hermes_jobs.engine.ports import ToolContext, Verdict
-from hermes_jobs.tools.dangerous import DANGEROUS
+from hermes_jobs.tools.dangerous import DANGEROUS, reads_whole_home
 from hermes_jobs.tools.denied import DENIED, raw_denial
-from hermes_jobs.tools.invocations import Invocation, invocations
+from hermes_jobs.tools.fetched import runs_fetched
+from hermes_jobs.tools.invocations import Invocation, find_starts, invocations
 from hermes_jobs.tools.places import NEEDED
+from hermes_jobs.tools.processes import MAX_COMMAND_BYTES
 from hermes_jobs.tools.roots import Roots
 from hermes_jobs.tools.rules import Place, Rule, first_match
 from hermes_jobs.tools.sandbox import Reach
@@ -23,9 +25,9 @@ from hermes_jobs.tools.words import UNKNOWN, Unparsable
 OUTSIDE = frozenset(
     words(
         """
-        sudo doas su pkexec runuser mount umount systemctl systemd-run loginctl crontab at batch
-        docker docker-compose podman nerdctl unshare nsenter chroot bwrap
-        """
+            sudo doas su pkexec runuser mount umount systemctl systemd-run loginctl crontab at batch docker
+            docker-compose podman nerdctl unshare nsenter chroot bwrap
+            """
     )
 )
 """Programs that cannot work behind a wall: they act as another user, or ask a service outside to act."""
@@ -33,10 +35,10 @@ OUTSIDE = frozenset(
 PLAIN = frozenset(
     words(
         """
-        [ : basename cat cd column comm cut date diff dirname du echo exit expr false fold grep
-        head jq ls mkdir nl paste printf pwd realpath return rev rg seq set sleep sort stat tac
-        tail tee test time touch tr true type uniq wc which whoami
-        """
+            [ : basename cat cd column comm cut date diff dirname du echo exit expr false fold grep head jq
+            ls mkdir nl paste printf pwd realpath return rev rg seq set sleep sort stat tac tail tee test
+            time touch tr true type uniq wc which whoami
+            """
     )
 )
 """Programs that run no others: beside them a program may use its own credentials."""
@@ -56,15 +58,22 @@ class CommandPolicy:
             found = self._invocations(command, context)
         except Unparsable as error:
             return self._unreadable(command, str(error), context)
-        place = Place(context.workdir, self.roots)
+        place = self._place(command, found, context)
         never = raw_denial(command, parsed=True) or _first_name(DENIED, found, place)
         if never:
             return Verdict("deny", never)
         for invocation in found if self.allow else ():
             if not self._is_allowed(invocation):
                 return Verdict("deny", f"terminal.allow has no pattern for `{_shown(invocation)}`")
-        dangerous = _first_name(DANGEROUS, found, place)
+        dangerous = _first_name(DANGEROUS, found, place) or _of_line(found, place)
         return self._dangerous(dangerous, context) if dangerous else ALLOW
+
+    def _place(self, command: str, found: Sequence[Invocation], context: ToolContext) -> Place:
+        activates = any(
+            each.name in ("source", ".") and any(word.endswith("/bin/activate") for word in each.operands)
+            for each in found
+        )
+        return Place(context.workdir, self.roots, "$(" in command or "`" in command, activates)
 
     def reach(self, command: str, context: ToolContext) -> Reach:
         """How far a command may reach that runs now: further where a person has approved it."""
@@ -80,6 +89,8 @@ class CommandPolicy:
         return Reach()
 
     def _invocations(self, command: str, context: ToolContext) -> list[Invocation]:
+        if len(command) > MAX_COMMAND_BYTES:
+            raise Unparsable(f"it is longer than {MAX_COMMAND_BYTES:,} characters")
         own_job = {"!": "%+"}  # as job control calls what was last started in the background
         variables = {"HOME": self.roots.user_home, "PWD": context.workdir, "IFS": " ", **own_job}
         return invocations(command, context.workdir, variables)
@@ -106,6 +117,21 @@ class CommandPolicy:
             return False
         text = " ".join(invocation.written)
         return any(re.match(fnmatch.translate(pattern), text) for pattern in self.allow)
+
+
+def _of_line(found: Sequence[Invocation], place: Place) -> str | None:
+    """The rule that the line meets as a whole."""
+    if runs_fetched(found):
+        return "running downloaded or unseen text"
+    home = {"/", "/home", "/root", place.roots.user_home}
+    finds = any(
+        each.name in ("find", "fd", "ls", "locate")
+        and home.intersection(map(each.path, find_starts(each.arguments)))
+        for each in found
+    )
+    if (finds and any(each.given for each in found)) or any(reads_whole_home(each, place) for each in found):
+        return "reading keys or passwords"
+    return None
 
 
 def _first_name(rules: Sequence[Rule], found: Sequence[Invocation], place: Place) -> str | None:

@@ -75,11 +75,11 @@ class Roots:
 
     def _in_home(self, real: str) -> bool:
         # Capitals do not count: there are file systems to which they are the same.
-        return is_inside(real.casefold(), os.path.realpath(self.home).casefold())
+        return is_inside(real.casefold(), _real(self.home).casefold())
 
     def is_private(self, real: str) -> bool:
         """Whether a real path is of the home and no tool may read it, under whatever name."""
-        home = os.path.realpath(self.home)
+        home = _real(self.home)
         if self._in_home(real) and not any(is_inside(real, os.path.join(home, each)) for each in READABLE):
             return real != home
         return self._linked(real) == "private"
@@ -136,6 +136,12 @@ class Roots:
 def is_inside(path: str, folder: str) -> bool:
     """Whether a normal absolute path is the folder or lies below it."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+@lru_cache(maxsize=64)
+def _real(folder: str) -> str:
+    """The real path of a folder that does not move while this process runs."""
+    return os.path.realpath(folder)
 
 
 @lru_cache(maxsize=8)

@@ -1,21 +1,65 @@
-"""What a rule for commands is, and what rules ask about a program: which files it names and writes."""
+"""What a rule for commands is, and which files a program names."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from hermes_jobs.tools.invocations import Invocation
+from hermes_jobs.tools.places import Kind, kind_of
 from hermes_jobs.tools.roots import Roots
+
+SCRATCH = ("/tmp", "/var/tmp", "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd", "/dev/shm")
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a command runs: the session's folder, and the roots with the user's home and hermes-jobs' own."""
+    """Where a command runs: the session's folder, and the roots with the user's home and hermes-jobs' own.
+
+    `substitutes`: the line holds a command substitution; `venv`: it activates an environment of Python.
+    """
 
     workdir: str
     roots: Roots
+    substitutes: bool = False
+    venv: bool = False
+
+    def real(self, path: str) -> str:
+        """The real path, looked up once in the life of this value: a line names the same folders often."""
+        known = self._known.get(path)
+        if known is None:
+            known = self._known[path] = os.path.realpath(path)
+        return known
+
+    @cached_property
+    def _known(self) -> dict[str, str]:
+        return {}
+
+    @cached_property
+    def home(self) -> str:
+        """The real path of the home of hermes-jobs."""
+        return os.path.realpath(self.roots.home)
+
+    @cached_property
+    def folders(self) -> tuple[str, ...]:
+        """The real paths of the folders that a command may write in: the roots, and those for scratch."""
+        scratch = (os.path.realpath(each) for each in SCRATCH)
+        return (*self.roots.real_roots(self.workdir), *scratch, *SCRATCH)
+
+    def kinds(self, path: str) -> tuple[Kind | None, Kind | None]:
+        """What the file is of what is the person's own: by its name as it is written, and as it is."""
+        found = self._kinds.get(path)
+        if found is None:
+            found = (kind_of(path, self.roots.user_home), self.roots.kind(self.real(path)))
+            self._kinds[path] = found
+        return found
+
+    @cached_property
+    def _kinds(self) -> dict[str, tuple[Kind | None, Kind | None]]:
+        return {}
 
 
 @dataclass(frozen=True)
@@ -37,9 +81,6 @@ LISTERS = frozenset(
 )
 """Programs that name files without opening them."""
 
-_IN_PLACE = re.compile(r"-[nrEsuzlapwFX\d]*i|--in-place")  # alone or in a cluster, as in `perl -pi`
-_INTO = re.compile(r"-[a-zA-Z]*t")
-
 
 def path_words(invocation: Invocation) -> list[str]:
     """The arguments and redirection targets, and their parts behind `=`, `@`, `:` or a short option."""
@@ -48,35 +89,3 @@ def path_words(invocation: Invocation) -> list[str]:
         found.append(word)
         found.extend(part for part in re.split(r"[=@:]|^-\w", word)[1:] if part)
     return list(dict.fromkeys(found))
-
-
-def written_paths(invocation: Invocation) -> list[str]:
-    """The words that name files which the invocation writes or deletes, as far as its program is known."""
-    targets = [
-        each.target
-        for each in invocation.redirects
-        if ">" in each.operator and not each.target.isdigit() and each.target != "-"
-    ]
-    operands = invocation.operands
-    match invocation.name:
-        case "tee" | "truncate" | "touch" | "rm" | "rmdir" | "unlink":
-            targets += operands
-        case "cp" | "mv" | "install" | "ln" if folder := _target_folder(invocation.arguments):
-            targets.append(folder)
-        case "cp" | "mv" | "install" | "ln" | "rsync" if len(operands) > 1:
-            targets.append(operands[-1])
-        case "dd":
-            targets += [each[3:] for each in invocation.arguments if each.startswith("of=")]
-        case "sed" | "perl" if any(_IN_PLACE.match(each) for each in invocation.arguments):
-            targets += operands[1:]
-    return targets
-
-
-def _target_folder(arguments: Sequence[str]) -> str | None:
-    """The folder that `-t` names, for the programs that copy or move into one."""
-    for index, each in enumerate(arguments):
-        if each.startswith("--target-directory="):
-            return each.partition("=")[2]
-        if each == "--target-directory" or _INTO.fullmatch(each):
-            return next(iter(arguments[index + 1 :]), None)
-    return None

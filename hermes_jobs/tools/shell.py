@@ -121,6 +121,8 @@ class _Reader(WordReader):
         if words and words[0] in ("for", "select", "case"):
             self._begin_compound(words)
             words = []
+        if words[:1] == ["set"]:
+            self._set_parameters(words[1:])
         if all(ASSIGNMENT.fullmatch(word) for word in words if word != "export"):
             for word in words:
                 if match := ASSIGNMENT.fullmatch(word):
@@ -133,6 +135,15 @@ class _Reader(WordReader):
             keep_pipe = False
         self._words, self._redirects, self._input = [], [], ""
         self._piped = self._piped and keep_pipe
+
+    def _set_parameters(self, arguments: list[str]) -> None:
+        """Take in what `set` makes the positional parameters."""
+        given = next((i for i, each in enumerate(arguments) if each == "--" or each[:1] not in "-+"), None)
+        if given is None:
+            return
+        parameters = arguments[given + (arguments[given] == "--") :]
+        self.variables["@"] = self.variables["*"] = " ".join(parameters)
+        self.variables |= {str(number): each for number, each in enumerate(parameters[:9], 1)}
 
     def _begin_compound(self, words: list[str]) -> None:
         if words[0] == "case":

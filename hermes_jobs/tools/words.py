@@ -43,6 +43,7 @@ class SimpleCommand:
     subshell: tuple[int, ...] = ()
 
 
+_PLAIN = re.compile(r"[\w./,:=@%+*?\[\]!^#-]+")
 _NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]")
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _ANSI_ESCAPES = {
@@ -80,6 +81,10 @@ class WordReader(ABC):
         fields = [""]
         quoted = braces = False
         while self.at < len(self.text):
+            if plain := _PLAIN.match(self.text, self.at):
+                fields[-1] += plain.group()
+                self.at = plain.end()
+                continue
             char = self.text[self.at]
             if char in "<>" and self.text.startswith("(", self.at + 1):
                 self.at += 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,8 @@ from hermes_jobs.engine.ports import Verdict
 from hermes_jobs.tools.policy import CommandPolicy
 from hermes_jobs.tools.roots import Roots
 
+from .dangerous_commands import dangerous
+from .everyday_commands import everyday
 from .support import context_in
 
 ROOTS = Roots(home="/home/ann/.hermes-jobs", user_home="/home/ann")
@@ -539,3 +542,72 @@ def test_a_destructive_command_is_found_behind_every_other(before, between, nest
     if nested:
         command = f"bash -c {shlex.quote(command)}"
     assert verdict(command).decision == "deny"
+
+
+# --- long tables ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("family", "command"), dangerous())
+def test_no_dangerous_command_runs_unasked(family, command):
+    assert verdict(command).decision in ("ask", "deny")
+    assert verdict(command, attended=False).decision == "deny"
+
+
+@pytest.mark.parametrize("command", everyday())
+def test_no_command_of_a_developers_day_is_asked_about(command):
+    assert verdict(command) == Verdict("allow")
+
+
+AROUND = ("true && {}", "( {} )", "if true; then {}; fi", "{} | cat", "x=$({})", "nohup {} &")
+
+
+@pytest.mark.parametrize("around", AROUND)
+def test_what_is_around_a_dangerous_command_hides_nothing(around):
+    hidden = [each for _, each in dangerous() if verdict(around.format(each)).decision == "allow"]
+    assert hidden == []
+
+
+WORST = [
+    "a" * 1_000_000,
+    "'" * 1_000_000,
+    '"' * 999_999,
+    "$(" * 500_000,
+    "((" * 500_000,
+    "`" * 999_999,
+    "{a,b}" * 200_000,
+    "<<a\n" * 250_000,
+    "a;" * 500_000,
+    "a|" * 500_000,
+    "\\" * 1_000_000,
+    "sed '" + "s/a/b/;" * 140_000 + "'",
+    "python3 -c '" + "open(" * 200_000 + "'",
+    "awk '" + "(" * 999_000 + "'",
+    "curl " + "a:" * 499_000,
+    "rm " + "*" * 999_000,
+    ":(){" * 250_000,
+    "x() { " * 160_000,
+]
+
+
+@pytest.mark.parametrize("text", WORST, ids=lambda text: text[:12])
+def test_a_verdict_takes_steps_in_proportion_to_the_length_of_the_command(text):
+    """Given the worst shapes, when they are twice as long, then about twice as many lines of code run."""
+    assert steps_of(text[:8_000]) < 3 * steps_of(text[:4_000]) + 10_000
+    assert verdict(text).decision == "ask", "no shell takes a megabyte"
+
+
+def steps_of(text: str) -> int:
+    steps = 0
+
+    def count(_frame, event, _argument):
+        nonlocal steps
+        steps += event == "line"
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        verdict(text)
+    finally:
+        sys.settrace(before)
+    return steps
