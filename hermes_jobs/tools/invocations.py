@@ -97,21 +97,21 @@ def _add(
 def _layers(command: SimpleCommand, folder: str) -> Iterator[tuple[SimpleCommand, Invocation]]:
     """The command itself, then what it wraps, outer before inner."""
     open_words = [command.words]
-    outermost, given = True, False
+    given = False
     while open_words:
         words = plain = open_words.pop(0)
         while plain and ASSIGNMENT.fullmatch(plain[0]):
             plain = plain[1:]
         inner = replace(command, words=plain)
-        redirects = command.redirects if outermost else ()
         name = os.path.basename(plain[0]) if plain else ""
         yield (
             inner,
-            Invocation(name, plain[1:], words, folder, redirects, command.piped, command.input, given),
+            Invocation(
+                name, plain[1:], words, folder, command.redirects, command.piped, command.input, given
+            ),
         )
         given = given or name in ("xargs", "parallel")
         open_words.extend(each for each in _wrapped(name, plain[1:]) if each)
-        outermost = False
 
 
 # --- what runs something else ------------------------------------------------------------------
