@@ -137,7 +137,21 @@ def _after(invocation: Invocation, word: str) -> Sequence[str]:
 
 _WRITERS: Mapping[str, Callable[[Invocation], Sequence[str]]] = {
     **dict.fromkeys(
-        ("tee", "truncate", "touch", "rm", "rmdir", "unlink", "shred", "srm", "mkdir", "mkfifo", "mknod"),
+        (
+            "tee",
+            "ed",
+            "ex",
+            "truncate",
+            "touch",
+            "rm",
+            "rmdir",
+            "unlink",
+            "shred",
+            "srm",
+            "mkdir",
+            "mkfifo",
+            "mknod",
+        ),
         _all,
     ),
     **dict.fromkeys(("cp", "install", "ln", "rsync"), _copied),
@@ -150,6 +164,7 @@ _WRITERS: Mapping[str, Callable[[Invocation], Sequence[str]]] = {
     **dict.fromkeys(("tar", "bsdtar", "gtar"), _packed),
     "mv": _moved,
     "dd": lambda invocation: [each[3:] for each in invocation.arguments if each.startswith("of=")],
+    "xattr": lambda invocation: invocation.operands[-1:],
     "sort": _of("o", "--output"),
     "curl": _of(
         "oDc", "--output", "--output-dir", "--cookie-jar", "--dump-header", "--trace", "--trace-ascii"

@@ -20,7 +20,7 @@ from hermes_jobs.tools.roots import is_inside
 from hermes_jobs.tools.rules import DELETERS, LISTERS, Place, Rule, path_words
 from hermes_jobs.tools.shell import ASSIGNMENT
 from hermes_jobs.tools.word_lists import words
-from hermes_jobs.tools.words import UNKNOWN
+from hermes_jobs.tools.words import SUBSTITUTED, UNKNOWN
 
 INTERPRETERS = SHELLS | {"python", "perl", "ruby", "node", "php", "lua"}
 STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
@@ -58,7 +58,7 @@ INSTALLERS: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(
         words(
             """
-            npm yarn pnpm bun poetry uv pdm hatch rye composer bundle bundler deno
+            npm yarn pnpm bun poetry uv pdm hatch rye deno
 """
         ),
         frozenset(
@@ -94,8 +94,9 @@ def _deletes_folders(invocation: Invocation, _place: Place) -> bool:
     if name in DELETERS - {"rm", "unlink"} or (name == "rm" and invocation.has("-r", "-R", "--recursive")):
         return True
     if name in DELETERS | {"mv"}:
+        deleted = invocation.operands[:-1] if name == "mv" else invocation.operands
         return invocation.given or any(
-            UNKNOWN in each or os.path.basename(each) in ("*", ".*", "**") for each in invocation.operands
+            UNKNOWN in each or os.path.basename(each) in ("*", ".*", "**") for each in deleted
         )
     return False
 
@@ -113,14 +114,17 @@ def _runs_unseen(invocation: Invocation, _place: Place) -> bool:
     name = invocation.name
     if UNKNOWN in name or "{}" in name or (_GLOB.search(name) and "/" in _program(invocation)):
         return True
+    if name == "parallel" and not next(iter(invocation.operands), ":::").strip(":+"):
+        return True
     if reads_unknown(invocation):
         return True
     if invocation.name in ("eval", "source", "."):
-        return any(each.startswith(UNKNOWN) for each in invocation.arguments[:1])
+        return any(each.startswith((UNKNOWN, SUBSTITUTED)) for each in invocation.arguments[:1])
     name = re.sub(r"[\d.]+$", "", invocation.name)
     if name not in INTERPRETERS:
         return False
-    if name in SHELLS and any(each.startswith(UNKNOWN) for each in invocation.operands[:1]):
+    unseen = (UNKNOWN, SUBSTITUTED) if name in SHELLS else SUBSTITUTED
+    if any(each.startswith(unseen) for each in invocation.operands[:1]):
         return True
     return (invocation.piped or invocation.given) and _reads_program(name, invocation.arguments)
 
@@ -148,7 +152,11 @@ def _reads_program(name: str, arguments: Sequence[str]) -> bool:
 def _kills_others(invocation: Invocation, _place: Place) -> bool:
     if invocation.name in ("pkill", "killall", "fuser", "xkill"):
         return invocation.name != "fuser" or invocation.has("-k", "--kill")
-    if invocation.name != "kill" or invocation.has("-l", "-L") or "-0" in invocation.arguments:
+    if (
+        invocation.name != "kill"
+        or {"-l", "-L"}.intersection(invocation.arguments)
+        or "-0" in invocation.arguments
+    ):
         return False
     arguments = invocation.arguments
     targets = arguments[1:] if arguments[:1] and arguments[0].startswith("-") else arguments
@@ -178,6 +186,8 @@ def _runs_package(_invocation: Invocation, operands: Sequence[str]) -> bool:
 def _builds_in(invocation: Invocation, _operands: Sequence[str]) -> bool:
     """Of `make` and the like: whether it installs, elsewhere than in a place that is named."""
     installs = {"install", "--install", "uninstall"} & set(invocation.arguments)
+    if invocation.has("-n", "--dry-run", "--just-print"):
+        return False
     named = ("DESTDIR=", "PREFIX=", "prefix=", "--prefix")
     return bool(installs) and not any(each.startswith(named) for each in invocation.arguments)
 
@@ -191,16 +201,16 @@ _INSTALL_RULES: Mapping[str, Callable[[Invocation, Sequence[str]], bool]] = {
     **dict.fromkeys(("make", "gmake", "ninja", "cmake"), _builds_in),
     **dict.fromkeys(("npm", "yarn", "pnpm", "bun"), _runs_package),
     **dict.fromkeys(
-        ("pip", "pip3"), lambda _invocation, operands: operands[:1] in (("install",), ("uninstall",))
+        ("pip", "pip3", "cargo"), lambda _invocation, operands: operands[:1] in (("install",), ("uninstall",))
     ),
     "deno": lambda _invocation, operands: (
         operands[:1] == ("install",) or any("://" in each for each in operands)
     ),
     "go": lambda _invocation, operands: (
-        operands[:1] in (("install",), ("get",)) or any("@" in each for each in operands[:2])
+        operands[:1] == ("install",) or any("@" in each for each in operands[:2])
     ),
     **dict.fromkeys(
-        ("cargo", "composer", "poetry", "hatch", "bundle", "bundler", "conda"),
+        ("poetry", "hatch", "conda"),
         lambda _invocation, operands: (
             operands[:1] not in (("run",), ("init",), ("create",), ("exec",))
             and not INSTALLERS["poetry"].isdisjoint(operands[:1])
@@ -230,6 +240,9 @@ def _writes_outside(invocation: Invocation, place: Place) -> bool:
     return any(not any(is_inside(path, root) for root in place.folders) for path in real)
 
 
+_OWN_PROCESS = re.compile(r"/proc/(?:thread-)?self/(?!root/|cwd/)")
+
+
 def _kinds(invocation: Invocation, place: Place, named: Sequence[str]) -> Iterator[str | None]:
     """What the files that the words name are of what is the person's own: by name, by link, by pattern."""
     for word in named:
@@ -237,7 +250,7 @@ def _kinds(invocation: Invocation, place: Place, named: Sequence[str]) -> Iterat
         if path is None:
             yield kind_of("/" + word.rpartition(UNKNOWN)[2].lstrip("/"), place.roots.user_home)
             continue
-        if path.startswith(("/proc/self/", "/proc/thread-self/")):
+        if _OWN_PROCESS.match(path):
             continue  # the command's own
         if len(path) > 4096 or (re.search(r"\s", word) and not os.path.lexists(path)):
             continue
@@ -343,7 +356,7 @@ def _other_host(invocation: Invocation, place: Place) -> bool:
             ssh scp sftp telnet nc ncat netcat socat ftp lftp tftp mosh autossh sshfs rsh rlogin
 """
     ):
-        return not invocation.has("-V", "--version")
+        return not invocation.has("-V", "--version") and "-z" not in invocation.arguments
     return services.sends_data(invocation, substitutes=place.substitutes) or services.reaches_inside(
         invocation
     )
@@ -354,7 +367,7 @@ _QUIET: Mapping[str, str] = {
     "ip": r"add|del|delete|set|flush|replace|change|exec",
     "ifconfig": r"up|down|\d+(?:\.\d+){3}.*",
     "route": r"add|del|delete|flush",
-    "hostnamectl": r"set-.*",
+    "hostnamectl": r"set-.*|hostname",
     "timedatectl": r"set-.*",
     "localectl": r"set-.*",
     "date": r"-s|--set.*",
@@ -440,9 +453,15 @@ def _containers(invocation: Invocation, _place: Place) -> bool:
         operands.pop(0)
     if {"--version", "--help"} & set(invocation.arguments) or not operands:
         return False
+    if "--raw" in invocation.arguments:
+        return True
     if operands[0] in ("get", "describe") and any(re.match("secrets?(?:/|$)", each) for each in operands[1:]):
         return True
-    return operands[0] not in _CONTAINERS_LOOK
+    return operands[0] not in _CONTAINERS_LOOK and operands[:2] not in (
+        ["rollout", "status"],
+        ["rollout", "history"],
+        ["auth", "can-i"],
+    )
 
 
 DANGEROUS: tuple[Rule, ...] = (
@@ -470,7 +489,8 @@ DANGEROUS: tuple[Rule, ...] = (
         "services and timers",
         _named(
             *words("systemctl service launchctl loginctl crontab at batch atrm systemd-run initctl"),
-            harmless="status show cat list list-units list-unit-files list-timers is-active is-enabled -l",
+            harmless="""status show cat list list-units list-unit-files list-timers is-active is-enabled -l
+                --failed --version""",
         ),
     ),
     Rule("devices, network and accounts of the system", _changes_system),

@@ -139,7 +139,10 @@ def _is_private(invocation: Invocation, place: Place, word: str) -> bool:
     real, home = place.real(path), place.home
     names = invocation.name in LISTERS
     if real == home:
-        return invocation.name in WHOLE_FOLDER_READERS and not names
+        runs = invocation.name == "find" and any(
+            each.startswith(("-exec", "-ok")) for each in invocation.arguments
+        )
+        return runs or (invocation.name in WHOLE_FOLDER_READERS and not names)
     if place.roots.is_private(real):
         return not names or bool(invocation.redirects)
     if _GLOB.search(word) and not names and fnmatch.fnmatch(home, os.path.dirname(real)):

@@ -26,7 +26,8 @@ SEDS = frozenset({"sed", "gsed"})
 _CODE_OPTION = re.compile(r"-[a-zA-Z0-9]*[ceErRp]|--(?:eval|print|execute|run)")
 
 _ACTS = re.compile(
-    r"""\b(?: rmtree | unlink(?:Sync)? | rmdir(?:Sync)? | removedirs | rm_rf? | rmSync |
+    r"""\b(?: rmtree | unlink(?:Sync)? | rmdir(?:Sync)? | removedirs | rm_rf? | rmSync | rm(?=\s*\()
+    | process\.binding |
     remove_(?:dir|entry)\w* | remove_tree | delete_(?:file|tree) | truncate | shutil | FileUtils |
     subprocess | child_process | popen\w* | pty\.spawn | spawn(?:Sync|[lv]p?e?)? |
     exec(?:[lv]p?e?|Sync|File\w*|ute)? | system | passthru | shell_exec | proc_open |
@@ -35,7 +36,8 @@ _ACTS = re.compile(
     File\.(?:delete|write|rename|chmod|symlink|open) | Dir\.(?:unlink|delete) | IO\.(?:popen|write) |
     write_(?:text|bytes) | (?:append|write)File(?:Sync)? | createWriteStream | file_put_contents |
     fwrite | rename(?:Sync)? | ch(?:mod|own)(?:Sync)? | symlink(?:Sync|_to)? | hardlink_to | copyFile\w*
-    | kill | fork | eval | compile | __import__ | importlib | import_module | getattr | globals | ctypes
+    | kill | fork | eval | (?<!re\.)compile | __import__ | importlib | import_module | getattr | globals
+    | ctypes
     | cffi | mmap | loadstring | dofile | instance_eval | class_eval | send | method_missing | Function
     | vm\.run\w* | b64decode | a85decode | b32decode | unhexlify | fromhex | atob | base64_decode |
     decode64 | unpack | fromCharCode | rot13 | marshal | pickle | socket | smtplib | ftplib | paramiko |
@@ -103,9 +105,9 @@ def _writes(opened: re.Match[str]) -> bool:
 
 # --- awk and sed ------------------------------------------------------------------------------------
 
-_AWK_ACTS = re.compile(
-    r"\bsystem\s*\(|\|\s*(?:getline\b|&)|\|\s*[\"(\w]|\bprint[^;}\n]*?>|@load|\bENVIRON\b.*>"
-)
+_AWK_RUNS = re.compile(r"\bsystem\s*\(|\bgetline\b.*\||\|\s*getline\b|\|&|\|\s*[\"(\w]|@load")
+_AWK_WRITES = re.compile(r"\bprintf?\b[^;}\n]*>")
+_AWK_OWN_FILE = re.compile(r'>>?\s*"(?![/~])(?!.*\.\.)[\w./ -]+"')
 
 
 def _awk_programs(invocation: Invocation) -> Iterator[str]:
@@ -126,10 +128,16 @@ def _awk_programs(invocation: Invocation) -> Iterator[str]:
 
 
 def _awk_acts(program: str) -> bool:
-    """Whether it runs or writes something; comparisons and texts in quotes with `>` or `|` are none."""
-    plain = re.sub(r'"(?:[^"\\]|\\.)*"', lambda match: '"' + "x" * 1 + '"', program)
+    """Whether it runs something, or writes elsewhere than in the folder.
+
+    Comparisons and texts in quotes with `>` or `|` are none.
+    """
+    program = _AWK_OWN_FILE.sub(" ", program)
+    plain = re.sub(r'"(?:[^"\\]|\\.)*"', '""', program)
     plain = re.sub(r"\|\||/(?:[^/\\\n]|\\.)*/", " ", plain)
-    return bool(_AWK_ACTS.search(re.sub(r"\([^()]*\)", "()", plain) + plain * ("system" in plain)))
+    if _AWK_RUNS.search(plain):
+        return True
+    return bool(_AWK_WRITES.search(re.sub(r"\([^()]*\)", "()", plain)))  # in parentheses it compares
 
 
 def _sed_scripts(invocation: Invocation) -> Iterator[str]:
@@ -177,7 +185,8 @@ def sed_acts(script: str) -> bool:
         elif command in "ewW":
             return True
         elif command in "aicrR:btTqQlL#":
-            stop = re.compile(r"\n|$" if command in "aic#rR" else r"[;\n}]|$").search(script, at)
+            text = r"(?<!\\)\n|$" if command in "aic" else r"\n|$" if command in "#rR" else r"[;\n}]|$"
+            stop = re.compile(text).search(script, at + 1)
             at = stop.end() + (stop.start() == at) if stop else len(script)
         else:
             at += 1

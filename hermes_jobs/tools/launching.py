@@ -55,7 +55,7 @@ _PACKERS = frozenset(words("gzip bzip2 xz zstd lzma lz4 pigz pbzip2 lzip compres
 _NAMED = words(
     """
             start-stop-daemon run-parts dbus-send gdbus busctl tmux screen xterm gnome-terminal
-            konsole emacsclient code
+            konsole
 """
 )
 _HARMLESS_OF = frozenset(

@@ -123,7 +123,7 @@ def _of_line(found: Sequence[Invocation], place: Place) -> str | None:
     """The rule that the line meets as a whole."""
     if runs_fetched(found):
         return "running downloaded or unseen text"
-    home = {"/", "/home", "/root", place.roots.user_home}
+    home = {"/", "/home", "/root", place.roots.user_home, place.roots.home}
     finds = any(
         each.name in ("find", "fd", "ls", "locate")
         and home.intersection(map(each.path, find_starts(each.arguments)))

@@ -202,7 +202,8 @@ def _redis_acts(invocation: Invocation) -> bool:
 
 def _sql_acts(invocation: Invocation) -> bool:
     local = invocation.name in ("sqlite3", "duckdb")
-    if invocation.has("-f", "--file") and not local:
+    fed = any(each.operator == "<" for each in invocation.redirects)
+    if (fed or invocation.has("-f", "--file")) and not local:
         return True
     statements = values(invocation, "ceq", "--command", "--execute", "--eval", "--query", "-cmd")
     if local:
@@ -256,7 +257,7 @@ def sends_data(invocation: Invocation, *, substitutes: bool) -> bool:
         "http": _httpie_sends,
         "https": _httpie_sends,
         "xh": _httpie_sends,
-        "openssl": lambda openssl: openssl.operands[:1] in (("s_client",), ("s_server",)),
+        "openssl": _openssl_sends,
     }
     check = checks.get(invocation.name)
     return check is not None and check(invocation) and not _is_here(invocation)
@@ -278,8 +279,21 @@ def reaches_inside(invocation: Invocation) -> bool:
 
 
 def _curl_sends(curl: Invocation) -> bool:
-    if curl.has("-T", "--upload-file", "-F", "--form", "--form-string", "-K", "--config", "--mail-from"):
+    if curl.has(
+        "-T",
+        "--upload-file",
+        "-F",
+        "--form",
+        "--form-string",
+        "-n",
+        "--netrc",
+        "-K",
+        "--config",
+        "--mail-from",
+    ):
         return True
+    if curl.has("-G", "--get") and not any("@" in each for each in curl.arguments):
+        return False
     if any(each.startswith(("--data", "--json")) for each in curl.arguments):
         return True
     if any(re.match(r"-[a-zA-Z]*d", each) for each in curl.arguments if not each.startswith("--")):
@@ -288,6 +302,15 @@ def _curl_sends(curl: Invocation) -> bool:
     if any(each.upper() not in ("GET", "HEAD", "OPTIONS") for each in methods):
         return True
     return any(re.search(r"^(?:-H|--header)?=?@", each) for each in curl.arguments)
+
+
+def _openssl_sends(openssl: Invocation) -> bool:
+    fed = (
+        openssl.piped
+        or openssl.input
+        or any("<" in each.operator and each.target != "/dev/null" for each in openssl.redirects)
+    )
+    return openssl.operands[:1] == ("s_server",) or (openssl.operands[:1] == ("s_client",) and bool(fed))
 
 
 def _httpie_sends(http: Invocation) -> bool:

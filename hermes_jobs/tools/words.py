@@ -12,6 +12,9 @@ from dataclasses import dataclass
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 """Stands in a word for what only the shell will know."""
 
+SUBSTITUTED = f"/dev/fd/{UNKNOWN}"
+"""Stands for a file that holds what a command prints."""
+
 MAX_DEPTH = 20
 MAX_BRACES = 256
 
@@ -89,11 +92,11 @@ class WordReader(ABC):
             if char in "<>" and self.text.startswith("(", self.at + 1):
                 self.at += 2
                 self._nested()
-                fields[-1] += UNKNOWN
+                fields[-1] += SUBSTITUTED
             elif char in " \t\n;&|()<>":
                 break
             elif char == "$" and not self.text.startswith(("$'", '$"'), self.at):
-                first, *more = re.split(r"[ \t\n]+", self._dollar())
+                first, *more = self._split(self._dollar())
                 fields[-1] += first
                 fields.extend(more)
             elif char == "~" and self._begins_home(fields[-1]):
@@ -105,6 +108,10 @@ class WordReader(ABC):
                 fields[-1] += self._piece()
         kept = [each for each in fields if each] or ([""] if quoted else [])
         return [each for field in kept for each in _expanded(field)] if braces and not quoted else kept
+
+    def _split(self, text: str) -> list[str]:
+        """The fields of an expansion without quotes; unknown where the text has changed what parts them."""
+        return re.split(r"[ \t\n]+", text) if self.variables.get("IFS", " ") == " " else [UNKNOWN]
 
     def _begins_home(self, before: str) -> bool:
         return (not before or before.endswith("=")) and self.text[self.at + 1 : self.at + 2] in "/ \t\n;&|)"
@@ -249,8 +256,11 @@ class WordReader(ABC):
 
 def _printed(commands: list[SimpleCommand]) -> str:
     """What a substitution becomes, where it is a lone `echo` or `printf` of plain words."""
+    if len(commands) == 1 and commands[0].words in (("mktemp",), ("mktemp", "-d")):
+        return "/tmp/mktemp"
     if len(commands) == 1 and commands[0].words[:1] in (("echo",), ("printf",)) and not commands[0].redirects:
-        return " ".join(word for word in commands[0].words[1:] if word not in ("-n", "-e"))
+        text = " ".join(word for word in commands[0].words[1:] if word not in ("-n", "-e"))
+        return UNKNOWN if "\\" in text or "%" in text else text  # what `printf` makes of it
     return UNKNOWN
 
 

@@ -395,6 +395,282 @@ mkdocs build
 jupyter nbconvert --to html a.ipynb
 code --version
 tmux ls
+git log --oneline main..HEAD
+git diff --name-only origin/main
+git stash show -p stash@{0}
+git rm --cached big.bin
+git mv a b
+git blame README.md | head
+git log --format='%h %an %s' | sort | uniq -c
+git status && git diff && git log -1
+git ls-remote origin
+git archive HEAD -o out.zip
+git update-index --assume-unchanged x
+git merge-base main HEAD
+git name-rev HEAD
+git notes list
+bundle install
+cargo add serde
+go get ./...
+composer install
+python3 -c "import numpy as np; print(np.arange(10).sum())"
+python3 -c "import sys, json; d = json.load(sys.stdin); print(d['name'])" < package.json
+cat data.json | python3 -c "import sys,json; print(len(json.load(sys.stdin)))"
+python3 -c "for i in range(3): print(i)"
+python3 -c "import re; print(re.sub('a', 'b', 'aaa'))"
+python3 -c "import re; print(re.compile('a+').findall('aab'))"
+python3 -c "print(','.join(map(str, range(5))))"
+python3 -c "import math; print(math.pi)"
+python3 -c "import platform; print(platform.platform())"
+python3 -c "import csv; print(sum(1 for _ in csv.reader(open('a.csv'))))"
+python3 -c "from app import main; main()"
+python3 -c "import hashlib; print(hashlib.sha256(b'x').hexdigest())"
+python3 -c "import time; time.sleep(1)"
+python3 -c "import os; print(os.environ.get('PATH'))"
+python3 -c "import os; print(os.path.join('a', 'b'))"
+python3 -c "import pathlib; print(list(pathlib.Path('.').glob('*.py')))"
+python3 -c "import requests; print(requests.get('https://example.com').status_code)"
+python3 -c "import urllib.request as u; print(u.urlopen('https://example.com').status)"
+python3 -c "import ast; print(ast.dump(ast.parse('1+1')))"
+python3 -c "import sqlite3; print(sqlite3.sqlite_version)"
+python3 -c "import random; print(random.randint(1, 6))"
+python3 -c "with open('a.txt') as f: print(f.read())"
+node -e "const fs=require('fs'); console.log(fs.readFileSync('a.txt','utf8'))"
+node -e "console.log(JSON.stringify({a:1}, null, 2))"
+node --version && npm --version
+ruby -v
+perl -pe 's/a/b/' in.txt
+perl -i -pe 's/a/b/' in.txt
+perl -lane 'print $F[0]' in.txt
+perl -0777 -ne 'print length' f
+awk '/^#/{next} {print}' f
+awk 'length > 80' src/app.py
+awk '{a[$1]+=$2} END{for(k in a) print k, a[k]}' f
+awk -F: '{print $1 ":" $3}' /etc/passwd
+awk '{printf "%s|%s\n", $1, $2}' f
+awk 'BEGIN{FS="|"} {print $2}' f
+awk '{ if ($1 >= 5 && $2 < 3) print }' f
+awk '!seen[$0]++' f
+awk '{print $1 > "out.txt"}' f
+sed -n 5p f
+sed '$d' f
+sed '1d;$d' f
+sed 's/\/usr\/bin/\/bin/g' f
+sed -e 's/^/  /' f
+sed 's|a|b|' f
+sed '/foo/!d' f
+sed '/^$/N;/^\n$/D' f
+sed -n '/a/{p;q}' f
+sed '10q' f
+sed "s/VERSION/$VERSION/" f
+sed 's/[^a-z]//g' f
+sed '1i header' f
+sed 'y/abc/xyz/' f
+sed = f | sed 'N;s/\n/\t/'
+find . -type d -name node_modules -prune -o -name '*.js' -print
+find . -newer a -type f
+find . -name '*.md' -exec head -1 {} \;
+find . -maxdepth 1 -type f -printf '%f\n'
+find src -type f | sort | xargs md5sum
+find . -name '*.c' -o -name '*.h' | xargs wc -l | tail -1
+find . -perm -111 -type f
+find /usr/include -name 'stdio.h'
+find . -name '*.py' -print0 | xargs -0 grep -n foo
+grep -c . f
+grep -rnw . -e foo
+grep -A3 -B3 error app.log
+grep -oP '(?<=version = ").*(?=")' pyproject.toml
+zgrep error app.log.gz
+curl -sL https://example.com | grep title
+curl -fsS https://example.com/health || echo down
+curl -w '%{http_code}\n' -o /dev/null -s https://example.com
+curl -u user:pass https://api.example.com/x
+curl -G https://api.example.com --data-urlencode 'q=hello'
+curl -v https://example.com 2>&1 | head
+curl --retry 3 -o data.zip https://example.com/data.zip && unzip data.zip
+curl "$API_URL/items"
+wget --spider https://example.com
+wget -r -l1 https://example.com/docs
+docker compose config
+docker inspect web
+docker stats --no-stream
+docker top web
+kubectl get all
+kubectl top pods
+kubectl config current-context
+kubectl rollout status deploy/web
+kubectl explain pod
+helm template .
+helm status x
+terraform show
+terraform state list
+terraform output
+aws s3 ls s3://bucket/path
+aws logs tail /aws/lambda/x
+aws iam list-users
+gcloud projects list
+gh pr diff 3
+gh pr checks
+gh api repos/a/b
+gh release list
+gh search issues foo
+make help
+make -n install
+make VERBOSE=1
+ninja -C build
+cmake --build build --target test
+ctest --output-on-failure
+meson setup build
+bazel build //...
+./gradlew build
+mvn clean package
+dotnet build
+swift build
+zig build
+rustc main.rs && ./main
+cd frontend && npm run build && cd ..
+(cd src && make)
+pushd src && make && popd
+mkdir -p logs && touch logs/a.log
+cp .env.example .env
+cp -a src/. build/
+cp config.yaml config.yaml.bak
+mv build dist
+mv "old name.txt" "new name.txt"
+rm -f build.log
+rm dist/app.js dist/app.css
+rm -f /tmp/test.db
+ln -sfn releases/1 current
+touch src/__init__.py
+chmod a+r file
+tar cvf - src | gzip > src.tgz
+tar --exclude=node_modules -czf app.tgz .
+tar -tzf app.tgz | head
+zip -r app.zip . -x '*.git*'
+gzip -dc a.gz | head
+xz -k a
+split -l 1000 data.csv part_
+csplit f '/^---/' '{*}'
+sort -u -k2,2n f
+sort -t, -k3 -r f > g
+join a b
+uniq -d f
+shuf -n 5 f
+fold -w 80 f
+expand f
+nl f
+od -c f | head
+iconv -f latin1 -t utf8 a > b
+dos2unix f
+envsubst < tpl > out
+date -d '+1 day' +%s
+printf '%05d\n' 42
+echo -e 'a\tb'
+echo {1..5}
+echo "${PATH//:/\n}"
+seq 3 | while read i; do echo "n=$i"; done
+for d in */; do (cd "$d" && git status -s); done
+for f in $(ls *.txt); do wc -l "$f"; done
+for f in *.jpg; do mv "$f" "photo_$f"; done
+while ! nc -z localhost 5432; do sleep 1; done
+until curl -sf localhost:8080; do sleep 1; done
+if ! command -v jq >/dev/null; then echo missing; fi
+case "$1" in start) echo a;; stop) echo b;; esac
+func() { echo "$1"; }; func hi
+arr=(a b c); echo "${arr[@]}"
+[[ "$x" =~ ^[0-9]+$ ]] && echo num
+test "$(uname)" = Linux && echo linux
+VAR=1 make test
+export PATH="$HOME/.local/bin:$PATH"; tool
+export PYTHONPATH=$PWD:$PYTHONPATH
+set -a; . ./.env; set +a; ./run.sh
+source ~/.bashrc
+source .env
+. "$HOME/.cargo/env"
+time pytest -q
+timeout 10 ./server &
+./server & sleep 2; curl -s localhost:3000; kill %1
+python3 app.py & PID=$!; sleep 1; kill $PID
+nohup python3 train.py > train.log 2>&1 &
+watch -n 5 df -h
+tail -n +2 a.csv | cut -d, -f1 | sort -u
+ps aux --sort=-%mem | head
+ps -p 1234 -o etime
+pgrep -fl python
+pstree -p
+lsof -p 1234
+ss -s
+ip route
+ifconfig
+netstat -tulpn
+traceroute example.com
+host example.com
+whois example.com
+openssl s_client -connect example.com:443 </dev/null
+openssl req -new -key a.key -out a.csr
+ssh-keygen -t ed25519 -f ./testkey -N ''
+gpg --list-keys
+sqlite3 db.sqlite '.schema users'
+sqlite3 db.sqlite "insert into t values (1,2)"
+sqlite3 -header -csv db.sqlite 'select * from t' > t.csv
+psql "$DATABASE_URL" -c 'select 1'
+psql -U app -d app -c '\dt'
+pg_dump -s app > schema.sql
+mysqldump app > dump.sql
+redis-cli info memory
+redis-cli -h localhost keys 'user:*'
+mongosh --eval 'db.users.find().limit(1)'
+python3 manage.py migrate
+python3 manage.py shell -c "print(1)"
+rails db:migrate
+alembic revision --autogenerate -m x
+systemctl --failed
+journalctl -xe --no-pager | tail
+dmesg | tail
+lscpu
+lsblk
+lspci
+free -h
+vmstat 1 2
+iostat
+sysctl -a | grep vm
+ulimit -a
+crontab -l | grep backup
+which -a python
+readlink -f a
+realpath .
+basename "$PWD"
+cat ~/.gitconfig
+cat ~/.bashrc
+cat ~/.ssh/config
+cat ~/.ssh/known_hosts
+cat ~/.ssh/id_ed25519.pub
+cat ~/notes.txt
+head ~/Downloads/data.csv
+ls -la ~/.config
+cat /etc/passwd
+cat /etc/nginx/nginx.conf
+cat /var/log/syslog | tail
+open index.html
+xdg-open out.pdf
+say done
+ffprobe in.mp4
+identify a.png
+exiftool a.jpg
+pdflatex paper.tex
+latexmk -pdf paper.tex
+jupyter notebook list
+python3 -m pdb -c continue app.py
+python3 -m cProfile -s time app.py
+py-spy --version
+perf stat ./prog
+gdb --version
+hyperfine './prog a'
+ab -n 10 http://localhost:8000/
+k6 run test.js
+cloc .
+tokei
+scc
 """
 
 
