@@ -34,6 +34,7 @@ def _roles(_context: click.Context, _parameter: click.Parameter, written: str) -
     "search",
     epilog=example(
         "hermes-jobs sessions search docker compose",
+        "hermes-jobs sessions search what did we decide about backups",
         "hermes-jobs sessions search '\"connection refused\" OR timeout NOT redis' --role user,assistant",
         "hermes-jobs sessions search 'deploy*' --after 2026-11-01",
     ),
@@ -70,9 +71,11 @@ def search(  # noqa: PLR0913 - the options
 ) -> None:
     """Search what was said, the best hits first.
 
-    All the words have to be there, in any case. "A phrase" keeps its words together, begin* finds all that
-    begins so; OR, NOT and brackets work. Paths, addresses, versions and names such as C++ are found as they
-    are written. Tools' names, arguments and results are searched as well. Hits of one session stand together.
+    What holds all the words comes first. Where that is nothing, or too little for a question, what holds some
+    of them follows, rare words first, and that is said. "A phrase" keeps its words together, begin* finds all
+    that begins so; OR, NOT and brackets work, and are taken at their word. Paths, addresses, versions and
+    names such as C++ are found as they are written. Tools' names, arguments and results are searched as
+    well. Hits of one session stand together.
     """
     query = " ".join(words)
     scope = Scope(
@@ -86,6 +89,10 @@ def search(  # noqa: PLR0913 - the options
         _print_hits(hits)
     if not hits:
         note(_nothing(query, views.searched(scope), scope))
+    elif any(hit.relaxed for hit in hits):
+        from hermes_jobs.domain.search.advice import relaxed
+
+        note(relaxed(query, sum(not hit.relaxed for hit in hits)))
 
 
 def _utc(moment: datetime | None) -> str | None:
@@ -100,6 +107,7 @@ def _as_object(hit: Hit) -> dict[str, object]:
         "role": hit.role,
         "snippet": hit.snippet,
         "at": hit.at,
+        "relaxed": hit.relaxed,
     }
 
 

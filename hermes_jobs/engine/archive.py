@@ -35,7 +35,8 @@ EVERYWHERE = Scope()
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
     """A message that was searched for. `session` is its lineage's tip, `label` what to call that in a list.
 
-    `snippet` marks the matches: `… the >>>match<<< in its place …`.
+    `snippet` marks the matches: `… the >>>match<<< in its place …`. `relaxed`: it does not hold all that the
+    query named, but some of its words, perhaps in other forms.
     """
 
     session: str
@@ -49,6 +50,28 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     position: int
     snippet: str
     at: str
+    relaxed: bool = False
+
+
+class Near(msgspec.Struct, frozen=True, kw_only=True):
+    """What was said just before or after a hit."""
+
+    role: Role
+    position: int
+    text: str
+
+
+class Passage(msgspec.Struct, frozen=True, kw_only=True):
+    """A hit as a model reads it: the part of its text that matters, and what was said around it.
+
+    `before` is what it answers, `after` what answered it; null where nothing was said there, or where
+    another passage of the same answer shows it.
+    """
+
+    hit: Hit
+    text: str
+    before: Near | None = None
+    after: Near | None = None
 
 
 class Past(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,6 +101,9 @@ class Archive(Protocol):
 
     def search(self, query: str, *, scope: Scope, limit: int) -> tuple[Hit, ...]:
         """The best hits, those of a lineage together, the best lineage first. Nothing in a query raises."""
+
+    def passages(self, query: str, *, scope: Scope, limit: int) -> tuple[Passage, ...]:
+        """The best hits wherever they stand, best first, each with what was said around it."""
 
     def searched(self, scope: Scope) -> int:
         """About how many messages a search there looks through."""

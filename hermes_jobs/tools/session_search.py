@@ -11,10 +11,12 @@ from msgspec import Meta
 
 from hermes_jobs.domain.events import ResponseBooked
 from hermes_jobs.domain.numbers import how_many
-from hermes_jobs.domain.search import Matcher, parse, positive_terms, window
-from hermes_jobs.domain.search.advice import advice
+from hermes_jobs.domain.search import Matcher, fold, parse, positive_terms, window
+from hermes_jobs.domain.search.advice import advice, relaxed
 from hermes_jobs.domain.search.folding import normal
-from hermes_jobs.engine.archive import Archive, Hit, Past, Role, Scope, Utterance
+from hermes_jobs.domain.search.question import question
+from hermes_jobs.domain.search.ranking import terms_in
+from hermes_jobs.engine.archive import Archive, Hit, Near, Passage, Past, Role, Scope, Utterance
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome
 from hermes_jobs.tools.summaries import SECONDS, Summariser, Summary, summaries
 from hermes_jobs.tools.tool import Tool, ToolFailed, tool
@@ -24,6 +26,7 @@ HITS = 50
 SESSIONS = 3
 MOST_SESSIONS = 5
 SNIPPETS = 3  # of a conversation that is not summarised
+PASSAGES = 10  # that are shown as they stand
 EXCERPT_CHARS = 100_000
 
 Choose: TypeAlias = Callable[[], Summariser | None]
@@ -56,8 +59,8 @@ class SessionSearch:
         *,
         query: Annotated[
             str,
-            'What to look for: words (all of them), OR, NOT, "phrases", begin* of words. Empty: the latest '
-            "conversations.",
+            "What to look for: a question or its telling words; what holds all of them comes first. OR, NOT, "
+            '"phrases" and begin* of words are taken at their word. Empty: the latest conversations.',
         ] = "",
         role_filter: Annotated[str, "Only what these said, comma-separated: user, assistant, tool."] = "",
         limit: Annotated[int, Meta(ge=1, description="How many conversations; 5 at most.")] = SESSIONS,
@@ -82,20 +85,21 @@ class SessionSearch:
         sessions = min(limit, MOST_SESSIONS)
         if not query.strip():
             return ToolOutcome(content=_listed(self._archive.recent(scope=scope, limit=sessions)))
-        groups = _groups(self._archive.search(query, scope=scope, limit=HITS), sessions)
-        if not groups:
+        passages = self._archive.passages(query, scope=scope, limit=HITS)
+        if not passages:
             return ToolOutcome(content=self._nothing(query, scope))
+        groups = _groups(passages, sessions)
         told = self._told(query, groups, cancel)
         booked = _booked(caller, told)
         if cancel.reason is not None:
             return ToolOutcome(content="Interrupted.", ok=False, interrupted=True, facts=booked)
-        return ToolOutcome(content=_answer(query, groups, told), facts=booked)
+        return ToolOutcome(content=_answer(query, passages, groups, told), facts=booked)
 
-    def _told(self, query: str, groups: Sequence[Sequence[Hit]], cancel: Cancel) -> tuple[Summary, ...]:
+    def _told(self, query: str, groups: Sequence[Sequence[Passage]], cancel: Cancel) -> tuple[Summary, ...]:
         summariser = self._choose()
         if summariser is None:
             return tuple(Summary(None, "no model is set for it") for _ in groups)
-        excerpts = [self._excerpt(query, hits) for hits in groups]
+        excerpts = [self._excerpt(query, [each.hit for each in group]) for group in groups]
         return summaries(summariser, query, excerpts, cancel, seconds=self._seconds)
 
     def _excerpt(self, query: str, hits: Sequence[Hit]) -> str:
@@ -103,8 +107,11 @@ class SessionSearch:
         quoted = "\n".join(f"[{hit.role}] {hit.snippet}" for hit in hits)
         said = normal("\n\n".join(map(line_of, self._archive.transcript(hits[0].session))))
         room = EXCERPT_CHARS - len(quoted)
+        asked_for = question(query)
         expression = parse(query)
         terms = () if expression is None else positive_terms(expression)
+        if asked_for is not None and any(hit.relaxed for hit in hits):
+            terms = terms_in(fold(said), asked_for.wanted)
         start, end = window(said, Matcher(terms), room)
         before = "[… earlier messages are left out]\n" if start else ""
         after = "\n[later messages are left out …]" if end < len(said) else ""
@@ -150,11 +157,11 @@ def roles_of(written: str) -> tuple[Role, ...]:
         raise ToolFailed(f"there is no role `{wrong}`; the roles are: {', '.join(get_args(Role))}.") from None
 
 
-def _groups(hits: Sequence[Hit], sessions: int) -> list[list[Hit]]:
-    """The hits of each of the first lineages."""
-    groups: dict[str, list[Hit]] = {}
-    for hit in hits:
-        groups.setdefault(hit.lineage, []).append(hit)
+def _groups(passages: Sequence[Passage], sessions: int) -> list[list[Passage]]:
+    """The passages of each of the first lineages."""
+    groups: dict[str, list[Passage]] = {}
+    for each in passages:
+        groups.setdefault(each.hit.lineage, []).append(each)
     return list(groups.values())[:sessions]
 
 
@@ -193,16 +200,35 @@ def _listed(past: Sequence[Past]) -> str:
     return "\n".join(["The latest conversations:", *lines])
 
 
-def _answer(query: str, groups: Sequence[Sequence[Hit]], told: Sequence[Summary]) -> str:
+def _answer(
+    query: str,
+    passages: Sequence[Passage],
+    groups: Sequence[Sequence[Passage]],
+    told: Sequence[Summary],
+) -> str:
+    """The conversations, summarised where a model did that, and the best passages wherever they stand."""
     parts = [f"{how_many(len(groups), 'conversation')} about «{query}»:"]
-    for number, (hits, summary) in enumerate(zip(groups, told, strict=True), start=1):
-        first = hits[0]
-        days = sorted({hit.at[:10] for hit in hits})
+    best = passages[:PASSAGES]
+    if any(each.hit.relaxed for each in best):
+        parts.append(relaxed(query, sum(not each.hit.relaxed for each in best)))
+    for number, (group, summary) in enumerate(zip(groups, told, strict=True), start=1):
+        first = group[0].hit
+        days = sorted({each.hit.at[:10] for each in group})
         when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
         parts.append(f"\n{number}. Session {first.session} «{first.label}» ({first.source}, {when})")
         if summary.text is not None:
             parts.append(summary.text)
             continue
         parts.append(f"Not summarised ({summary.problem}); matches as they stand:")
-        parts += [f"  {hit.role}: {hit.snippet}" for hit in hits[:SNIPPETS]]
+        parts += [f"  {each.hit.role}: {each.hit.snippet}" for each in group[:SNIPPETS]]
+    parts.append("\nThe best passages, with what was said around them:")
+    parts += [_shown(each) for each in best]
     return "\n".join(parts)
+
+
+def _shown(passage: Passage) -> str:
+    hit = passage.hit
+    itself = Near(role=hit.role, position=hit.position, text=passage.text)
+    said = (near for near in (passage.before, itself, passage.after) if near is not None)
+    lines = (f"  {near.role}: {' '.join(near.text.split())}" for near in said)
+    return "\n".join([f"- session {hit.session}, {hit.at[:10]}", *lines])

@@ -1,14 +1,15 @@
-"""Which messages are looked at for a query: the newest that match, for every way in which it can be met.
+"""Which messages are looked at for a query, for every way in which it can be met: the best that match, and of
+too many the newest.
 
 Ranking all matches of a common word would cost a walk through every one of them. So each alternative of the
-query (`a OR b` has two) gives its newest, and only those are ranked. Beginnings of words have no list in the
+query (`a OR b` has two) gives some, and only those are ranked. Beginnings of words have no list in the
 index, which makes one from every word that begins so: where they are common it is faster to read the newest
 messages and look.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from itertools import islice, product
 from sqlite3 import Connection, Row
@@ -20,12 +21,14 @@ from hermes_jobs.domain.search import All, AnyOf, Matcher, Term, Without, fold
 from hermes_jobs.domain.search.query import Expression, every
 from hermes_jobs.domain.search.terms import is_searchable, pieces
 from hermes_jobs.engine.archive import Role, Scope
+from hermes_jobs.views.entries import ECHO
 from hermes_jobs.views.reading import HIDDEN_KINDS, contents_of
 from hermes_jobs.views.spelling import fact, is_exact, matching, quoted
 from hermes_jobs.views.texts import Texts
 from hermes_jobs.views.wording import worded
 
 CANDIDATES = 200  # for the whole query
+RANKED = 3_000  # matches that are so few that the index ranks them; of more the newest are taken
 FEWEST = 50  # for each of its alternatives
 ALTERNATIVES = 12  # beyond which they are not told apart
 TRIED = 50  # messages that are read before reading on counts as too slow
@@ -34,11 +37,12 @@ NARROWED = 4  # times as many, and as few, where other words narrow what is read
 READ = 60  # matches that are enough where messages are read
 AT_ONCE = 100  # messages whose texts are fetched together
 END = "~"  # after every moment
+LAST = (1 << 63) - 1  # of positions
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A message that matches. `text` is what there is to read of it, and `folded` the same for comparing;
-    `kept` when that is not all."""
+    `kept` when that is not all. `echo`: a call or a result of a search of the past."""
 
     position: int
     lineage: str
@@ -49,6 +53,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     at: str
     text: str
     folded: str
+    echo: bool = False
 
 
 class Shelf(NamedTuple):
@@ -58,11 +63,14 @@ class Shelf(NamedTuple):
     texts: Texts
 
 
-def candidates(shelf: Shelf, expression: Expression, scope: Scope) -> list[Candidate]:
-    """At most about `CANDIDATES` messages, newest first."""
+def candidates(
+    shelf: Shelf, expression: Expression, scope: Scope, *, echoes: bool = False
+) -> list[Candidate]:
+    """At most about `CANDIDATES` messages, newest first. `echoes`: those of searches of the past alone."""
     ways = alternatives(expression)
     most = max(FEWEST, CANDIDATES // len(ways))
-    found = {each.position: each for way in ways for each in _newest(shelf, way, scope, most)}
+    where = Where(scope, echoes=echoes)
+    found = {each.position: each for way in ways for each in _of_way(shelf, way, where, most)}
     return [found[position] for position in sorted(found, reverse=True)]
 
 
@@ -85,17 +93,37 @@ def _alternatives(expression: Expression) -> tuple[Expression, ...]:
             return (expression,)
 
 
-def _newest(shelf: Shelf, way: Expression, scope: Scope, most: int) -> list[Candidate]:
+def _of_way(shelf: Shelf, way: Expression, where: Where, most: int) -> list[Candidate]:
     if any(map(_is_beginning, _terms(way))):
-        found = _read(shelf, _plan(way, reading=True), scope, min(most, READ), impatient=True)
+        plan = _plan(way, reading=True)
+        found = _read(plan, matches(shelf, plan, where), min(most, READ), impatient=True)
         if found is not None:
             return found
-    found = _read(shelf, _plan(way, reading=False), scope, most)
+    plan = _plan(way, reading=False)
+    best = most < _count(shelf.rows, plan, where, RANKED + 1) <= RANKED
+    found = _read(plan, matches(shelf, plan, where, best=best), most)
     assert found is not None, "only the impatient give up"
     return found
 
 
-class _Plan(NamedTuple):
+def _count(rows: Connection, plan: Plan, where: Where, most: int) -> int:
+    """How many entries match, at any time; `most` for more."""
+    query = "SELECT count(*) FROM (SELECT 1 FROM entries WHERE entries MATCH ? LIMIT ?)"
+    return int(rows.execute(query, (_asked(plan, where), most)).fetchone()[0])
+
+
+class Where(NamedTuple):
+    """A scope, and within it: `echoes`, the calls and results of searches of the past alone, and else none
+    of them; of one lineage, between two positions."""
+
+    scope: Scope
+    echoes: bool = False
+    lineage: str | None = None
+    first: int = 0
+    last: int = LAST
+
+
+class Plan(NamedTuple):
     """The index gives what matches `asked` (null: all) and none of `refused`; then each text is read.
 
     `held` are the terms that it must hold, `lacked` those that it must not.
@@ -106,8 +134,13 @@ class _Plan(NamedTuple):
     held: tuple[Term, ...]
     lacked: tuple[Term, ...]
 
+    @staticmethod
+    def of(asked: Expression | None) -> Plan:
+        """What the index alone answers."""
+        return Plan(asked, (), (), ())
 
-def _plan(way: Expression, *, reading: bool) -> _Plan:
+
+def _plan(way: Expression, *, reading: bool) -> Plan:
     """With `reading` beginnings of words are looked for in the texts, not in the index."""
     wanted, refused = _parts(way)
     asked: list[Expression] = []
@@ -125,7 +158,7 @@ def _plan(way: Expression, *, reading: bool) -> _Plan:
         if isinstance(part, Term) and (not is_exact(part) or (reading and _is_beginning(part)))
     )
     left = tuple(part for part in refused if part not in lacked)
-    return _Plan(every(asked), left, tuple(held), lacked)
+    return Plan(every(asked), left, tuple(held), lacked)
 
 
 def _parts(way: Expression) -> tuple[tuple[Expression, ...], tuple[Expression, ...]]:
@@ -150,14 +183,14 @@ def _head(term: Term) -> Term | None:
 
 
 def _read(
-    shelf: Shelf, plan: _Plan, scope: Scope, most: int, *, impatient: bool = False
+    plan: Plan, among: Iterable[Candidate], most: int, *, impatient: bool = False
 ) -> list[Candidate] | None:
-    """The newest that the plan finds; null for the impatient where they are too rare to go on reading."""
+    """The first that the plan finds; null for the impatient where they are too rare to go on reading."""
     matcher = Matcher((*plan.held, *plan.lacked))
     wanted = [True] * len(plan.held) + [False] * len(plan.lacked)
     patience = 1 if plan.asked is None else NARROWED
     found: list[Candidate] = []
-    for read, each in enumerate(_matches(shelf, plan, scope), start=1):
+    for read, each in enumerate(among, start=1):
         if each.kept or all(matcher.holds(at, each.folded) == held for at, held in enumerate(wanted)):
             found.append(each)
         if len(found) == most:
@@ -167,26 +200,33 @@ def _read(
     return found
 
 
-def _matches(shelf: Shelf, plan: _Plan, scope: Scope) -> Iterator[Candidate]:
-    """All that the index gives, newest first, some of them read whenever one of them is asked for."""
+def matches(
+    shelf: Shelf, plan: Plan, where: Where, *, best: bool = False, most: int | None = None
+) -> Iterator[Candidate]:
+    """What the index gives, newest first or best first, some of it read whenever one is asked for."""
     # CROSS JOIN: the index comes first, and gives its rows in order and only as far as they are wanted.
-    query = """
+    query = f"""
         SELECT m.* FROM entries CROSS JOIN messages m ON m.position = entries.rowid
         WHERE entries MATCH ? AND entries.rowid BETWEEN ? AND ? AND m.at >= ? AND m.at < ? AND m.lineage <> ?
-        ORDER BY entries.rowid DESC
+        AND coalesce(?, m.lineage) = m.lineage
+        ORDER BY {"entries.rank" if best else "entries.rowid DESC"} LIMIT ?
     """
-    among = (*bounds(shelf.rows, scope), scope.after or "", scope.before or END, scope.outside or "")
+    scope = where.scope
+    first, last = bounds(shelf.rows, scope)
+    among = (max(first, where.first), min(last, where.last), scope.after or "", scope.before or END)
     cursor = shelf.rows.cursor()
     cursor.row_factory = Row
     with closing(cursor):
-        cursor.execute(query, (_asked(plan, scope), *among))
+        others = (scope.outside or "", where.lineage, -1 if most is None else most)
+        cursor.execute(query, (_asked(plan, where), *among, *others))
         while rows := cursor.fetchmany(AT_ONCE):
             for row, content in zip(rows, contents_of(rows, shelf.texts), strict=True):
-                yield _candidate(shelf.rows, row, content)
+                yield _candidate(shelf.rows, row, content, echo=where.echoes)
 
 
-def _asked(plan: _Plan, scope: Scope) -> str:
+def _asked(plan: Plan, where: Where) -> str:
     """What FTS5 is asked for."""
+    scope = where.scope
     of_roles = " OR ".join(quoted(fact("role", role)) for role in scope.roles or get_args(Role))
     asked = [matching(plan.asked)] if plan.asked is not None else []
     if scope.roles or not asked:
@@ -194,13 +234,14 @@ def _asked(plan: _Plan, scope: Scope) -> str:
     if scope.source is not None:
         asked.append(quoted(fact("source", scope.source)))
     refused = list(map(matching, plan.refused))
+    (asked if where.echoes else refused).append(quoted(ECHO))
     if not scope.hidden:
         refused += [quoted(fact("kind", kind)) for kind in HIDDEN_KINDS]
     both = " AND ".join(asked)
     return f"({both}) NOT ({' OR '.join(refused)})" if refused else both
 
 
-def _candidate(connection: Connection, row: Row, content: str) -> Candidate:
+def _candidate(connection: Connection, row: Row, content: str, *, echo: bool) -> Candidate:
     text = worded(content, calls_of(connection, row["step"], row["call"]))
     return Candidate(
         position=row["position"],
@@ -212,6 +253,7 @@ def _candidate(connection: Connection, row: Row, content: str) -> Candidate:
         at=row["at"],
         text=text,
         folded=fold(text),
+        echo=echo,
     )
 
 

@@ -17,9 +17,17 @@ from hermes_jobs.domain.session import lineage_of
 from hermes_jobs.engine.archive import Role
 from hermes_jobs.eventlog.log import Recorded
 from hermes_jobs.views.messages import was_cut
+from hermes_jobs.views.passages import TABLES as PASSAGES
+from hermes_jobs.views.passages import Passages
 from hermes_jobs.views.spelling import TOKENIZER, fact, spelled
-from hermes_jobs.views.texts import said
+from hermes_jobs.views.texts import Texts, said
 from hermes_jobs.views.wording import worded
+
+OF_THE_PAST = frozenset({"session_search", "recall_compacted"})
+"""Tools that search what was said: their calls and results repeat it, and are no source of it."""
+
+ECHO = fact("echo", "past")
+"""The token of such a call or result."""
 
 LONGEST = 2_000_000  # characters of a text that are searchable
 PENDING = 1 << 25  # bytes of tokens that FTS5 collects before it writes; a transaction's end writes them too
@@ -27,6 +35,12 @@ PENDING = 1 << 25  # bytes of tokens that FTS5 collects before it writes; a tran
 PIECES = 1_000  # of an index that is being built; they become one at the end
 AT_ONCE = 4  # pieces that are merged, a little with each later entry
 AT_LAST = 200  # pieces of one size that are merged whatever it takes
+
+_SETTINGS = f"""
+    INSERT INTO {{0}} ({{0}}, rank) VALUES ('hashsize', {PENDING});
+    INSERT INTO {{0}} ({{0}}, rank) VALUES ('automerge', 0);
+    INSERT INTO {{0}} ({{0}}, rank) VALUES ('crisismerge', {PIECES});
+"""
 
 Kept = Callable[[str], str | None]
 """Gives the whole of a large result by its call."""
@@ -41,21 +55,22 @@ class Entries:
     name: Final = "entries"
     tables: Final = f"""
         CREATE VIRTUAL TABLE entries USING fts5 (
-            tokens, content = '', columnsize = 0, tokenize = "{TOKENIZER}"
+            tokens, content = '', tokenize = "{TOKENIZER}"
         );
-        INSERT INTO entries (entries, rank) VALUES ('hashsize', {PENDING});
-        INSERT INTO entries (entries, rank) VALUES ('automerge', 0);
-        INSERT INTO entries (entries, rank) VALUES ('crisismerge', {PIECES});
+        {PASSAGES}
+        {_SETTINGS.format("entries")}
+        {_SETTINGS.format("entries_of_passages")}
         CREATE TABLE days (day TEXT PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL) WITHOUT ROWID;
     """
     hears: Final = (e.TurnSubmitted, e.ModelReplied, e.ToolStarted, e.ToolFinished, e.ToolInterrupted)
 
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, kept: Kept, texts: Texts) -> None:
         self._kept = kept
+        self._texts = texts
 
     def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
         """Take a batch of events into the tables."""
-        batch = _Batch(connection)
+        batch = _Batch(connection, self._texts)
         for recorded in events:
             message = self._message(batch, recorded)
             if message is not None:
@@ -68,43 +83,55 @@ class Entries:
         match event:
             case e.TurnSubmitted():
                 batch.begins(recorded.stream, event)
-                return _Message(event.turn, "user", event.text)
+                return _Message(event.turn, "user", event.text, said=event.text)
             case e.ModelReplied():
                 asked = () if was_cut(event) else event.tool_calls
                 text = worded(event.content, ((call.name, call.arguments) for call in asked))
-                return _Message(event.turn, "assistant", text) if text else None
+                echo = any(call.name in OF_THE_PAST for call in asked)
+                said_here = "" if echo else event.content
+                return _Message(event.turn, "assistant", text, said_here, echo) if text else None
             case e.ToolStarted():
                 batch.calls(event)
                 return None
             case e.ToolFinished():
                 whole = self._kept(event.call) if event.spilled_to is not None else None
                 content = event.content if whole is None else whole
-                return _Message(event.turn, "tool", worded(content, batch.called(event.call)))
+                return _result(event.turn, content, batch.called(event.call))
             case e.ToolInterrupted():
-                text = worded(said(event), batch.called(event.call))
-                return _Message(event.turn, "tool", text)
+                return _result(event.turn, said(event), batch.called(event.call))
             case _:
                 return None
 
 
 def in_one_piece(connection: Connection) -> None:
     """Merge what was built; what comes later is merged a little at a time."""
-    connection.execute("INSERT INTO entries (entries) VALUES ('optimize')")
-    for name, value in (("automerge", AT_ONCE), ("crisismerge", AT_LAST)):
-        connection.execute("INSERT INTO entries (entries, rank) VALUES (?, ?)", (name, value))
+    for index in ("entries", "entries_of_passages"):
+        connection.execute(f"INSERT INTO {index} ({index}) VALUES ('optimize')")
+        for name, value in (("automerge", AT_ONCE), ("crisismerge", AT_LAST)):
+            connection.execute(f"INSERT INTO {index} ({index}, rank) VALUES (?, ?)", (name, value))
 
 
 class _Message(NamedTuple):
+    """`said` is what a person or the model said of it; `echo`: it is of a search of the past."""
+
     turn: str
     role: Role
     text: str
+    said: str = ""
+    echo: bool = False
+
+
+def _result(turn: str, content: str, called: Sequence[tuple[str, str]]) -> _Message:
+    echo = any(name in OF_THE_PAST for name, _ in called)
+    return _Message(turn, "tool", worded(content, called), echo=echo)
 
 
 class _Batch:
     """The entries of one batch."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, texts: Texts) -> None:
         self._connection = connection
+        self._passages = Passages(connection, texts)
         self._entries: list[tuple[int, str]] = []
         self._days: dict[str, tuple[int, int]] = {}
         self._origins: dict[str, tuple[str, SessionKind]] = {}
@@ -116,8 +143,9 @@ class _Batch:
         """Take a message in."""
         here, day = recorded.position, recorded.recorded_at[:10]
         origin = self._origins.get(message.turn) or self._find(message.turn)
-        known = _known(message.role, *origin)
+        known = _known(message.role, *origin, echo=message.echo)
         self._entries.append((here, spelled(message.text[:LONGEST], known)))
+        self._passages.add(lineage_of(recorded.stream), here, message.said)
         first, _ = self._days.get(day, (here, here))
         self._days[day] = (first, here)
 
@@ -136,6 +164,7 @@ class _Batch:
             "INSERT INTO days VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET last = excluded.last",
             [(day, first, last) for day, (first, last) in self._days.items()],
         )
+        self._passages.write()
 
     def begins(self, stream: str, event: e.TurnSubmitted) -> None:
         """Remember where the texts of a turn come from."""
@@ -157,6 +186,7 @@ class _Batch:
 
 
 @lru_cache(maxsize=1000)
-def _known(role: Role, source: str, kind: SessionKind) -> str:
+def _known(role: Role, source: str, kind: SessionKind, *, echo: bool) -> str:
     """What is known of such a message."""
-    return " ".join((fact("role", role), fact("source", source), fact("kind", kind)))
+    facts = (fact("role", role), fact("source", source), fact("kind", kind))
+    return " ".join((*facts, ECHO) if echo else facts)

@@ -1,9 +1,10 @@
-"""Searching all conversations: candidates, ranked, grouped by lineage, with an excerpt of each."""
+"""Searching all conversations: candidates, ranked; for people grouped by lineage, with an excerpt of each."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from sqlite3 import Connection
 from typing import NamedTuple
 
@@ -11,57 +12,146 @@ from msgspec.structs import replace
 
 from hermes_jobs.domain.events import SessionKind
 from hermes_jobs.domain.search import Matcher, Term, excerpt, parse, positive_terms
-from hermes_jobs.domain.search.ranking import scores
+from hermes_jobs.domain.search.question import Question, Wanted, question
+from hermes_jobs.domain.search.ranking import READ, counter_of_forms, fits, fused, scores, terms_in
 from hermes_jobs.engine.archive import Hit, Past, Role, Scope
 from hermes_jobs.views.candidates import END, Candidate, Shelf, bounds, candidates
-from hermes_jobs.views.entries import Kept
+from hermes_jobs.views.entries import OF_THE_PAST, Kept
 from hermes_jobs.views.reading import HIDDEN_KINDS, fetched
+from hermes_jobs.views.telling import passage_of, telling
 
-NEWEST_GAINS = 0.2  # by how much the newest candidate's score is raised; the oldest one's is not
 BY_ROLE: Mapping[Role, float] = {"user": 1.0, "assistant": 1.0, "tool": 0.8}
 UNREAD = 0.5  # the share of the usual score that a match gets which stands in what was not read
+SECOND_HAND = 0.5  # what a turn counts that searched the past itself: it asks for it, or repeats it
+A_SENTENCE = 4  # words, from which on a query is rather a question
+MARKED = 8  # words of a question, the rarest, that are marked where they stand
+TOO_FEW = 5  # matches of a question's every word
 
 
 def search(shelf: Shelf, query: str, scope: Scope, limit: int, kept: Kept) -> tuple[Hit, ...]:
     """At most `limit` hits, those of a lineage together, best first; none where nothing can be searched.
 
-    Every lineage has its best hit shown before another has its second. Scheduled ones come last.
+    Every lineage has its best hit shown before another has its second, of those that hold all that was asked
+    for. Scheduled ones come last.
+    """
+    found = answers(shelf, query, scope)
+    relaxed = any(each.relaxed for each in found)
+    groups = list(_by_lineage(found[:limit] if relaxed else found).values())
+    return hits(shelf.rows, _shares(groups, limit), query, kept)
+
+
+class Answer(NamedTuple):
+    """A message that was found. `looked_for`: what the query was relaxed to, where it does not hold all."""
+
+    message: Candidate
+    looked_for: tuple[Wanted, ...] = ()
+
+    @property
+    def relaxed(self) -> bool:
+        return bool(self.looked_for)
+
+    def matcher(self, query: str) -> Matcher:
+        """Finds what of the query stands in the message."""
+        expression = parse(query)
+        if expression is None or not self.looked_for:
+            return Matcher(() if expression is None else positive_terms(expression))
+        return Matcher(terms_in(self.message.folded, self.looked_for))
+
+
+def answers(shelf: Shelf, query: str, scope: Scope) -> list[Answer]:
+    """What fits a query, best first: all of it, and where that finds too little what tells of it.
+
+    Searches of the past stand behind all else, and sessions that a schedule began behind the others.
     """
     expression = parse(query)
     if expression is None:
-        return ()
+        return []
     terms = positive_terms(expression)
-    groups = _by_lineage(_ranked(candidates(shelf, expression, scope), terms))
-    lineages = _lineages(shelf.rows, groups)
-    order = sorted(groups, key=lambda lineage: lineages[lineage].kind == "scheduled")
-    matcher = Matcher(terms)
-    shown = _shares([groups[lineage] for lineage in order], limit)
-    return tuple(_hit(lineages[each.lineage], each, matcher, kept) for each in shown)
-
-
-def _ranked(found: Sequence[Candidate], terms: Sequence[Term]) -> list[Candidate]:
-    """Best first: by how well they fit, who said it, and a little by how new they are."""
-    fits = scores([each.folded for each in found], terms)
-    usual = sum(fits) / max(len(fits), 1)
-    oldest = max(len(found) - 1, 1)
-    values = [
-        (fit or (usual * UNREAD if each.kept else 0.0))
-        * BY_ROLE[each.role]
-        * (1 + NEWEST_GAINS * (1 - age / oldest))
-        for age, (each, fit) in enumerate(zip(found, fits, strict=True))
+    first, second = _ranked(shelf, candidates(shelf, expression, scope), terms)
+    echoes = list(chain(*_ranked(shelf, candidates(shelf, expression, scope, echoes=True), terms)))
+    asked_for = question(query)
+    loose: list[Answer] = []
+    if asked_for is not None and len(first) < (TOO_FEW if asked_for.words >= A_SENTENCE else 1):
+        loose = _telling(shelf, asked_for, scope)
+    exact = {each.position: Answer(each) for each in (*first, *second, *echoes)}
+    loose = [exact.get(each.message.position, each) for each in loose]
+    found = [
+        *map(Answer, first),
+        *(each for each in loose if not each.message.echo),
+        *map(Answer, second),
+        *map(Answer, echoes),
+        *(each for each in loose if each.message.echo),
     ]
-    return [found[at] for at in sorted(range(len(found)), key=lambda at: -values[at])]
+    distinct = {each.message.position: each for each in reversed(found)}
+    ranked = [distinct.pop(each.message.position) for each in found if each.message.position in distinct]
+    lineages = _lineages(shelf.rows, (each.message.lineage for each in ranked))
+    return sorted(ranked, key=lambda each: lineages[each.message.lineage].kind == "scheduled")
 
 
-def _by_lineage(ranked: Iterable[Candidate]) -> dict[str, list[Candidate]]:
-    """Each lineage's candidates; the lineage with the best one first."""
-    groups: dict[str, list[Candidate]] = {}
+def _ranked(
+    shelf: Shelf, found: Sequence[Candidate], terms: Sequence[Term]
+) -> tuple[list[Candidate], list[Candidate]]:
+    """What was said at first hand, and what in turns that searched the past.
+
+    Each best first: by how well they fit and who said it; the newer one of equals.
+    """
+    values = _weighed(found, scores([each.folded for each in found], terms))
+    order = sorted(range(len(found)), key=lambda at: (-values[at], -found[at].position))
+    second = _second_hand(shelf.rows, found)
+    best = [found[at] for at in order]
+    return [each for each in best if each.turn not in second], [each for each in best if each.turn in second]
+
+
+def _telling(shelf: Shelf, asked_for: Question, scope: Scope) -> list[Answer]:
+    """What may answer a question, best first: by its own words and by those of the passage around it."""
+    read, rarities, passages = telling(shelf, asked_for, scope)
+    count = counter_of_forms(asked_for.wanted)
+    values = _weighed(
+        read, fits([each.folded for each in read], [count(each.folded[:READ]) for each in read], rarities)
+    )
+    worth = {each.position: value for each, value in zip(read, values, strict=True) if value > 0}
+    found = [each for each in read if each.position in worth]
+    ranks = fused(sorted(worth, key=lambda position: (-worth[position], -position)))
+    around = fused(passages)
+    second = _second_hand(shelf.rows, found)
+    total = {
+        each.position: (ranks[each.position] + around.get(passage_of(shelf.rows, each) or 0, 0.0))
+        * (SECOND_HAND if each.turn in second else 1.0)
+        for each in found
+    }
+    rarest = sorted(zip(rarities, asked_for.wanted, strict=True), key=lambda pair: -pair[0])[:MARKED]
+    looked_for = tuple(wanted for _, wanted in rarest)
+    best = sorted(found, key=lambda each: (-total[each.position], -each.position))
+    return [Answer(each, looked_for) for each in best]
+
+
+def _weighed(found: Sequence[Candidate], fitting: Sequence[float]) -> list[float]:
+    """How well each fits, by who said it."""
+    usual = sum(fitting) / max(len(fitting), 1)
+    return [
+        (fit or (usual * UNREAD if each.kept else 0.0)) * BY_ROLE[each.role]
+        for each, fit in zip(found, fitting, strict=True)
+    ]
+
+
+def _second_hand(rows: Connection, found: Iterable[Candidate]) -> set[str]:
+    """The turns that searched the past."""
+    marks = ", ".join("?" * len(OF_THE_PAST))
+    # A call's id is its turn's, its step's and a number.
+    query = f"SELECT 1 FROM calls WHERE call > ? || '-' AND call < ? || '.' AND name IN ({marks})"
+    turns = {each.turn for each in found}
+    return {turn for turn in turns if rows.execute(query, (turn, turn, *OF_THE_PAST)).fetchone()}
+
+
+def _by_lineage(ranked: Iterable[Answer]) -> dict[str, list[Answer]]:
+    """Each lineage's answers; the lineage with the best one first."""
+    groups: dict[str, list[Answer]] = {}
     for each in ranked:
-        groups.setdefault(each.lineage, []).append(each)
+        groups.setdefault(each.message.lineage, []).append(each)
     return groups
 
 
-def _shares(groups: Sequence[Sequence[Candidate]], limit: int) -> Iterator[Candidate]:
+def _shares(groups: Sequence[Sequence[Answer]], limit: int) -> Iterator[Answer]:
     """`limit` of them, group by group, after as many from each as are left for it."""
     rounds = sorted((turn, number) for number, group in enumerate(groups) for turn in range(len(group)))
     shares = Counter(number for _, number in rounds[:limit])
@@ -79,13 +169,21 @@ class _Lineage(NamedTuple):
 
 
 def _lineages(connection: Connection, lineages: Iterable[str]) -> dict[str, _Lineage]:
-    wanted = list(lineages)
+    wanted = list(dict.fromkeys(lineages))
     marks = ", ".join("?" * len(wanted))
     query = f"SELECT {', '.join(_Lineage._fields)} FROM lineages WHERE lineage IN ({marks})"
     return {row[0]: _Lineage(*row) for row in connection.execute(query, wanted)}
 
 
-def _hit(lineage: _Lineage, found: Candidate, matcher: Matcher, kept: Kept) -> Hit:
+def hits(rows: Connection, found: Iterable[Answer], query: str, kept: Kept) -> tuple[Hit, ...]:
+    """The answers as hits, in the same order."""
+    shown = list(found)
+    lineages = _lineages(rows, (each.message.lineage for each in shown))
+    return tuple(_hit(lineages[each.message.lineage], each, each.matcher(query), kept) for each in shown)
+
+
+def _hit(lineage: _Lineage, answer: Answer, matcher: Matcher, kept: Kept) -> Hit:
+    found = answer.message
     whole = kept(found.call) if found.kept and found.call is not None else None
     return Hit(
         session=lineage.tip,
@@ -99,6 +197,7 @@ def _hit(lineage: _Lineage, found: Candidate, matcher: Matcher, kept: Kept) -> H
         position=found.position,
         snippet=excerpt(found.text if whole is None else whole, matcher),
         at=found.at,
+        relaxed=answer.relaxed,
     )
 
 

@@ -20,7 +20,8 @@ without spaces what words are to others, and a phrase of pairs finds what an ind
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise, zip_longest
 from operator import add
 
@@ -31,18 +32,22 @@ from hermes_jobs.domain.search.folding import (
     SIGNED_LETTERS,
     UNSPACED,
     WORD_CHARACTER,
+    WORD_CHARACTERS,
     pattern,
 )
 from hermes_jobs.domain.search.query import Expression
+from hermes_jobs.domain.search.stems import stem
 from hermes_jobs.domain.search.terms import SIGNED_NAME, Piece, pieces
 
 TOKENIZER = "ascii"
 
-PAIR, FIRST, LAST, SINGLE, BETWEEN, RUN, SIGNED, FACT = map(chr, range(0xE000, 0xE008))
+PAIR, FIRST, LAST, SINGLE, BETWEEN, RUN, SIGNED, FACT, OFTEN = map(chr, range(0xE000, 0xE009))
+MANY = 3  # times that a word is said, from which on that is often
 
 _SIGNS = {"+": "p", "#": "s"}
 _RUNS = f"([{UNSPACED}]+|[{PICTOGRAPHS}]+)"
 _LETTER = f"[{UNSPACED}]"
+_ASCII_WORD = "[a-z0-9]+"
 _NO_WORDS = rf"[^\w\x00-\x7f{SIGNED_LETTERS}{RUN}]+"
 
 
@@ -55,6 +60,31 @@ def spelled(text: str, known: str) -> str:
         return " ".join((folded, *signed, known))
     parts = _parts(folded.replace(IGNORED, ""))
     return " ".join((_words(parts), *_in_order(parts), *_singles(parts), *signed, known))
+
+
+def stemmed(texts: Iterable[str]) -> tuple[str, int]:
+    """What the index holds of texts that belong together, and how many words that counts for.
+
+    The stem of each word, with `OFTEN` again where it is there `MANY` times, and each pair of characters of
+    a script without spaces.
+    """
+    words: Counter[str] = Counter()
+    pairs: set[str] = set()
+    for text in texts:
+        folded = fold(text)
+        if folded.isascii():
+            words.update(pattern(_ASCII_WORD).findall(folded))
+            continue
+        parts = _parts(folded.replace(IGNORED, ""))
+        words.update(pattern(WORD_CHARACTERS).findall(" ".join(parts[::2])))
+        for run in parts[1::2]:
+            pairs.update(map(add, run, run[1:]) if len(run) > 1 else run)
+    stems: dict[str, int] = {}
+    for word, count in words.items():
+        root = stem(word)
+        stems[root] = stems.get(root, 0) + count
+    often = [OFTEN + root for root, count in stems.items() if count >= MANY]
+    return " ".join((*stems, *often, *pairs)), len(stems) + len(often) + len(pairs)
 
 
 def _parts(folded: str) -> list[str]:
@@ -116,6 +146,8 @@ def quoted(tokens: str) -> str:
 
 
 def _term(term: Term) -> str:
+    if term.text.isascii() and term.text.isalnum():  # most are, and questions ask for many
+        return quoted(term.text) + (" *" if term.prefix else "")
     found = list(pieces(term.text))
     phrases = [quoted(_signed(piece.text)) for piece in found if piece.kind == "signed"]
     if any(piece.kind == "word" for piece in found):

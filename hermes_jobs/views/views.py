@@ -10,9 +10,10 @@ from sqlite3 import Connection
 from typing import TYPE_CHECKING, TypeVar
 
 from hermes_jobs.domain.errors import NewerSchema, Rejected
-from hermes_jobs.engine.archive import EVERYWHERE, Hit, Past, Scope, Utterance
+from hermes_jobs.engine.archive import EVERYWHERE, Hit, Passage, Past, Scope, Utterance
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.views import finding, reading
+from hermes_jobs.views.around import passages
 from hermes_jobs.views.candidates import Shelf
 from hermes_jobs.views.counts import Counts, select_counts
 from hermes_jobs.views.deliveries import (
@@ -86,7 +87,8 @@ class Views:
         """`notify` hears for whom one waits."""
         self._log = log
         self._texts = texts_of(log)
-        others: Sequence[Projection] = (Messages(self._texts), Turns(self._texts), Entries(log.result))
+        texts = self._texts
+        others: Sequence[Projection] = (Messages(texts), Turns(texts), Entries(log.result, texts))
         self._store = Store(log, folder, (*PROJECTIONS, *others), in_one_piece, notify)
 
     # --- turns ------------------------------------------------------------------------------------
@@ -156,6 +158,14 @@ class Views:
         """
         return self._store.read(
             lambda rows: search(Shelf(rows, self._texts), query, within(rows, scope), limit, self._log.result)
+        )
+
+    def passages(self, query: str, *, scope: Scope = EVERYWHERE, limit: int = 10) -> tuple[Passage, ...]:
+        """The best hits wherever they stand, best first, each with what was said around it."""
+        return self._store.read(
+            lambda rows: passages(
+                Shelf(rows, self._texts), query, within(rows, scope), limit, self._log.result
+            )
         )
 
     def searched(self, scope: Scope = EVERYWHERE) -> int:

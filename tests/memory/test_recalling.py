@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.engine.archive import Hit, Past, Scope, Utterance
-from hermes_jobs.memory.recalling import WORDS, OwnRecall, telling_words
+from hermes_jobs.engine.archive import Hit, Near, Passage, Past, Scope, Utterance
+from hermes_jobs.memory.recalling import TEXT_CHARS, OwnRecall
 from tests.memory.provider_support import session
 
 
 class Shelf:
     """An `Archive` with one conversation about tea."""
 
-    def __init__(self) -> None:
+    def __init__(self, text: str = "I like green tea\nat four") -> None:
         self.asked: list[tuple[str, Scope]] = []
+        self._text = text
 
     def search(self, query: str, *, scope: Scope, limit: int) -> tuple[Hit, ...]:
+        return ()
+
+    def passages(self, query: str, *, scope: Scope, limit: int) -> tuple[Passage, ...]:
         self.asked.append((query, scope))
         hit = Hit(
             session="s0",
@@ -30,7 +34,10 @@ class Shelf:
             snippet="I like >>>green<<< tea\nat four",
             at="2026-11-01T12:00:00.000000Z",
         )
-        return (hit,) if '"green"' in query else ()
+        before = Near(role="assistant", position=2, text="What do you like?")
+        after = Near(role="assistant", position=4, text="Noted:\ngreen.")
+        found = Passage(hit=hit, text=self._text, before=before, after=after)
+        return (found,) if "green" in query else ()
 
     def searched(self, scope: Scope) -> int:
         return 1
@@ -42,40 +49,42 @@ class Shelf:
         return ()
 
 
-def test_what_was_said_elsewhere_is_told_with_its_day_and_place() -> None:
+def test_what_was_said_elsewhere_is_told_with_its_day_and_place_and_what_was_said_around_it() -> None:
     shelf = Shelf()
     assert OwnRecall(shelf)(session(), "Is there green tea?") == (
-        "From earlier conversations:\n- 2026-11-01, Tea, user: I like green tea at four"
+        "From earlier conversations:\n"
+        "- 2026-11-01, Tea, assistant: What do you like?\n"
+        "  user: I like green tea at four\n"
+        "  assistant: Noted: green."
     )
     (asked,) = shelf.asked
-    assert asked == ('"there" OR "green"', Scope(outside="s1"))
+    assert asked == ("Is there green tea?", Scope(outside="s1"))
+
+
+def test_a_long_text_is_told_in_part() -> None:
+    told = OwnRecall(Shelf("green " * 1_000))(session(), "Is there green tea?")
+    assert max(map(len, told.splitlines())) <= TEXT_CHARS + len("  user: ")
 
 
 def test_where_nothing_is_found_there_is_nothing_to_tell() -> None:
     assert OwnRecall(Shelf())(session(), "Is there milk?") == ""
 
 
-def test_a_text_without_telling_words_is_not_searched_for() -> None:
-    shelf = Shelf()
-    assert OwnRecall(shelf)(session(), "and so it is?") == ""
-    assert shelf.asked == []
-
-
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "asked"),
     [
-        ("the build of src/app/main.py fails", ("src/app/main.py", "build", "fails")),
-        ("Was ist mit der Prüfung?", ("prüfung",)),
-        ("我喜欢 茶", ("我喜", "喜欢", "茶")),
-        ("GPT模型はどれ", ("模型", "型は", "はど", "どれ")),
-        ("आज का कार्यक्रम", ("कार्यक्रम",)),
-        ("tea " * 50, ()),
-        ("", ()),
+        ('did he say "green" AND blue, NOT red*?', "did he say  green  and blue, not red ?"),
+        ("green 模型はどれ", "green 模型はどれ"),
     ],
 )
-def test_long_words_and_signs_without_spaces_tell_most(text: str, words: tuple[str, ...]) -> None:
-    assert telling_words(text) == words
+def test_a_text_is_asked_as_it_is_and_nothing_in_it_is_an_operator(text: str, asked: str) -> None:
+    shelf = Shelf()
+    OwnRecall(shelf)(session(), text)
+    assert [query for query, _ in shelf.asked] == [asked]
 
 
-def test_no_more_words_than_a_search_takes() -> None:
-    assert len(telling_words(" ".join(f"word{number}" for number in range(100)))) == WORDS
+def test_a_text_without_words_is_not_searched_for() -> None:
+    shelf = Shelf()
+    assert OwnRecall(shelf)(session(), "?! …") == ""
+    assert OwnRecall(shelf)(session(), "") == ""
+    assert shelf.asked == []

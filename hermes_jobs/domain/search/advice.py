@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
-from hermes_jobs.domain.search.query import MAX_CHARS, AnyOf, is_cut, parse, positive_terms
+from hermes_jobs.domain.search.query import (
+    MAX_CHARS,
+    All,
+    AnyOf,
+    Expression,
+    Without,
+    is_cut,
+    parse,
+    positive_terms,
+)
+from hermes_jobs.domain.search.terms import Term
 
 
 def advice(query: str, messages: int, limits: Sequence[str], wider: Sequence[str]) -> str:
@@ -15,16 +26,52 @@ def advice(query: str, messages: int, limits: Sequence[str], wider: Sequence[str
     expression = parse(query)
     if expression is None:
         return f"There is nothing to search for in {_shown(query)}: give it a word, a number or an emoji."
-    terms = [f"«{term.text}{'*' * term.prefix}»" for term in positive_terms(expression)]
-    either = isinstance(expression, AnyOf)
-    what = terms[0] if len(terms) == 1 else f"{'any' if either else 'all'} of {', '.join(terms)}"
     where = f" ({'; '.join(limits)})" if limits else ""
     cut = f" Only the query's first {MAX_CHARS:,} characters were read." if is_cut(query) else ""
     ways = list(wider)
-    if len(terms) > 1 and not either:
+    if isinstance(expression, Without):
+        ways = ["the query without what stands behind NOT", *ways]
+    elif len(positive_terms(expression)) > 1 and not isinstance(expression, AnyOf):
         ways = ["fewer words", "OR between them", *ways]
     ways.append("the beginning of a word with a star (deploy*)")
-    return f"No message holds {what}: {messages:,} searched{where}.{cut} To widen it: {', or '.join(ways)}."
+    return f"{missing(expression)}: {messages:,} searched{where}.{cut} To widen it: {', or '.join(ways)}."
+
+
+def relaxed(query: str, exact: int) -> str:
+    """What to say of hits that do not all hold what the query named; so many of them do."""
+    expression = parse(query)
+    assert expression is not None, "what found something can be searched for"
+    if exact:
+        return "The first hold all of the words; the others some of them, perhaps in other forms."
+    return f"{missing(expression)}. These hold some of that, perhaps in other forms; rare words count most."
+
+
+def missing(expression: Expression) -> str:
+    """That no message is what the expression asks for, and no more than that."""
+    match expression:
+        case All(parts) | AnyOf(parts) if all(isinstance(part, Term) for part in parts):
+            much = "any" if isinstance(expression, AnyOf) else "all"
+            return f"No message holds {much} of {', '.join(map(_named, parts))}"
+        case _:
+            return f"No message holds {_named(expression)}"
+
+
+def _named(expression: Expression) -> str:
+    match expression:
+        case Term(text, prefix):
+            return f"«{text}{'*' * prefix}»"
+        case All(parts):
+            return " and ".join(map(_in_brackets, parts))
+        case AnyOf(parts):
+            return " or ".join(map(_in_brackets, parts))
+        case Without(wanted, unwanted):
+            return f"{_in_brackets(wanted)} without {' or '.join(map(_in_brackets, unwanted))}"
+        case _:
+            assert_never(expression)
+
+
+def _in_brackets(expression: Expression) -> str:
+    return _named(expression) if isinstance(expression, Term) else f"({_named(expression)})"
 
 
 def _shown(query: str) -> str:

@@ -54,9 +54,13 @@ Expression: TypeAlias = Term | All | AnyOf | Without
 
 def parse(query: str) -> Expression | None:
     """What the query asks for; null where it holds nothing that can be searched."""
+    return _Parser(list(tokens(query))).everything()
+
+
+def tokens(query: str) -> Iterator[Token]:
+    """The query's terms and signs in order, up to `MAX_TERMS` terms."""
     text = query[:MAX_CHARS].encode("utf-8", "replace").decode().translate(_QUOTES)
-    tokens = list(_bounded(_tokens(text)))
-    return _Parser(tokens).everything()
+    return _bounded(_tokens(text))
 
 
 def is_cut(query: str) -> bool:
@@ -80,19 +84,20 @@ def _positive(expression: Expression) -> Iterator[Term]:
             yield from _positive(wanted)
 
 
-class _Token(NamedTuple):
-    """A term, or one of `AND`, `OR`, `NOT`, `(`, `)`."""
+class Token(NamedTuple):
+    """A term, or one of `AND`, `OR`, `NOT`, `(`, `)`. `quoted`: it stood between quotes."""
 
     sign: str
     term: Term | None = None
+    quoted: bool = False
 
 
-def _tokens(text: str) -> Iterator[_Token]:
+def _tokens(text: str) -> Iterator[Token]:
     at = 0
     while at < len(text):
         phrase = _PHRASE.match(text, at)
         if phrase:
-            yield from _term(phrase["phrase"], prefix=bool(phrase["prefix"]))
+            yield from _term(phrase["phrase"], prefix=bool(phrase["prefix"]), quoted=True)
             at = phrase.end()
             continue
         chunk = _CHUNK.match(text, at)
@@ -101,28 +106,28 @@ def _tokens(text: str) -> Iterator[_Token]:
         at = chunk.end() if chunk else at + 1
 
 
-def _chunk(chunk: str) -> Iterator[_Token]:
+def _chunk(chunk: str) -> Iterator[Token]:
     """What stands between spaces: an operator or a term, in brackets or not."""
     core = chunk.lstrip("(")
-    yield from (_Token("("),) * (len(chunk) - len(core))
+    yield from (Token("("),) * (len(chunk) - len(core))
     inner = core.rstrip(")")
     closing = len(core) - len(inner)
     own = min(closing, inner.count("("))  # those of `main()` belong to the word
     if inner in _OPERATORS:
-        yield _Token(inner)
+        yield Token(inner)
     else:
         yield from _term(inner, prefix=inner.endswith("*"))
-    yield from (_Token(")"),) * (closing - own)
+    yield from (Token(")"),) * (closing - own)
 
 
-def _term(text: str, *, prefix: bool) -> Iterator[_Token]:
+def _term(text: str, *, prefix: bool, quoted: bool = False) -> Iterator[Token]:
     folded = fold(text.replace("*", " ")).replace(IGNORED, "")
     bare = " ".join(folded.split()).strip(_PUNCTUATION).rstrip(".")
     if is_searchable(bare):
-        yield _Token("", Term(bare, prefix))
+        yield Token("", Term(bare, prefix), quoted)
 
 
-def _bounded(tokens: Iterator[_Token]) -> Iterator[_Token]:
+def _bounded(tokens: Iterator[Token]) -> Iterator[Token]:
     """The tokens up to `MAX_TERMS` terms."""
     terms = 0
     for token in tokens:
@@ -135,7 +140,7 @@ def _bounded(tokens: Iterator[_Token]) -> Iterator[_Token]:
 class _Parser:
     """Reads tokens, `NOT` before `AND` before `OR`. Null stands for an operand that is not there."""
 
-    def __init__(self, tokens: list[_Token]) -> None:
+    def __init__(self, tokens: list[Token]) -> None:
         self._tokens = tokens
         self._at = 0
 

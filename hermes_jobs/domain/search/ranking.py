@@ -1,35 +1,114 @@
-"""How well texts fit a query, compared with each other: BM25 over the candidates alone.
+"""How well texts fit what is looked for: BM25, and the fusion of several orders by reciprocal rank.
 
-Counting over the whole index would cost a common word a walk through a million entries.
+BM25: Robertson and Zaragoza, «The Probabilistic Relevance Framework» (2009). Reciprocal rank fusion:
+Cormack, Clarke and Büttcher (2009).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from math import log
+from typing import TypeVar
 
+from hermes_jobs.domain.search.folding import IGNORED, WORD_CHARACTERS, pattern
 from hermes_jobs.domain.search.matching import Matcher
+from hermes_jobs.domain.search.question import Wanted, is_unspaced
+from hermes_jobs.domain.search.stems import stem
 from hermes_jobs.domain.search.terms import Term
 
 READ = 20_000  # characters of a text that are counted in
 SATURATION = 1.2
-BY_LENGTH = 0.5
+BY_LENGTH = 0.75
+A_FEW = 100  # characters that every text is taken to be longer: «What?» is no better for being short
+OTHER_FORM = 0.8  # of one place, where a word stands in another form
 SPELLED_OTHERWISE = 0.5  # of one place, where the parts of a phrase stand with other signs between them
+FUSED = 20  # ranks by which the first ones are held together
+
+T = TypeVar("T", bound=Hashable)
+Count = Callable[[str], Sequence[float]]
+"""Gives how often each thing that is looked for stands in a folded text."""
+
+
+def rarity(holding: float, of: float) -> float:
+    """The weight of what that many of so many texts hold."""
+    return log(1 + (of - holding + 0.5) / (holding + 0.5)) if holding <= of else log(1 + 0.5 / (of + 0.5))
+
+
+def saturated(count: float, weight: float) -> float:
+    """What so many places count together in a text whose length has that weight."""
+    return count * (SATURATION + 1) / (count + SATURATION * weight)
+
+
+def by_length(lengths: Sequence[float], part: float = BY_LENGTH, more: float = A_FEW) -> list[float]:
+    """The weight of each length, compared with each other."""
+    usual = sum(lengths) / max(len(lengths), 1) + more
+    return [1 - part + part * (length + more) / max(usual, 1.0) for length in lengths]
 
 
 def scores(folded: Sequence[str], terms: Sequence[Term]) -> list[float]:
-    """A score for each folded text, higher for a better fit."""
-    folded = [text[:READ] for text in folded]
-    usual = sum(map(len, folded)) / max(len(folded), 1) or 1.0
-    weights = [SATURATION * (1 - BY_LENGTH + BY_LENGTH * len(text) / usual) for text in folded]
+    """A score for each folded text, higher for a better fit; rarity counts among these texts alone."""
+    count = counter(terms)
+    counts = [count(text[:READ]) for text in folded]
+    holding = [sum(row[number] > 0 for row in counts) for number in range(len(terms))]
+    return fits(folded, counts, [rarity(held, len(folded)) for held in holding])
+
+
+def fits(folded: Sequence[str], counts: Sequence[Sequence[float]], rarities: Sequence[float]) -> list[float]:
+    """BM25 of each text, from how often it holds what is looked for, and how rare each of that is."""
+    lengths = by_length([min(len(text), READ) for text in folded])
+    return [
+        sum(rare * saturated(count, weight) for rare, count in zip(rarities, row, strict=True) if count)
+        for row, weight in zip(counts, lengths, strict=True)
+    ]
+
+
+def counter(terms: Sequence[Term]) -> Count:
+    """Counts terms as they are written."""
     matcher = Matcher(terms)
-    totals = [0.0] * len(folded)
-    for number, term in enumerate(terms):
-        counts = [text.count(term.text) or _otherwise(matcher, number, text) for text in folded]
-        rarity = _rarity(sum(count > 0 for count in counts), len(counts))
-        for at, count in enumerate(counts):
-            totals[at] += rarity * count * (SATURATION + 1) / (count + weights[at])
-    return totals
+
+    def count(text: str) -> list[float]:
+        return [
+            text.count(term.text) or _otherwise(matcher, number, text) for number, term in enumerate(terms)
+        ]
+
+    return count
+
+
+def counter_of_forms(wanted: Sequence[Wanted]) -> Count:
+    """Counts what a question asks for; another form of a word counts a little less."""
+    rooted = {each.root: number for number, each in enumerate(wanted) if each.root is not None}
+    others = [number for number, each in enumerate(wanted) if each.root is None]
+    as_written = counter([wanted[number].terms[0] for number in others])
+    unspaced = [number for root, number in rooted.items() if is_unspaced(root)]
+
+    def count(text: str) -> list[float]:
+        counts = [0.0] * len(wanted)
+        for word, times in _words(text).items():
+            number = rooted.get(stem(word))
+            if number is not None:
+                counts[number] += times * (1.0 if word == wanted[number].terms[0].text else OTHER_FORM)
+        for number in unspaced:
+            counts[number] += text.count(wanted[number].terms[0].text)
+        for number, places in zip(others, as_written(text), strict=True):
+            counts[number] = places
+        return counts
+
+    return count
+
+
+def terms_in(folded: str, wanted: Sequence[Wanted]) -> tuple[Term, ...]:
+    """The terms of what is wanted, in the forms in which they stand in the text."""
+    rooted = {each.root for each in wanted}
+    written = (word for word in _words(folded) if stem(word) in rooted)
+    others = (term for each in wanted if len(each.terms) == 1 for term in each.terms)
+    return tuple(dict.fromkeys((*map(Term, written), *others)))
+
+
+def _words(folded: str) -> Mapping[str, int]:
+    if folded.isascii():
+        return Counter(pattern("[a-z0-9]+").findall(folded))
+    return Counter(pattern(WORD_CHARACTERS).findall(folded.replace(IGNORED, "")))
 
 
 def _otherwise(matcher: Matcher, term: int, folded: str) -> float:
@@ -37,5 +116,10 @@ def _otherwise(matcher: Matcher, term: int, folded: str) -> float:
     return SPELLED_OTHERWISE if not words.isalnum() and matcher.holds(term, folded) else 0.0
 
 
-def _rarity(holding: int, of: int) -> float:
-    return log(1 + (of - holding + 0.5) / (holding + 0.5))
+def fused(*orders: Iterable[T]) -> dict[T, float]:
+    """How high each stands in several orders together."""
+    totals: dict[T, float] = {}
+    for order in orders:
+        for rank, each in enumerate(order, start=1):
+            totals[each] = totals.get(each, 0.0) + 1 / (FUSED + rank)
+    return totals

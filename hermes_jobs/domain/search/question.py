@@ -1,0 +1,111 @@
+"""A query whose words need not all be there: what of it has to be, and what is worth looking for.
+
+Quoted phrases have to be in every message. Each other word may be, in any of its forms. A query with
+`AND`, `OR` or `NOT` says itself what it needs, and is no question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+import msgspec
+
+from hermes_jobs.domain.search.folding import UNSPACED, WORD_CHARACTERS, pattern
+from hermes_jobs.domain.search.query import MAX_CHARS, Expression, any_of, every, tokens
+from hermes_jobs.domain.search.stems import forms, stem
+from hermes_jobs.domain.search.terms import Term, pieces
+
+MAX_WANTED = 40  # of a long text; those that are met first
+_JOINED = re.compile(rf"{WORD_CHARACTERS}(?:['’‘`-]{WORD_CHARACTERS})+")
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Something a question asks for, met by any of its terms; the first is as it was written.
+
+    `root` is the stem or pair of characters that stands for it in passages; null for what has none.
+    """
+
+    terms: tuple[Term, ...]
+    root: str | None = None
+
+    @property
+    def expression(self) -> Expression:
+        """One of its terms."""
+        found = any_of(self.terms)
+        assert found is not None
+        return found
+
+
+class Question(msgspec.Struct, frozen=True):
+    """`must` is in every message (null: nothing has to be); `wanted` is what any of is looked for."""
+
+    must: Expression | None
+    wanted: tuple[Wanted, ...]
+
+    @property
+    def words(self) -> float:
+        """About how many words it has; two characters of a script without spaces are taken for one."""
+        pairs = sum(each.root is not None and is_unspaced(each.root) for each in self.wanted)
+        return len(self.wanted) - pairs / 2
+
+
+def question(query: str) -> Question | None:
+    """The query as a question; null where it says itself what has to be there, or holds nothing else."""
+    must: list[Expression] = []
+    wanted: dict[str, Wanted] = {}
+    for token in tokens(query):
+        if token.sign in {"AND", "OR", "NOT"}:
+            return None
+        if token.term is None:
+            continue
+        if token.quoted:
+            must.append(token.term)
+            continue
+        for each in _wanted(token.term):
+            wanted.setdefault(each.root or each.terms[0].text, each)
+    return Question(every(must), tuple(wanted.values())[:MAX_WANTED]) if wanted else None
+
+
+def as_question(text: str) -> str:
+    """Any text as a query that is a question: nothing in it is an operator, and nothing has to be there.
+
+    Empty where there is nothing in it to look for.
+    """
+    plain = re.sub(r"\b(AND|OR|NOT)\b", lambda word: word[0].lower(), text[:MAX_CHARS])
+    plain = plain.translate({ord(mark): " " for mark in '"“”„‟＂*'}).strip()
+    return plain if question(plain) is not None else ""
+
+
+def _wanted(term: Term) -> Iterator[Wanted]:
+    if term.prefix:
+        yield Wanted((term,))
+        return
+    found = list(pieces(term.text))
+    if _JOINED.fullmatch(term.text):
+        for piece in found:
+            if len(piece.text) > 1:
+                yield _word(piece.text)
+        return
+    spelled = {piece.kind for piece in found}
+    if spelled == {"word"} or "signed" in spelled:
+        yield _word(found[0].text) if len(found) == 1 and spelled == {"word"} else Wanted((term,))
+        return
+    for piece in found:
+        if piece.kind == "word":
+            yield _word(piece.text)
+        elif len(piece.text) == 1 or not is_unspaced(piece.text):
+            yield Wanted((Term(piece.text),), piece.text if len(piece.text) == 1 else None)
+        else:
+            for pair in map("".join, pairwise(piece.text)):
+                yield Wanted((Term(pair),), pair)
+
+
+def is_unspaced(root: str) -> bool:
+    """Whether it is of a script without spaces."""
+    return pattern(f"[{UNSPACED}]").match(root) is not None
+
+
+def _word(word: str) -> Wanted:
+    return Wanted(tuple(map(Term, forms(word))), stem(word))

@@ -1,0 +1,96 @@
+"""Hits as a model reads them: the best ones wherever they stand, each with what was said just around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hermes_jobs.domain.search import Matcher, window
+from hermes_jobs.domain.search.folding import normal
+from hermes_jobs.engine.archive import Near, Passage, Role, Scope
+from hermes_jobs.views.candidates import Candidate, Shelf
+from hermes_jobs.views.entries import Kept
+from hermes_jobs.views.searching import Answer, answers, hits
+from hermes_jobs.views.texts import Texts
+
+TEXT_CHARS = 1_000  # of a hit's own text
+NEAR_CHARS = 400  # of what stands around it
+LOOKED_AT = 12  # messages on either side among which something was said
+CUT = "…"
+
+
+def passages(shelf: Shelf, query: str, scope: Scope, limit: int, kept: Kept) -> tuple[Passage, ...]:
+    """At most `limit`, best first. Nothing that was said is shown twice."""
+    chosen: list[tuple[Answer, dict[str, Near | None]]] = []
+    shown: set[int] = set()
+    for answer in answers(shelf, query, scope):
+        if len(chosen) == limit:
+            break
+        if answer.message.position in shown:
+            continue
+        shown.add(answer.message.position)
+        around = {name: _unless(each, shown) for name, each in _around(shelf, answer.message).items()}
+        shown |= {each.position for each in around.values() if each is not None}
+        chosen.append((answer, around))
+    found = hits(shelf.rows, (answer for answer, _ in chosen), query, kept)
+    return tuple(
+        Passage(
+            hit=hit,
+            text=_part(answer.message.text, answer.matcher(query)),
+            before=around["before"],
+            after=around["after"],
+        )
+        for hit, (answer, around) in zip(found, chosen, strict=True)
+    )
+
+
+def _unless(near: Near | None, shown: set[int]) -> Near | None:
+    return None if near is None or near.position in shown else near
+
+
+def _part(text: str, matcher: Matcher) -> str:
+    """The part of a text that holds the most of what was searched for."""
+    start, end = window(text, matcher, TEXT_CHARS)
+    read = normal(text)
+    return f"{CUT if start else ''}{read[start:end]}{CUT if end < len(read) else ''}"
+
+
+def _around(shelf: Shelf, message: Candidate) -> dict[str, Near | None]:
+    """What the message answers, and what answered it: of a text the model's last word on it."""
+    row = shelf.rows.execute(
+        "SELECT heard, part FROM messages WHERE position = ?", (message.position,)
+    ).fetchone()
+    if row[0] is None:  # a text that nobody has heard yet
+        return {"before": None, "after": None}
+    after = list(_said(shelf, message.lineage, row, after=True))
+    answer: list[tuple[int, Role]] = []
+    if message.role == "assistant":
+        answer = after[:1]
+    else:
+        for each in after:
+            if each[1] == "user":
+                break
+            answer = [each]
+    before = list(_said(shelf, message.lineage, row, after=False))
+    if message.role == "tool":
+        before = [each for each in before if each[1] == "user"]
+    return {"before": _near(shelf.texts, before[:1]), "after": _near(shelf.texts, answer)}
+
+
+def _said(shelf: Shelf, lineage: str, place: tuple[int, int], *, after: bool) -> Iterator[tuple[int, Role]]:
+    """The texts and answers next to a place, the nearest first."""
+    sign, order = (">", "ASC") if after else ("<", "DESC")
+    rows = shelf.rows.execute(
+        f"SELECT position, role FROM messages WHERE lineage = ? AND (heard, part) {sign} (?, ?)"
+        f" ORDER BY heard {order}, part {order} LIMIT ?",
+        (lineage, *place, LOOKED_AT),
+    ).fetchall()
+    said: Sequence[tuple[int, Role]] = [(position, role) for position, role in rows if role != "tool"]
+    texts = shelf.texts(position for position, _ in said)
+    return (each for each in said if texts[each[0]].strip())
+
+
+def _near(texts: Texts, found: Sequence[tuple[int, Role]]) -> Near | None:
+    for position, role in found:
+        text = texts((position,))[position]
+        return Near(role=role, position=position, text=text[:NEAR_CHARS] + CUT * (len(text) > NEAR_CHARS))
+    return None

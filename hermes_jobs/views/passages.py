@@ -1,0 +1,130 @@
+"""The second index: a row for each passage, some messages of a conversation that follow each other.
+
+A question's words are often spread over an exchange, so that no single message looks like much. A passage's
+row holds the stems of all that users and the model said in it (`spelling.stemmed`), each once, without their
+places: it takes a fraction of what the index of the messages takes. What tools gave back is not in it, nor
+what the agent searched its past for.
+
+A passage ends when it has `MESSAGES` messages or about `CHARS` characters. Until then its row is replaced
+with every batch that adds to it: FTS5 takes tokens out when it is given them again, so they are made again
+from the texts in the log.
+"""
+
+from __future__ import annotations
+
+from sqlite3 import Connection
+from typing import Final
+
+from hermes_jobs.views.spelling import TOKENIZER, stemmed
+from hermes_jobs.views.texts import Texts
+
+MESSAGES = 20
+CHARS = 6_000
+LONGEST = 20_000  # characters of a message that are in its passage's row
+
+TABLES: Final = f"""
+    CREATE TABLE passages (
+        passage INTEGER PRIMARY KEY, lineage TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+        words INTEGER NOT NULL, open TEXT
+    );
+    CREATE INDEX passages_by_lineage ON passages (lineage, first);
+    CREATE VIRTUAL TABLE entries_of_passages USING fts5 (
+        tokens, content = '', columnsize = 0, detail = none, tokenize = "{TOKENIZER}"
+    );
+"""
+"""`first` and `last` are the positions of a passage's first and last message, `words` how many tokens its row
+holds, `open` the positions of its messages while more may come."""
+
+
+class Passages:
+    """The passages that a batch of messages goes into, written together."""
+
+    def __init__(self, connection: Connection, texts: Texts) -> None:
+        self._connection = connection
+        self._texts = texts
+        self._last: dict[str, _Passage | None] = {}
+        self._touched: dict[int, _Passage] = {}
+        (newest,) = connection.execute("SELECT max(passage) FROM passages").fetchone()
+        self._newest = newest or 0
+
+    def add(self, lineage: str, position: int, text: str) -> None:
+        """Take in what was said there."""
+        if not text:
+            return
+        passage = self._last[lineage] if lineage in self._last else self._find(lineage)
+        if passage is None or passage.is_full:
+            self._newest += 1
+            passage = self._last[lineage] = _Passage(self._newest, lineage)
+        passage.add(position, text)
+        self._touched[passage.number] = passage
+
+    def write(self) -> None:
+        """Put the passages into the tables."""
+        touched = self._touched.values()
+        rows = self._connection.executemany
+        rows(
+            "INSERT INTO entries_of_passages (entries_of_passages, rowid, tokens) VALUES ('delete', ?, ?)",
+            [(each.number, each.stood) for each in touched if each.stood is not None],
+        )
+        spelled = [(each, *stemmed(each.texts)) for each in touched]
+        rows(
+            "INSERT INTO entries_of_passages (rowid, tokens) VALUES (?, ?)",
+            [(each.number, tokens) for each, tokens, _ in spelled],
+        )
+        # Apart and by number: what may replace several rows makes FTS5 write what it has collected.
+        rows(
+            "UPDATE passages SET last = ?, words = ?, open = ? WHERE passage = ?",
+            [
+                (each.positions[-1], words, each.open, each.number)
+                for each, _, words in spelled
+                if each.stood is not None
+            ],
+        )
+        rows(
+            "INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (each.number, each.lineage, each.positions[0], each.positions[-1], words, each.open)
+                for each, _, words in spelled
+                if each.stood is None
+            ],
+        )
+
+    def _find(self, lineage: str) -> _Passage | None:
+        """The lineage's last passage, if more may come into it."""
+        query = "SELECT passage, open FROM passages WHERE lineage = ? ORDER BY first DESC LIMIT 1"
+        row = self._connection.execute(query, (lineage,)).fetchone()
+        passage = None
+        if row is not None and row[1] is not None:
+            passage = _Passage(row[0], lineage)
+            held = list(map(int, row[1].split()))
+            texts = self._texts(held)
+            for position in held:
+                passage.add(position, texts[position])
+            passage.stood, _ = stemmed(passage.texts)
+        self._last[lineage] = passage
+        return passage
+
+
+class _Passage:
+    """A passage that more may come into. `stood`: the tokens of its row, where it has one already."""
+
+    def __init__(self, number: int, lineage: str) -> None:
+        self.number = number
+        self.lineage = lineage
+        self.positions: list[int] = []
+        self.texts: list[str] = []
+        self.stood: str | None = None
+        self._chars = 0
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.positions) >= MESSAGES or self._chars >= CHARS
+
+    @property
+    def open(self) -> str | None:
+        return None if self.is_full else " ".join(map(str, self.positions))
+
+    def add(self, position: int, text: str) -> None:
+        self.positions.append(position)
+        self.texts.append(text[:LONGEST])
+        self._chars += len(text)

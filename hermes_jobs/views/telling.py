@@ -1,0 +1,151 @@
+"""Which messages are looked at for a question, and how well each fits: the best, not the newest.
+
+The passages that hold a word say how rare it is. The messages with the rarest words are ranked by the index
+itself, as far as these words are not too many places together; the best passages bring theirs. Those alone
+are read. Where every word is common, the newest that hold one are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from sqlite3 import Connection
+from typing import NamedTuple
+
+from hermes_jobs.domain.search import Matcher, positive_terms
+from hermes_jobs.domain.search.query import Expression, any_of, every
+from hermes_jobs.domain.search.question import Question, Wanted
+from hermes_jobs.domain.search.ranking import by_length, rarity, saturated
+from hermes_jobs.domain.search.terms import Term
+from hermes_jobs.engine.archive import Scope
+from hermes_jobs.views.candidates import Candidate, Plan, Shelf, Where, matches
+from hermes_jobs.views.spelling import OFTEN, matching, quoted
+
+LISTED = 2_000  # passages that are looked at for one word
+PLACES = 6_000  # places that all words together may have that the index ranks
+RANKED = 150  # messages that it gives then
+PASSAGES = 100  # that are compared
+BEST = 6  # whose messages are read as well
+OF_EACH = 25  # messages
+WIDEST = 2_000  # positions of a passage among which these are, where other conversations went on beside it
+WORDS = 8  # that the index is asked for, each in all its forms
+ECHOES = 10  # calls and results of searches of the past, which come last
+BY_SIZE = 0.4  # passages are of one size mostly, and those that are not are not worse for it
+
+
+class Telling(NamedTuple):
+    """Something that is wanted, with the passages that hold it and how rare that makes it."""
+
+    wanted: Wanted
+    rarity: float
+    places: float
+    passages: tuple[int, ...]
+
+
+class Found(NamedTuple):
+    """Messages that may answer, the rarity of what was wanted, and the best passages in order."""
+
+    candidates: list[Candidate]
+    rarities: list[float]
+    passages: list[int]
+
+
+def telling(shelf: Shelf, question: Question, scope: Scope) -> Found:
+    """What there is to read for a question."""
+    (newest,) = shelf.rows.execute("SELECT coalesce(max(passage), 0) FROM passages").fetchone()
+    known = [_telling(shelf.rows, each, newest) for each in question.wanted]
+    order = _passages(shelf.rows, known)
+    parts = [part for part in (_affordable(shelf.rows, known), question.must) if part is not None]
+    plan = Plan.of(every(parts))
+    found = list(matches(shelf, plan, Where(scope), best=True, most=RANKED))
+    everything = Plan.of(question.must)
+    for lineage, first, last in _places(shelf.rows, order[:BEST]):
+        near = Where(scope, lineage=lineage, first=first, last=min(last, first + WIDEST))
+        found += matches(shelf, everything, near, most=OF_EACH)
+    found += matches(shelf, plan, Where(scope, echoes=True), best=True, most=ECHOES)
+    must = Matcher(positive_terms(question.must) if question.must is not None else ())
+    return Found(
+        [each for each in {each.position: each for each in found}.values() if _holds_all(must, each)],
+        [each.rarity for each in known],
+        order,
+    )
+
+
+def _holds_all(must: Matcher, candidate: Candidate) -> bool:
+    return candidate.kept or all(must.holds(at, candidate.folded) for at in range(len(must.terms)))
+
+
+def _telling(rows: Connection, wanted: Wanted, newest: int) -> Telling:
+    if wanted.root is None:
+        return Telling(wanted, rarity(min(1, newest), max(newest, 1)), 1, ())
+    listed = _listed(rows, quoted(wanted.root))
+    held = float(len(listed))
+    if len(listed) == LISTED:  # the newest only: how many there are in all follows from how dense they are
+        held *= newest / max(newest - listed[-1] + 1, 1)
+    return Telling(wanted, rarity(held, max(newest, held)), held, listed)
+
+
+def _listed(rows: Connection, token: str) -> tuple[int, ...]:
+    query = (
+        "SELECT rowid FROM entries_of_passages WHERE entries_of_passages MATCH ? ORDER BY rowid DESC LIMIT ?"
+    )
+    return tuple(number for (number,) in rows.execute(query, (token, LISTED)))
+
+
+def _affordable(rows: Connection, known: Sequence[Telling]) -> Expression | None:
+    """Any of the rarest, as many of them as the index can rank at once; the rarest in any case.
+
+    What no passage holds may stand in what tools gave back, and costs little.
+    """
+    absent = [each.wanted.expression for each in known if not each.places]
+    parts: list[Expression] = []
+    places = 0.0
+    for each in sorted((each for each in known if each.places), key=lambda each: -each.rarity)[:WORDS]:
+        places += each.places
+        if parts and places > PLACES:
+            break
+        parts += [term for term in each.wanted.terms if _is_said(rows, term)]
+    return any_of([*parts, *absent])
+
+
+def _is_said(rows: Connection, term: Term) -> bool:
+    """Whether anything holds the term: the index ranks by every form it is asked for, said or not."""
+    query = "SELECT 1 FROM entries WHERE entries MATCH ? LIMIT 1"
+    return rows.execute(query, (matching(term),)).fetchone() is not None
+
+
+def _passages(rows: Connection, known: Sequence[Telling]) -> list[int]:
+    """The passages that hold the most of what is wanted, best first."""
+    totals: dict[int, float] = {}
+    places = 0.0
+    for each in sorted(known, key=lambda each: -each.rarity):
+        places += each.places
+        if totals and places > PLACES:
+            break
+        often = frozenset(_listed(rows, quoted(OFTEN + each.wanted.root))) if each.wanted.root else ()
+        once, twice = each.rarity * saturated(1, 1), each.rarity * saturated(2, 1)
+        for passage in each.passages:
+            totals[passage] = totals.get(passage, 0.0) + (twice if passage in often else once)
+    best = sorted(totals, key=lambda passage: (-totals[passage], -passage))[:PASSAGES]
+    sizes = _sizes(rows, best)
+    weight = dict(zip(best, by_length([sizes[each] for each in best], BY_SIZE, 0.0), strict=True))
+    return sorted(best, key=lambda passage: (-totals[passage] / (1 + weight[passage]), -passage))
+
+
+def _sizes(rows: Connection, passages: Sequence[int]) -> dict[int, int]:
+    marks = ", ".join("?" * len(passages))
+    return dict(rows.execute(f"SELECT passage, words FROM passages WHERE passage IN ({marks})", passages))
+
+
+def _places(rows: Connection, passages: Sequence[int]) -> Iterator[tuple[str, int, int]]:
+    query = "SELECT lineage, first, last FROM passages WHERE passage = ?"
+    for passage in passages:
+        yield from rows.execute(query, (passage,))
+
+
+def passage_of(rows: Connection, candidate: Candidate) -> int | None:
+    """The passage that the message stands in, or after which it stands."""
+    row = rows.execute(
+        "SELECT passage FROM passages WHERE lineage = ? AND first <= ? ORDER BY first DESC LIMIT 1",
+        (candidate.lineage, candidate.position),
+    ).fetchone()
+    return None if row is None else int(row[0])

@@ -1,0 +1,215 @@
+"""Questions: what is found where not all of their words stand anywhere, and what counts least."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.messages import ToolCall
+from hermes_jobs.engine.archive import Scope
+from hermes_jobs.eventlog.log import Append, Meta, StreamWrite
+from hermes_jobs.views import Views
+from tests.views.test_search import Archive
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Iterator[Archive]:
+    archive = Archive(tmp_path)
+    yield archive
+    archive.close()
+
+
+def searched(archive: Archive, session: str, query: str, found: str) -> str:
+    """A turn whose model searches the past for that, and finds that."""
+    turn = archive.say(f"look for {query}", session)
+    call = ToolCall("c1", "session_search", f'{{"query": "{query}"}}')
+    archive.answer(turn, "I look.", call, session=session)
+    started = e.ToolStarted(
+        turn=turn,
+        step=f"{turn}-1",
+        call=f"{turn}-1-0",
+        name="session_search",
+        arguments=call.arguments,
+        attempt=1,
+        effect="read",
+    )
+    write = StreamWrite(stream=f"session-{session}", events=(started,), expected=None)
+    archive.log.append(
+        Append(meta=Meta(worker="w"), recorded_at="2026-11-21T12:00:09.000000Z", writes=(write,))
+    )
+    archive.result(f"{turn}-1-0", found, session=session)
+    return turn
+
+
+# --- relaxed ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("When did Caroline decide to adopt a dog?", "Caroline: we are adopting next spring, I decided"),
+        ("what is my sister's favourite dish", "My sister loves lasagne."),
+        ("Wo habe ich den Wohnungsschlüssel hingelegt?", "Die Wohnungsschlüssel liegen im Flur."),
+        ("où sont mes lunettes bleues", "J'ai posé la lunette bleue dans la cuisine."),
+        ("我的护照在哪里", "护照放在蓝色抽屉"),
+        ("パスポートはどこに置きましたか", "パスポートは青い引き出し"),
+        ("내 여권 어디에 있어", "여권은 파란 서랍"),
+        ("which deployments failed", "the deployment went wrong"),
+    ],
+)
+def test_a_question_finds_what_answers_it_and_says_that_it_was_relaxed(
+    question: str, text: str, archive: Archive
+) -> None:
+    for number in range(30):
+        archive.say(f"something else was said here, and that was number {number}", f"other{number}")
+    answer = archive.say(text, "s1")
+    first = archive.hits(question)[0]
+    assert (first.turn, first.relaxed) == (answer, True)
+
+
+def test_what_holds_every_word_comes_first_and_is_not_relaxed(archive: Archive) -> None:
+    all_words = archive.say("the proxy of the build server is behind the firewall " * 9, "s1")
+    some = archive.say("proxy firewall", "s2")
+    hits = archive.hits("build server proxy firewall")
+    assert [(hit.turn, hit.relaxed) for hit in hits] == [(all_words, False), (some, True)]
+
+
+def test_few_words_that_stand_together_somewhere_are_not_relaxed(archive: Archive) -> None:
+    both = archive.say("docker compose", "s1")
+    archive.say("docker", "s2")
+    assert archive.found("docker compose") == [both]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("docker AND absent", "docker NOT docker", '"docker proxy"', "absent OR missing"),
+        *("abs*", '"docker proxy" compose'),
+    ],
+)
+def test_what_says_itself_what_it_needs_is_never_relaxed(query: str, archive: Archive) -> None:
+    archive.say("docker compose beside a proxy")
+    assert archive.hits(query) == ()
+
+
+def test_a_phrase_in_a_question_has_to_be_there(archive: Archive) -> None:
+    archive.say("the bread of this town", "s1")
+    said = archive.say("we baked sour dough", "s2")
+    assert archive.found('which bread did we bake, "sour dough" perhaps') == [said]
+
+
+def test_a_rare_word_counts_more_than_common_ones_however_old_it_is(archive: Archive) -> None:
+    rare = archive.say("zanzibar", "s0")
+    for number in range(60):
+        archive.say(f"where did we go on our trip, day {number}", f"s{number + 1}")
+    assert archive.found("where did we go when we flew to zanzibar on our trip last year")[0] == rare
+
+
+def test_the_newer_of_equals_comes_first(archive: Archive) -> None:
+    older = archive.say("the kayak is red", "s1")
+    newer = archive.say("the kayak is red", "s2")
+    assert archive.found("colour of kayaks")[:2] == [newer, older]
+
+
+def test_what_was_said_around_a_message_counts(archive: Archive) -> None:
+    for number in range(20):
+        archive.say(f"number {number}: the boat leaves at nine, as always", f"other{number}")
+    archive.say("We talked about our holiday in Lisbon, and about ferries", "s1")
+    said = archive.say("the boat leaves at nine", "s1")
+    turns = [hit.turn for hit in archive.hits("when did the boat leave on our lisbon holidays")]
+    assert said in turns[:2]
+
+
+def test_a_question_keeps_to_its_scope(archive: Archive) -> None:
+    turn = archive.say("the kayak is red", "s1")
+    archive.answer(turn, "A red kayak, noted.", session="s1")
+    archive.say("kayaks", "s2", kind="review")
+    found = archive.hits("colour of my kayak please", Scope(roles=("assistant",)))
+    assert {hit.role for hit in found} == {"assistant"}
+    assert "s2" not in {hit.session for hit in archive.hits("colour of my kayak please")}
+    assert archive.hits("colour of my kayak please", Scope(outside="s1")) == ()
+
+
+# --- searches of the past -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("frobnicator", "The frobnicator is " + "somewhere in the long list of things " * 9),
+        ("where did we put the frobnicator", "The frobnicator is in the cellar."),
+        ("护照", "护照放在蓝色抽屉里面"),
+    ],
+)
+def test_ten_searches_for_the_same_thing_do_not_hide_what_they_looked_for(
+    query: str, text: str, archive: Archive
+) -> None:
+    said = archive.say(text, "s0")
+    for number in range(10):
+        searched(archive, f"s{number + 1}", query, f"1 conversation about «{query}»: {text}")
+    assert archive.found(query)[0] == said
+    passages = archive.views.passages(query, limit=100)
+    assert passages[0].hit.turn == said
+    tools = [at for at, each in enumerate(passages) if each.hit.role == "tool"]
+    users = [at for at, each in enumerate(passages) if each.hit.role == "user"]
+    assert users
+    assert all(at > max(users) for at in tools)
+
+
+# --- passages -----------------------------------------------------------------------------------
+
+
+def append_prefetched(archive: Archive, session: str, turn: str) -> None:
+    """The turn's text is heard."""
+    write = StreamWrite(
+        stream=f"session-{session}",
+        events=(e.ContextPrefetched(turn=turn, model="m", max_iterations=3),),
+        expected=None,
+    )
+    archive.log.append(
+        Append(meta=Meta(worker="w"), recorded_at="2026-11-21T12:00:09.000000Z", writes=(write,))
+    )
+
+
+def talk(archive: Archive, session: str, *said: str) -> None:
+    """Texts and answers in turn."""
+    for text, answer in zip(said[::2], said[1::2], strict=True):
+        turn = archive.say(text, session)
+        append_prefetched(archive, session, turn)
+        archive.answer(turn, answer, session=session)
+
+
+def test_a_questions_hit_brings_the_answer_that_followed_it(archive: Archive) -> None:
+    talk(archive, "s1", "which museum opens on mondays?", "The maritime one.")
+    (passage,) = archive.views.passages("museum mondays")
+    assert passage.text == "which museum opens on mondays?"
+    assert passage.after is not None
+    assert passage.after.text == "The maritime one."
+
+
+def test_passages_show_nothing_twice(archive: Archive) -> None:
+    talk(archive, "s1", "a needle?", "a needle!", "and the needle?", "that needle too")
+    talk(archive, "s2", "another needle", "hm")
+    shown = [
+        position
+        for each in archive.views.passages("needle")
+        for position in (
+            each.hit.position,
+            *(near.position for near in (each.before, each.after) if near is not None),
+        )
+    ]
+    assert len(shown) == len(set(shown)) == 6
+
+
+def test_the_second_index_is_the_same_however_it_was_built(archive: Archive, tmp_path: Path) -> None:
+    for number in range(50):
+        talk(archive, f"s{number % 3}", f"the kayak number {number}", "Noted, " + "ok " * number)
+        archive.views.catch_up()
+    query = "which kayaks did we number"
+    before = [(hit.position, hit.relaxed) for hit in archive.hits(query)]
+    fresh = Views(archive.log, tmp_path / "again")
+    assert [(hit.position, hit.relaxed) for hit in fresh.search(query, limit=1_000)] == before
+    fresh.close()
