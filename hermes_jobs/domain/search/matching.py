@@ -78,6 +78,8 @@ def _parts(term: Term, *, loose: bool) -> Iterator[str]:
     if begins and not loose:  # behind the piece: a pattern that begins with plain text is found much faster
         yield f"(?<!{WORD_CHARACTER}{re.escape(first.text)})"
     for before, piece in pairwise(found):
+        if before.kind == "signed":  # c++17 has one, c++alpha has none
+            yield "(?![a-z])"
         yield _gap(before.kind, piece.kind)
         yield _piece(piece, loose=loose)
     if last.kind == "word":
