@@ -19,6 +19,7 @@ from hermes_jobs.cli.waiting import LogWaiter, NobodyWorks
 from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.numbers import how_many
+from hermes_jobs.domain.turn import Turn
 from hermes_jobs.engine.engine import Engine, Submitted
 from hermes_jobs.views.result import TurnResult, turn_result
 from hermes_jobs.wiring.workforce import workers_are_alive
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from hermes_jobs.eventlog.log import Recorded
     from workers.inline import InlineWorker
 
+QUOTA_PATIENCE = 120.0  # seconds that a process which works alone waits for a quota
 SECOND_THOUGHTS = 1.5  # seconds after a Ctrl-C in which another one cancels the turn
 LATER = "goes on with the next process that works"
 ALONE = "No worker is alive: this process goes on with the turn."
@@ -94,6 +96,7 @@ class Vigil:
         self._until_asked = until_asked
         self._goes_on = LATER
         self._has_said = False
+        self._leaves_at_quota = False
 
     def keep(self, timeout: float | None, alone: str) -> int:
         """Wait; the exit code."""
@@ -115,6 +118,7 @@ class Vigil:
         if alone:
             self._shown.note(alone)
         self._goes_on = LATER
+        self._leaves_at_quota = timeout is None
         return self._wait(self._inline_worker(), timeout)
 
     def close(self) -> None:
@@ -175,10 +179,17 @@ class Vigil:
         if last in session.ended:
             return True
         turn = session.current
+        if turn is not None and turn.id == last and self._is_left_to_a_quota(turn):
+            return True
         if not self._until_asked or turn is None or turn.id != last or not turn.is_idle:
             return False
         open_calls = [call for call in turn.calls if call.result is None]
         return bool(open_calls) and all(call.approval == "waiting" for call in open_calls)
+
+    def _is_left_to_a_quota(self, turn: Turn) -> bool:
+        """Whether nobody but this process works, and the turn waits longer than one likes to sit there."""
+        left = turn.quota_until - self._installation.clock.now()
+        return self._leaves_at_quota and not turn.running and left > QUOTA_PATIENCE
 
     def _end(self, engine: Engine, *, done: bool) -> int:
         """Show how the turn stands; the exit code."""
@@ -190,9 +201,13 @@ class Vigil:
                 self._say_how_to_go_on("Waited long enough")
             return TIMED_OUT
         last = turn_result(views.turn(_last(engine, self._submitted)))
+        if last.waits_until is not None and self._shown.style.form == "text":
+            self._say_how_to_go_on("Not waiting here for the quota")
         return self._code(last)
 
     def _code(self, result: TurnResult) -> int:
+        if result.waits_until is not None:
+            return TIMED_OUT
         if result.status in {"completed", "waiting"}:
             return 0
         is_text = self._shown.style.form == "text"

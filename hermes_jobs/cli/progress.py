@@ -100,7 +100,7 @@ class Progress:
             self._tell(f"· {begun.label}: {how}, {duration(at - begun.since)}")
 
     def _retried(self, event: e.ModelCallFailed, at: float) -> None:
-        if event.retry_at is not None:
+        if event.retry_at is not None and event.quota_until is None and not event.fallback:
             wait = duration(max(0.0, event.retry_at - at))
             self._tell(f"· the model call failed ({event.kind}); tried again in {wait}")
 

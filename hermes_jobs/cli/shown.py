@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from hermes_jobs.cli.event_line import print_event
+from hermes_jobs.cli.failed_calls import how_to_move, told_of
 from hermes_jobs.cli.output import one_line, print_json
 from hermes_jobs.cli.page import Page, PlainPage, TerminalPage
 from hermes_jobs.cli.progress import Progress, called_whole
@@ -86,6 +87,7 @@ class Shown:
                     self._calls[planned.call] = called_whole(asked.name, asked.arguments)
             case e.ModelCallFailed():
                 self._page.failed(event.step, event.attempt)
+                self._tell_of(event, datetime.fromisoformat(recorded.recorded_at).timestamp())
             case e.ApprovalRequested():
                 self._waiting[event.call] = event
             case e.ApprovalGiven() | e.ApprovalDenied() | e.ToolInterrupted():
@@ -97,6 +99,14 @@ class Shown:
         else:
             for line in notices(event):  # where answers are piped, too
                 self.note(f"· {line}")
+
+    def _tell_of(self, failed: e.ModelCallFailed, at: float) -> None:
+        """Say which other model answers, or until when the turn waits."""
+        if told := told_of(failed, at):
+            self.note(told)
+        if failed.quota_until is not None:
+            for line in how_to_move(failed.turn):
+                self.note(line)
 
     def _ask(self) -> None:
         """Say how to answer the calls that wait for a person, once."""

@@ -115,20 +115,31 @@ def cancel_turn(invocation: Invocation, turn_id: str, as_json: bool) -> None:
     metavar="USD",
     help="What the turn may cost, all in all, in the place of its own budget.",
 )
+@click.option("-m", "--model", metavar="NAME", type=Name(), help="Another model, for the rest of the turn.")
 @waiting_options(True, "Wait for the answer (as by default), or print only the turn's id.")
 @pass_invocation
-def retry_turn(invocation: Invocation, turn_id: str, budget: float | None, waiting: Waiting) -> int:
+def retry_turn(
+    invocation: Invocation, turn_id: str, budget: float | None, model: str | None, waiting: Waiting
+) -> int:
     """Go on with a failed or cancelled turn, and wait for its answer.
 
-    It goes on after its last outcome, under the same id.
+    It goes on after its last outcome, under the same id. A turn that waits for a quota is tried at once, with
+    --model by another model.
     """
+    from hermes_jobs.cli.choosing import checked_model
     from hermes_jobs.cli.following import ALONE, follow
     from hermes_jobs.cli.leaving import leave
     from hermes_jobs.domain import commands as c
+    from hermes_jobs.domain.session import lineage_of
 
     found = _find(invocation, turn_id)
-    resume = c.ResumeTurn(turn=found.turn, by=BY, budget_usd=budget)
-    invocation.installation.engine().execute(found.stream, resume)
+    chosen = checked_model(invocation, model, lineage_of(found.stream)) or ""
+    engine = invocation.installation.engine()
+    waits = engine.sessions.load(found.stream).find(found.turn)
+    again: SessionCommand = c.ResumeTurn(turn=found.turn, by=BY, budget_usd=budget, model=chosen)
+    if waits is not None and waits.quota_until:
+        again = c.EndWait(turn=found.turn, by=BY, model=chosen)
+    engine.execute(found.stream, again)
     if not waiting.wait:
         return leave(invocation, found, waiting.style)
     return follow(invocation, found, waiting.style, waiting.timeout, alone=ALONE)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
+from hermes_jobs.cli.failed_calls import how_to_move
 from hermes_jobs.cli.html_file import html_option, write_page
 from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.model_told import model_told, tokens_told
@@ -103,15 +104,19 @@ def _find(invocation: Invocation, given: str) -> TurnView:
 
 def _listed(turn: TurnView) -> dict[str, object]:
     """The turn's result object, with what a list is read for besides."""
-    from msgspec.structs import asdict
+    from msgspec import to_builtins
 
     extra = ("text", "source", "submitted_at", "begun_at", "ended_at")
-    return asdict(turn_result(turn)) | {name: getattr(turn, name) for name in extra}
+    result: dict[str, object] = to_builtins(turn_result(turn))
+    return result | {name: getattr(turn, name) for name in extra}
 
 
 def _row(turn: TurnView) -> tuple[str, ...]:
     when = short_time(turn.submitted_at)
-    return (turn.id, turn.session, turn.status, when, shown_cost(turn.books.cost_usd), turn.text)
+    stands = (
+        turn.status if turn.waits_until is None else f"{turn.status} until {short_time(turn.waits_until)}"
+    )
+    return (turn.id, turn.session, stands, when, shown_cost(turn.books.cost_usd), turn.text)
 
 
 def _print_turn(invocation: Invocation, turn: TurnView, limit: int | None) -> None:
@@ -119,6 +124,8 @@ def _print_turn(invocation: Invocation, turn: TurnView, limit: int | None) -> No
     stands: str = turn.status
     for told in (turn.into and f"into {turn.into}", turn.cancelled_by and f"by {turn.cancelled_by}"):
         stands += f" {told}" if told else ""
+    if turn.waits_until is not None:
+        stands += f" for the quota of {turn.model} until {shown_time(turn.waits_until)}"
     print_fields(
         [
             ("Turn", turn.id),
@@ -145,7 +152,12 @@ def _print_turn(invocation: Invocation, turn: TurnView, limit: int | None) -> No
     if turn.answer is not None:
         click.echo()
         print_text(turn.answer)
-    if turn.status == "waiting":
+    if turn.waits_until is not None:
+        click.echo()
+        note("It goes on by itself.")
+        for line in how_to_move(turn.id):
+            note(line)
+    elif turn.status == "waiting":
         for step in turn.steps:
             if step.outcome == "waiting":
                 note(f"{step.id}: {called_whole(step.name, step.arguments)}")

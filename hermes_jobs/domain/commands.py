@@ -54,11 +54,23 @@ class CancelTurn(Command, frozen=True, kw_only=True):
 
 
 class ResumeTurn(Command, frozen=True, kw_only=True):
-    """`budget_usd`: what the turn may cost from now on, all in all; null leaves its own budget as it was."""
+    """`budget_usd`: what the turn may cost from now on, all in all; null leaves its own budget as it was.
+
+    `model`: the model that answers from now on, empty for the same.
+    """
 
     turn: str
     by: str = "user"
     budget_usd: float | None = None
+    model: str = ""
+
+
+class EndWait(Command, frozen=True, kw_only=True):
+    """Let a turn that waits for a quota go on at once, with `model` where that is not empty."""
+
+    turn: str
+    by: str = "user"
+    model: str = ""
 
 
 class ApproveCall(Command, frozen=True, kw_only=True):
@@ -220,6 +232,7 @@ SessionCommand = (
     SubmitTurn
     | CancelTurn
     | ResumeTurn
+    | EndWait
     | ApproveCall
     | DenyCall
     | RenameSession

@@ -76,6 +76,8 @@ def _decide(command: c.SessionCommand, session: Session) -> Iterator[e.SessionEv
             yield from _cancel(command, session)
         case c.ResumeTurn():
             yield from _resume(command, session)
+        case c.EndWait():
+            yield from _end_wait(command, session)
         case c.ApproveCall():
             yield from approving.approve(command, session)
         case c.DenyCall():
@@ -85,6 +87,8 @@ def _decide(command: c.SessionCommand, session: Session) -> Iterator[e.SessionEv
                 yield e.SessionTitled(session=session.id, title=command.title)
         case c.ChangeModel():
             yield e.ModelChanged(session=session.id, model=command.model)
+            if session.current is not None and session.current.quota_until:
+                yield e.WaitEnded(turn=session.current.id, by="user", model=command.model)
         case c.ForkSession():
             if session.version == 0:
                 yield command.started
@@ -179,7 +183,14 @@ def _resume(command: c.ResumeTurn, session: Session) -> Iterator[e.SessionEvent]
             f"Turn {command.turn} has {ended.past}: only failed and cancelled turns can be retried.",
             kind="not_retryable",
         )
-    yield e.TurnResumed(turn=command.turn, by=command.by, budget_usd=command.budget_usd)
+    yield e.TurnResumed(turn=command.turn, by=command.by, budget_usd=command.budget_usd, model=command.model)
+
+
+def _end_wait(command: c.EndWait, session: Session) -> Iterator[e.SessionEvent]:
+    turn = open_turn(session, command.turn)
+    if not turn.quota_until:
+        raise Rejected(f"Turn {turn.id} does not wait for a quota.", kind="not_waiting")
+    yield e.WaitEnded(turn=turn.id, by=command.by, model=command.model)
 
 
 def _end(command: c.EndSession, session: Session) -> Iterator[e.SessionEvent]:

@@ -66,6 +66,9 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
             return _merged(session, event)
         case e.TurnResumed():
             return _resumed(session, event)
+        case e.WaitEnded():
+            waiting = session.find(event.turn)
+            return with_turn(session, turns.moved(waiting, event.model)) if waiting else session
         case e.TurnCancelRequested():
             return replace(session, current=replace(running_turn(session), cancelled_by=event.by))
         case e.UsageRecorded():
@@ -78,13 +81,12 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
         case e.TurnCancelled():
             return _ended(session, event.turn, "cancelled")
         case e.ModelCallStarted():
-            return replace(
-                session, current=replace(running_turn(session), running=True, reserved=event.reserved)
-            )
+            running = replace(running_turn(session), running=True, reserved=event.reserved, quota_until=0.0)
+            return replace(session, current=running)
         case e.ModelReplied():
             return replying.replied(session, event)
         case e.ModelCallFailed():
-            return replace(session, current=turns.call_failed(running_turn(session), event))
+            return replying.call_failed(session, event)
         case e.ToolStarted():
             return _on_call(session, event.call, running=True)
         case e.ToolFinished():
@@ -185,7 +187,11 @@ def _merged(session: Session, event: e.TurnMerged) -> Session:
 def _resumed(session: Session, event: e.TurnResumed) -> Session:
     past = session.ended[event.turn].turn
     assert past is not None, f"{event.turn} cannot be resumed"
-    past = replace(past, budget_usd=past.budget_usd if event.budget_usd is None else event.budget_usd)
+    past = replace(
+        past,
+        budget_usd=past.budget_usd if event.budget_usd is None else event.budget_usd,
+        model=event.model or past.model,
+    )
     rest = {turn: ended for turn, ended in session.ended.items() if turn != event.turn}
     session = replace(session, ended=rest)
     if session.current is None:

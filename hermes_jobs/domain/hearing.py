@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from hashlib import sha256
 
 import msgspec
@@ -219,6 +220,12 @@ def _status(session: Session) -> str:
     else:
         text = " ".join(session.current.texts[0].split())
         lines.append(f"I am at: {text if len(text) <= SHOWN else text[: SHOWN - 1] + '…'}")
+        if session.current.quota_until:
+            until = datetime.fromtimestamp(session.current.quota_until, UTC)
+            lines.append(
+                f"The model's quota is used up until {until:%Y-%m-%d %H:%M} UTC; I go on then by myself. "
+                "/model NAME goes on with another model, /stop ends it."
+            )
         lines.append(_waiting(session))
     return "\n".join(line for line in lines if line)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from hermes_jobs.domain.events import InterruptReason
+from hermes_jobs.domain.events import InterruptReason, ModelCallFailed
 from hermes_jobs.domain.turn import ClosingReason
 
 NO_ANSWER = "(no answer)"
+UNFINISHED = "[interrupted here: the answer is unfinished]"
 ENDED_UNANSWERED = "(This request ended before it was answered.)"
 NOTED = "(Noted.)"
 ASK_AGAIN = "Your answer was empty. Please answer the request, or say what keeps you from it."
@@ -36,3 +37,13 @@ INTERRUPTED: dict[InterruptReason, str] = {
     ),
     "worker_lost": "Error: every worker that ran this call died while doing so. Do not repeat it as it is.",
 }
+
+
+def unfinished(said: str) -> str:
+    """What had been said of an answer that was cancelled, with a mark that there is no more of it."""
+    return f"{said.rstrip()}\n\n{UNFINISHED}"
+
+
+def is_unfinished(event: ModelCallFailed) -> bool:
+    """Whether something had been said of an answer that was then cancelled."""
+    return event.kind == "cancelled" and bool(event.content.strip())

@@ -7,7 +7,14 @@ from msgspec.structs import replace
 from hermes_jobs.domain import compressing, reviews
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain import turn as turns
-from hermes_jobs.domain.interjections import ASK_AGAIN, CONTINUE, NO_ANSWER, STOPPED_WITHOUT_WORDS
+from hermes_jobs.domain.interjections import (
+    ASK_AGAIN,
+    CONTINUE,
+    NO_ANSWER,
+    STOPPED_WITHOUT_WORDS,
+    is_unfinished,
+    unfinished,
+)
 from hermes_jobs.domain.messages import AssistantMessage, Payload, UserMessage
 from hermes_jobs.domain.session import Session, running_turn, say
 from hermes_jobs.domain.turn import Turn
@@ -47,6 +54,14 @@ def replied(session: Session, event: e.ModelReplied) -> Session:
         return _ask_again(session, turn, cut=cut)
     stopped_by = turn.closing_because if turn.closing else "length" if cut else None
     return _answer(session, turn, event.content or NO_ANSWER, answer, stopped_by, event.payload)
+
+
+def call_failed(session: Session, event: e.ModelCallFailed) -> Session:
+    """The session after a failed call; what had been said of a cancelled answer stays, with a mark."""
+    turn = turns.call_failed(running_turn(session), event)
+    if is_unfinished(event):
+        return say(session, turn, AssistantMessage(unfinished(event.content)))
+    return replace(session, current=turn)
 
 
 def _answer(

@@ -69,7 +69,9 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
     The *spine* (prefetch, model calls, record) has one step at a time: `attempt`, `retry_at`, `deaths`,
     `running`, `reserved` (what was set aside for its model call) and `max_tokens` (the longest answer that
-    the call may still ask for) speak of that one. `step` numbers the model calls. `recalled` stands beside
+    the call may still ask for) speak of that one, as do `quota_until` (when the quota resets that it waits
+    for, 0 where it waits for none) and `quota_waits` (how many times it has). `fallbacks` counts the fallback
+    models that the turn has gone to. `step` numbers the model calls. `recalled` stands beside
     the message `asked` in its requests. `compressions` are those since the model last answered, `refits`
     those of the whole turn whose reason was a prompt that was refused as too long.
     """
@@ -99,6 +101,9 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     retries: int = 0
     deaths: int = 0
     retry_at: float = 0.0
+    quota_until: float = 0.0
+    quota_waits: int = 0
+    fallbacks: int = 0
     max_tokens: int | None = None
     reserved: Reservation | None = None
     running: bool = False
@@ -157,6 +162,8 @@ def next_call(turn: Turn) -> Turn:
         retries=0,
         deaths=0,
         retry_at=0.0,
+        quota_until=0.0,
+        quota_waits=0,
         max_tokens=None,
         running=False,
         calls=(),
@@ -178,14 +185,17 @@ def call_failed(turn: Turn, event: ModelCallFailed) -> Turn:
         return replace(turn, running=False)
     if event.retry_at is None:
         return failed(turn, event.kind, event.message, event.hint)
-    return replace(
-        turn,
-        running=False,
-        attempt=turn.attempt + 1,
-        retries=turn.retries + 1,
-        retry_at=event.retry_at,
-        max_tokens=event.max_tokens or turn.max_tokens,
-    )
+    again = replace(turn, running=False, attempt=turn.attempt + 1, retry_at=event.retry_at)
+    if event.fallback:
+        return replace(again, model=event.fallback, fallbacks=turn.fallbacks + 1, retries=0, max_tokens=None)
+    if event.quota_until is not None:
+        return replace(again, retries=0, quota_until=event.quota_until, quota_waits=turn.quota_waits + 1)
+    return replace(again, retries=turn.retries + 1, max_tokens=event.max_tokens or turn.max_tokens)
+
+
+def moved(turn: Turn, model: str) -> Turn:
+    """The turn without its wait for a quota, with that model where one is named."""
+    return replace(turn, retry_at=0.0, quota_until=0.0, model=model or turn.model, retries=0)
 
 
 def round_opened(turn: Turn, event: ModelReplied) -> Turn:
@@ -255,6 +265,7 @@ def resumed(turn: Turn, *, at_the_tail: bool) -> Turn:
     fresh = replace(
         next_call(turn) if turn.begun else turn,
         resumes=turn.resumes + 1,
+        fallbacks=0,
         compressions=0,
         refits=0,
         deaths=0,

@@ -24,8 +24,8 @@ class Durations(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """`turns` by status, with those that wait for an approval apart; `tool_calls` by tool and outcome;
-    `takeovers`: attempts that their worker left."""
+    """`turns` by status, with those that wait for an approval or a quota apart; `tool_calls` by tool and
+    outcome; `takeovers`: attempts that their worker left."""
 
     turns: Mapping[str, int]
     durations: Mapping[str, Durations]
@@ -36,7 +36,10 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
 def select_counts(connection: Connection) -> Counts:
     """Everything at one moment. A turn's time counts from its submission, or its last retry."""
     turns = dict(connection.execute("SELECT status, count(*) FROM turns GROUP BY 1 ORDER BY 1").fetchall())
-    waiting = "SELECT count(DISTINCT turn) FROM steps WHERE outcome = 'waiting'"
+    waiting = (
+        "SELECT count(*) FROM (SELECT turn FROM steps WHERE outcome = 'waiting'"
+        " UNION SELECT turn FROM turns WHERE status = 'running' AND waits_until IS NOT NULL)"
+    )
     turns["waiting"] = connection.execute(waiting).fetchone()[0]
     turns["running"] = turns.get("running", 0) - turns["waiting"]
     tools = connection.execute(

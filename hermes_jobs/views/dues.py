@@ -65,6 +65,8 @@ class Dues(msgspec.Struct, kw_only=True):
             case e.TurnSubmitted():
                 lane: Lane | None = "reviews" if event.source.startswith(reviews.SOURCE) else None
                 self.due[event.turn] = Due(turn=event.turn, since=at, lane=lane)
+            case e.WaitEnded() if event.turn in self.due:
+                self.due[event.turn].since = at
             case e.TurnResumed():
                 self.due[event.turn] = Due(turn=event.turn, since=at)
             case e.ContextPrefetched():
@@ -224,7 +226,7 @@ PARTS: Mapping[type[e.Event], Callable[[Dues, e.Event, float], Wait | None]] = {
         (
             Dues.turn,
             (
-                *(e.TurnSubmitted, e.TurnResumed, e.ContextPrefetched),
+                *(e.TurnSubmitted, e.TurnResumed, e.WaitEnded, e.ContextPrefetched),
                 *(e.TurnCompleted, e.TurnFailed, e.TurnCancelled, e.TurnMerged),
             ),
         ),

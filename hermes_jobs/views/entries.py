@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.events import SessionKind
+from hermes_jobs.domain.interjections import is_unfinished
 from hermes_jobs.domain.session import lineage_of
 from hermes_jobs.engine.archive import Role
 from hermes_jobs.eventlog.log import Recorded
@@ -62,7 +63,10 @@ class Entries:
         {_SETTINGS.format("entries_of_passages")}
         CREATE TABLE days (day TEXT PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL) WITHOUT ROWID;
     """
-    hears: Final = (e.TurnSubmitted, e.ModelReplied, e.ToolStarted, e.ToolFinished, e.ToolInterrupted)
+    hears: Final = (
+        *(e.TurnSubmitted, e.ModelReplied, e.ModelCallFailed),
+        *(e.ToolStarted, e.ToolFinished, e.ToolInterrupted),
+    )
 
     def __init__(self, kept: Kept, texts: Texts) -> None:
         self._kept = kept
@@ -90,6 +94,8 @@ class Entries:
                 echo = any(call.name in OF_THE_PAST for call in asked)
                 said_here = "" if echo else event.content
                 return _Message(event.turn, "assistant", text, said_here, echo) if text else None
+            case e.ModelCallFailed() if is_unfinished(event):
+                return _Message(event.turn, "assistant", event.content, event.content)
             case e.ToolStarted():
                 batch.calls(event)
                 return None

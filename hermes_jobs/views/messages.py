@@ -12,6 +12,7 @@ from sqlite3 import Connection
 from typing import Final
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.interjections import is_unfinished
 from hermes_jobs.domain.session import lineage_of
 from hermes_jobs.eventlog.log import Recorded
 from hermes_jobs.views.texts import Texts
@@ -44,7 +45,7 @@ class Messages:
     """
     hears: Final = (
         *(e.TurnSubmitted, e.ContextPrefetched, e.TurnMerged),
-        *(e.ModelReplied, e.ToolFinished, e.ToolInterrupted),
+        *(e.ModelReplied, e.ModelCallFailed, e.ToolFinished, e.ToolInterrupted),
     )
 
     def __init__(self, texts: Texts) -> None:
@@ -84,6 +85,8 @@ class _Batch:
             case e.ModelReplied() if event.content or not was_cut(event):
                 step = event.step if event.tool_calls and not was_cut(event) else None
                 self._say(recorded, event.turn, "assistant", heard=here, step=step)
+            case e.ModelCallFailed() if is_unfinished(event):
+                self._say(recorded, event.turn, "assistant", heard=here)
             case e.ToolFinished():
                 kept = int(event.spilled_to is not None)
                 self._say(recorded, event.turn, "tool", heard=here, call=event.call, kept=kept)

@@ -20,7 +20,8 @@ SUMS = ", ".join(f"coalesce(sum(r.{column}), 0) AS {column}" for column in TOKEN
 # One unknown price makes the sum unknown.
 BOOKS = f"""{SUMS}, count(r.position) AS num_model_calls,
     iif(count(r.position) = count(r.cost_usd), coalesce(sum(r.cost_usd), 0.0), NULL) AS cost_usd"""
-WAITS = "EXISTS (SELECT 1 FROM steps WHERE steps.turn = turns.turn AND steps.outcome = 'waiting')"
+WAITS = """(turns.waits_until IS NOT NULL
+    OR EXISTS (SELECT 1 FROM steps WHERE steps.turn = turns.turn AND steps.outcome = 'waiting'))"""
 STATUS = f"iif(turns.status = 'running' AND {WAITS}, 'waiting', turns.status)"
 
 
@@ -89,7 +90,7 @@ def _answers_with_reply(row: Row) -> bool:
 
 def _turn(row: Row, said: Mapping[int, str]) -> TurnView:
     columns = """position lineage session source model into stopped_by cancelled_by submitted_at
-        began_waiting_at begun_at ended_at seen_at num_tool_calls"""
+        began_waiting_at begun_at ended_at seen_at num_tool_calls waits_until"""
     error = None
     if row["error_kind"] is not None:
         error = Failure(kind=row["error_kind"], message=row["error_message"], hint=row["error_hint"])

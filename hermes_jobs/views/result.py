@@ -22,8 +22,11 @@ class UsageShown(msgspec.Struct, frozen=True, kw_only=True):
     total_tokens: int
 
 
-class TurnResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn as scripts see it. `duration_ms` counts from its submission (or its last retry)."""
+class TurnResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A turn as scripts see it. `duration_ms` counts from its submission (or its last retry).
+
+    `waits_until`: when the quota resets that it waits for; left out where it waits for none.
+    """
 
     turn: str
     session: str
@@ -39,6 +42,7 @@ class TurnResult(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float | None
     compressed: bool
     stopped_by: str | None
+    waits_until: str | None = None
 
 
 class StepResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +86,7 @@ def turn_result(turn: TurnView) -> TurnResult:
         cost_usd=turn.books.cost_usd,
         compressed=turn.compressed,
         stopped_by=turn.stopped_by,
+        waits_until=turn.waits_until,
     )
 
 

@@ -73,6 +73,7 @@ class TurnView(msgspec.Struct, frozen=True, kw_only=True):
 
     A merged turn's answer and error are those of the turn `into` which it was merged.
     `began_waiting_at` is when it was submitted, or resumed; `seen_at` the time of its newest event.
+    `waits_until`: when the quota resets that it waits for.
     `position` is that of the event that submitted it. `compressed`: the history was, on its way.
     """
 
@@ -97,6 +98,7 @@ class TurnView(msgspec.Struct, frozen=True, kw_only=True):
     seen_at: str
     books: Books
     num_tool_calls: int
+    waits_until: str | None = None
     steps: tuple[StepView, ...] = ()
 
     @property

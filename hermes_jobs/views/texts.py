@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.errors import Corrupt
-from hermes_jobs.domain.interjections import INTERRUPTED
+from hermes_jobs.domain.interjections import INTERRUPTED, is_unfinished, unfinished
 from hermes_jobs.eventlog.log import EventLog
 
 Texts = Callable[[Iterable[int]], Mapping[int, str]]
@@ -20,6 +20,8 @@ def said(event: e.Event) -> str:
             return event.text
         case e.ModelReplied() | e.ToolFinished():
             return event.content
+        case e.ModelCallFailed() if is_unfinished(event):
+            return unfinished(event.content)
         case e.ToolInterrupted():
             return INTERRUPTED[event.reason]
         case _:

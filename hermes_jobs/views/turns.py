@@ -6,6 +6,7 @@ A turn that waits for an approval is `running` here: whether one of its calls wa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from sqlite3 import Connection
 from typing import Final
 
@@ -16,7 +17,10 @@ from hermes_jobs.eventlog.log import Recorded
 from hermes_jobs.views.sessions import preview
 from hermes_jobs.views.texts import Texts
 
-OF_THE_END = ("ended_at", "error_kind", "error_message", "error_hint", "stopped_by", "cancelled_by")
+OF_THE_END = (
+    *("ended_at", "waits_until", "stopped_by", "cancelled_by"),
+    *("error_kind", "error_message", "error_hint"),
+)
 COLUMNS = (
     *(
         "position",
@@ -32,7 +36,7 @@ COLUMNS = (
         "answer",
     ),
     *("error_kind", "error_message", "error_hint", "stopped_by", "cancelled_by"),
-    *("submitted_at", "began_waiting_at", "begun_at", "ended_at", "seen_at", "compressed"),
+    *("submitted_at", "began_waiting_at", "begun_at", "ended_at", "seen_at", "compressed", "waits_until"),
 )
 
 Row = dict[str, str | int | None]
@@ -41,6 +45,7 @@ Row = dict[str, str | int | None]
 class Turns:
     """Table `turns`.
 
+    `waits_until`: when the quota resets that the turn waits for.
     A turn's text stands in the log at its position. `reply` is the position of its last reply; where that is
     the answer, `answer` is null.
     """
@@ -53,7 +58,7 @@ class Turns:
             model TEXT NOT NULL, "into" TEXT, reply INTEGER, answer TEXT, error_kind TEXT,
             error_message TEXT, error_hint TEXT, stopped_by TEXT, cancelled_by TEXT,
             submitted_at TEXT NOT NULL, began_waiting_at TEXT NOT NULL, begun_at TEXT, ended_at TEXT,
-            seen_at TEXT NOT NULL, compressed INTEGER NOT NULL
+            seen_at TEXT NOT NULL, compressed INTEGER NOT NULL, waits_until TEXT
         );
         CREATE INDEX turns_by_lineage ON turns (lineage, position);
         CREATE INDEX turns_by_status ON turns (status, position);
@@ -139,7 +144,17 @@ def _changes(event: e.Event, recorded: Recorded) -> Row:  # noqa: PLR0911 - one 
         case e.ContextPrefetched():
             return {"status": "running", "begun_at": at, "model": event.model}
         case e.ModelCallStarted():
-            return {"status": "running"}  # a resumed turn is not prefetched again
+            return {"status": "running", "waits_until": None}  # a resumed turn is not prefetched again
+        case e.ModelCallFailed():
+            until = (
+                None
+                if event.quota_until is None
+                else datetime.fromtimestamp(event.quota_until, UTC).isoformat()
+            )
+            moved = {"model": event.fallback} if event.fallback else {}
+            return {"waits_until": until, **moved}
+        case e.WaitEnded():
+            return {"waits_until": None, **({"model": event.model} if event.model else {})}
         case e.ModelReplied():
             return {"reply": recorded.position}
         case e.ContextCompressed():
@@ -147,13 +162,19 @@ def _changes(event: e.Event, recorded: Recorded) -> Row:  # noqa: PLR0911 - one 
         case e.TurnMerged():
             return {"status": "merged", "into": event.into, "ended_at": at}
         case e.TurnResumed():
-            return {"status": "queued", "began_waiting_at": at, **dict.fromkeys(OF_THE_END)}
+            chosen = {"model": event.model} if event.model else {}
+            return {"status": "queued", "began_waiting_at": at, **dict.fromkeys(OF_THE_END), **chosen}
         case e.TurnCompleted():
-            return {"status": "completed", "ended_at": at, "stopped_by": event.stopped_by}
+            return {
+                "status": "completed",
+                "ended_at": at,
+                "waits_until": None,
+                "stopped_by": event.stopped_by,
+            }
         case e.TurnFailed():
             error: Row = {"error_kind": event.kind, "error_message": event.message, "error_hint": event.hint}
-            return {"status": "failed", "ended_at": at, **error}
+            return {"status": "failed", "ended_at": at, "waits_until": None, **error}
         case e.TurnCancelled():
-            return {"status": "cancelled", "ended_at": at, "cancelled_by": event.by}
+            return {"status": "cancelled", "ended_at": at, "waits_until": None, "cancelled_by": event.by}
         case _:
             return {}

@@ -41,6 +41,7 @@ from hermes_jobs.llm.retry import delay
 from hermes_jobs.llm.windows import estimated_tokens
 from hermes_jobs.prompt.builder import SessionPrompt
 from hermes_jobs.prompt.fences import Unfenced, with_recall
+from hermes_jobs.settings.durations import seconds_of
 from hermes_jobs.skills.telling import Librarian
 from hermes_jobs.wiring.helpers import Helpers
 
@@ -157,6 +158,8 @@ class Crew:
 
     def _call_model(self, asked: Asked, sizing: Sizing) -> CallModel:
         of = self._installation
+        # A fallback is asked where its name leads, which a model with an endpoint of its own does not follow.
+        limits = self._limits if asked is self._main else msgspec.structs.replace(self._limits, fallback=())
         return CallModel(
             model=asked.model,
             toolbox=of.toolbox,
@@ -164,7 +167,7 @@ class Crew:
             retry=delay,
             clock=of.clock,
             ids=of.ids,
-            limits=self._limits,
+            limits=limits,
             heard=self._heard,
             sizing=sizing,
             learn=asked.learn,
@@ -245,6 +248,8 @@ def _limits(settings: Settings, listeners: Sequence[Listener | None]) -> Limits:
         memory_nudge=settings.memory.nudge_interval,
         skill_nudge=settings.skills.creation_nudge_interval,
         listeners=tuple(each.name for each in listeners if each is not None),
+        wait_for_quota=seconds_of(settings.model.wait_for_quota),
+        fallback=settings.model.fallback,
     )
 
 

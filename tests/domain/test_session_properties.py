@@ -84,16 +84,30 @@ class AnyHistory(RuleBasedStateMachine):
                 else:
                     self.world.do(c.AbandonStep(step=step.id, worker="w", reason="died"))
             case "turn.call_model":
-                outcome = data.draw(st.sampled_from(["reply", "cut", "retry", "fail", "died", "shutdown"]))
-                if outcome in {"reply", "cut"}:
-                    finish = "length" if outcome == "cut" else "stop"
-                    self.world.finish_call(step, content, calls, finish_reason=finish)
-                elif outcome in {"retry", "fail"}:
-                    self.world.fail_call(step, retry_at=1.0 if outcome == "retry" else None)
-                else:
-                    reason: e.AbandonReason = "died" if outcome == "died" else "shutdown"
-                    self.world.do(c.AbandonStep(step=step.id, worker="w", reason=reason))
+                self._end_call(step, data, content, calls)
         assert turn
+
+    def _end_call(
+        self, step: Step, data: st.DataObject, content: str, calls: list[tuple[str, e.Effect]]
+    ) -> None:
+        """One of the outcomes that a model call may have."""
+        kinds = ["reply", "cut", "retry", "fail", "quota", "fallback", "died", "shutdown"]
+        outcome = data.draw(st.sampled_from(kinds))
+        turn_now = self.world.session.current
+        if turn_now is not None and turn_now.cancelled_by and outcome == "fail":
+            self.world.fail_call(step, kind="cancelled", content=content)
+        elif outcome == "quota":
+            self.world.fail_call(step, kind="rate_limit", retry_at=2.0, quota_until=2.0)
+        elif outcome == "fallback":
+            self.world.fail_call(step, kind="billing", retry_at=1.0, fallback="m2")
+        elif outcome in {"reply", "cut"}:
+            finish = "length" if outcome == "cut" else "stop"
+            self.world.finish_call(step, content, calls, finish_reason=finish)
+        elif outcome in {"retry", "fail"}:
+            self.world.fail_call(step, retry_at=1.0 if outcome == "retry" else None)
+        else:
+            reason: e.AbandonReason = "died" if outcome == "died" else "shutdown"
+            self.world.do(c.AbandonStep(step=step.id, worker="w", reason=reason))
 
     @rule(calls=CALLS)
     def advance(self, calls: list[tuple[str, e.Effect]]) -> None:
@@ -124,6 +138,23 @@ class AnyHistory(RuleBasedStateMachine):
         ended = [turn for turn, end in self.world.session.ended.items() if end.turn]
         if ended:
             self.world.do(c.ResumeTurn(turn=data.draw(st.sampled_from(ended))))
+
+    @rule(model=st.sampled_from(["", "m3"]), session_wide=st.booleans())
+    def move(self, model: str, session_wide: bool) -> None:
+        """A person lets a turn go on that waits for a quota."""
+        turn = self.world.session.current
+        if session_wide and model:
+            self.world.do(c.ChangeModel(model=model))
+        elif turn is not None and turn.quota_until:
+            self.world.do(c.EndWait(turn=turn.id, model=model))
+        self._drop_stale()
+
+    @invariant()
+    def a_turn_that_waits_for_a_quota_is_one_timer(self) -> None:
+        turn = self.world.session.current
+        if turn is not None and turn.quota_until and turn.cancelled_by is None:
+            assert not turn.running
+            assert [step.not_before for step in self.world.due if step.kind == "turn.call_model"] == [2.0]
 
     @invariant()
     def each_request_is_one_that_a_strict_provider_takes(self) -> None:

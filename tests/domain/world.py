@@ -100,7 +100,16 @@ class World:
         )
         self.do(c.FinishModelCall(step=step.id, outcome=replied))
 
-    def fail_call(self, step: Step, *, kind: str = "server", retry_at: float | None = None) -> None:
+    def fail_call(
+        self,
+        step: Step,
+        *,
+        kind: str = "server",
+        retry_at: float | None = None,
+        quota_until: float | None = None,
+        fallback: str = "",
+        content: str = "",
+    ) -> None:
         failed = e.ModelCallFailed(
             turn=turn_of(step),
             step=step.id,
@@ -109,6 +118,9 @@ class World:
             message="it broke",
             retry_at=retry_at,
             model="m",
+            quota_until=quota_until,
+            fallback=fallback,
+            content=content,
         )
         self.do(c.FinishModelCall(step=step.id, outcome=failed))
 

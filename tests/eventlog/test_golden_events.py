@@ -85,7 +85,8 @@ EXAMPLES: tuple[e.Event, ...] = (
     ),
     e.TurnMerged(turn="t2", into="t1"),
     e.TurnCancelRequested(turn="t1", by="user"),
-    e.TurnResumed(turn="t1", by="retry", budget_usd=2.5),
+    e.WaitEnded(turn="t1", by="user", model="m2"),
+    e.TurnResumed(turn="t1", by="retry", budget_usd=2.5, model="m2"),
     e.UsageRecorded(
         turn="t1",
         model="m",
@@ -139,6 +140,9 @@ EXAMPLES: tuple[e.Event, ...] = (
         window=8192,
         estimated=USAGE,
         estimated_cost_usd=0.125,
+        quota_until=1_800_000_000.25,
+        fallback="m2",
+        content="Half of",
     ),
     e.ToolStarted(
         turn="t1",

@@ -29,8 +29,8 @@ def start(model_server: ModelServer, tmp_path: Path) -> Iterator[Start]:
     model = OpenAIModel(api_key=None, base_url=model_server.base_url)
     started: list[OneSession] = []
 
-    def begin(max_tokens: int | None = None) -> OneSession:
-        started.append(OneSession(tmp_path, model, name="some-model", max_tokens=max_tokens))
+    def begin(**limits: Any) -> OneSession:
+        started.append(OneSession(tmp_path, model, name="some-model", **limits))
         return started[-1]
 
     yield begin
@@ -76,7 +76,7 @@ def test_each_refusal_ends_the_turn_after_its_own_number_of_requests_and_waits(
     kind = "context_overflow" if case["kind"] == "payload_too_large" else case["kind"]
     assert {failure.kind for failure in failures} == {failed.kind} == {kind}
     assert failed.hint
-    if case["kind"] in RETRYABLE and not failed.hint.startswith("The provider asks to wait"):
+    if case["kind"] in RETRYABLE and not failed.hint.startswith("The quota resets"):
         assert len(failures) == 4
         asked_wait = judged(case["status"], case["body"]).retry_after
         assert session.waits == (BACKING_OFF if asked_wait is None else [round(asked_wait + 0.5, 3)] * 3)
@@ -122,7 +122,8 @@ def test_a_wait_of_hours_is_given_up_at_once(start: Start, model_server: ModelSe
     model_server.follow([Refuse(status=429, message="Slow down.", headers={"retry-after": "7200"})])
     session = start()
     (failed,) = of(e.TurnFailed, session.send())
-    assert "120 minutes" in failed.hint
+    assert "The quota resets in 2 h" in failed.hint
+    assert "model.wait_for_quota" in failed.hint
     assert (len(model_server.requests), session.waits) == (1, [])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.commands import SubmitTurn
+from hermes_jobs.domain.commands import SessionCommand, SubmitTurn
 from hermes_jobs.domain.session import Session, stream_of
 from hermes_jobs.domain.steps import next_steps
 from hermes_jobs.engine.engine import Engine
@@ -36,13 +36,28 @@ class SetClock:
 class OneSession:
     """A session that one process works on. `waits`: seconds that the clock had to be moved on, one a step."""
 
-    def __init__(self, folder: Path, model: Model, *, name: str, max_tokens: int | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        model: Model,
+        *,
+        name: str,
+        max_tokens: int | None = None,
+        wait_for_quota: float = 0.0,
+        fallback: tuple[str, ...] = (),
+    ) -> None:
         self.clock = SetClock()
         self.waits: list[float] = []
         self.shown: list[str] = []
         self._log = open_log(sqlite_url(folder / "events.db"))
         toolbox = Toolbox((), enabled=())
-        limits = Limits(max_iterations=5, max_tokens=max_tokens, approval_seconds=60)
+        limits = Limits(
+            max_iterations=5,
+            max_tokens=max_tokens,
+            approval_seconds=60,
+            wait_for_quota=wait_for_quota,
+            fallback=fallback,
+        )
         prompt = SessionPrompt(
             soul=folder / "SOUL.md", default_model=name, workdir=None, clock=self.clock, tools=toolbox.specs
         )
@@ -75,17 +90,32 @@ class OneSession:
 
     def send(self, text: str = "Hello") -> list[e.Event]:
         """Run a turn to its end; its facts."""
+        before = self.session.version
+        self.submit(text)
+        return self.work(before)
+
+    def submit(self, text: str = "Hello") -> str:
+        """Have a text accepted; its turn."""
         self._turns += 1
         turn = f"t{self._turns}"
-        before = self.session.version
         self._engine.submit(SubmitTurn(turn=turn, session="s1", text=text, source="cli"))
+        return turn
+
+    def decide(self, command: SessionCommand) -> None:
+        """What a person decides."""
+        self._engine.execute(stream_of("s1"), command)
+
+    def work(self, since: int = 0, *, until: float | None = None) -> list[e.Event]:
+        """Perform what is due, or what is due up to that moment; the facts since that version."""
         while steps := next_steps(self.session):
+            if until is not None and steps[0].not_before > until:
+                break
             wait = steps[0].not_before - self.clock.now()
             if wait > 0:
                 self.waits.append(round(wait, 3))
                 self.clock.at += wait
             assert self._engine.perform(stream_of("s1"), steps[0].id) in {"done", "failed"}
-        return [recorded.event for recorded in self._log.read(stream_of("s1"), after=before)]
+        return [recorded.event for recorded in self._log.read(stream_of("s1"), after=since)]
 
     @property
     def session(self) -> Session:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import click
 
+from hermes_jobs.cli.failed_calls import told_of
 from hermes_jobs.cli.output import one_line
 from hermes_jobs.cli.progress import Progress, called_whole
 from hermes_jobs.cli.stage import Stage
@@ -69,6 +70,7 @@ class Telling:
                 stage.stopped(event.step, event.attempt)
             case e.ModelCallFailed():
                 stage.failed(event.step, event.attempt)
+                self._tell_of(event, datetime.fromisoformat(recorded.recorded_at).timestamp())
             case e.StepAbandoned() if event.reason == "died":
                 self._dim("· a worker has ended; another goes on")
             case e.ApprovalRequested():
@@ -87,6 +89,12 @@ class Telling:
                 self._dim("· it has become part of another turn")
             case _:
                 pass
+
+    def _tell_of(self, failed: e.ModelCallFailed, at: float) -> None:
+        if told := told_of(failed, at):
+            self._stage.line(told)
+        if failed.quota_until is not None:
+            self._stage.line("  /model NAME goes on with another model, Ctrl-C or /stop cancels it.")
 
     def _ask(self, event: e.ApprovalRequested) -> None:
         until = local(datetime.fromtimestamp(event.expires_at, UTC))

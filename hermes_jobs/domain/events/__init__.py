@@ -114,6 +114,7 @@ from hermes_jobs.domain.events.session.turn import (
     TurnResumed,
     TurnSubmitted,
     UsageRecorded,
+    WaitEnded,
 )
 from hermes_jobs.domain.events.skill import (
     SkillAction,
@@ -243,6 +244,7 @@ __all__ = [
     "TurnResumed",
     "TurnSubmitted",
     "UsageRecorded",
+    "WaitEnded",
     "WindowEvent",
     "WindowForgotten",
     "WindowLearned",

@@ -18,6 +18,7 @@ from hermes_jobs.domain.tokens import tokens
 from hermes_jobs.domain.turn import Turn
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.live import Heard, Speech
+from hermes_jobs.engine.perform.attempts import Attempts
 from hermes_jobs.engine.perform.context import context_of, purpose_of, workdir_of
 from hermes_jobs.engine.perform.limits import Limits
 from hermes_jobs.engine.perform.requests import OUTPUT_LIMIT, Requests, shorter_answer
@@ -71,7 +72,7 @@ class CallModel:
         self._model = model
         self._toolbox = toolbox
         self._pricing = pricing
-        self._retry = retry
+        self._attempts = Attempts(retry, clock, ids, limits)
         self._clock = clock
         self._ids = ids
         self._limits = limits
@@ -93,6 +94,8 @@ class CallModel:
             failed = replace(self._failed(turn, step, request, error, cancel), purpose=purpose_of(session))
             if smaller is not None:
                 failed = replace(failed, retry_at=self._clock.now())
+            if error.kind == CANCELLED:
+                failed = replace(failed, content=speech.text)
             if speech.text or error.kind in UNREPORTED:
                 failed = self._with_estimate(failed, turn, speech.text)
             change = self._learn(request.model, failed.window) if failed.window else None
@@ -160,25 +163,23 @@ class CallModel:
     def _failed(
         self, turn: Turn, step: Step, request: ModelRequest, error: ModelError, cancel: Cancel
     ) -> ModelCallFailed:
-        retry_at = None
+        if error.kind == CANCELLED and cancel.reason != CANCELLED:
+            raise Stopped
         shorter = shorter_answer(request.max_tokens, error.limit) if error.kind == OUTPUT_LIMIT else None
-        if error.kind == CANCELLED:
-            if cancel.reason != CANCELLED:
-                raise Stopped
-        elif error.retryable or shorter is not None:
-            wait = self._retry(error.kind, turn.retries, error.retry_after, self._ids.fraction())
-            retry_at = None if wait is None else self._clock.now() + wait
+        again = self._attempts.after(turn, error, shortened=shorter is not None)
         return ModelCallFailed(
             turn=turn.id,
             step=step.id,
             attempt=step.attempt,
             kind=error.kind,
             message=error.message,
-            hint=error.hint,
-            retry_at=retry_at,
+            hint=again.hint or error.hint,
+            retry_at=again.at,
             usage=error.usage,
             cost_usd=self._pricing.cost_usd(request.model, error.usage),
             model=request.model,
-            max_tokens=shorter if retry_at is not None else None,
+            max_tokens=shorter if again.at is not None else None,
             window=error.limit if error.kind == OVERFLOW else None,
+            quota_until=again.quota_until,
+            fallback=again.fallback,
         )

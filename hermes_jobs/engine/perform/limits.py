@@ -9,7 +9,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What the configuration allows a turn. Seconds, tokens.
 
     `memory_nudge` user turns, or `skill_nudge` rounds of tool calls, of a conversation make a review due.
-    `listeners` are told what a session comes to.
+    `listeners` are told what a session comes to. `wait_for_quota`: the longest wait for a quota that resets;
+    `fallback`: the models that are tried, in order, where the one asked cannot be used.
     """
 
     max_iterations: int
@@ -21,3 +22,5 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     memory_nudge: int = 0
     skill_nudge: int = 0
     listeners: tuple[str, ...] = ()
+    wait_for_quota: float = 0.0
+    fallback: tuple[str, ...] = ()

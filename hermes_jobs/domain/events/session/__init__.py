@@ -50,6 +50,7 @@ from hermes_jobs.domain.events.session.turn import (
     TurnResumed,
     TurnSubmitted,
     UsageRecorded,
+    WaitEnded,
 )
 
 SessionEvent = (
@@ -63,6 +64,7 @@ SessionEvent = (
     | TurnMerged
     | TurnCancelRequested
     | TurnResumed
+    | WaitEnded
     | UsageRecorded
     | TurnCompleted
     | TurnFailed

@@ -47,7 +47,9 @@ class ModelCallFailed(Event, frozen=True, kw_only=True):
 
     `max_tokens`: the longest answer that the call is tried again with, where the one asked for was refused.
     `window`: how many tokens the model takes, where the refusal says so. `estimated`: what the call may have
-    used, where it was under way and nobody reported it.
+    used, where it was under way and nobody reported it. `quota_until`: when the quota resets that the call
+    waits for. `fallback`: the model that the call is tried again with. `content`: what had been said of an
+    answer that was cancelled.
     """
 
     turn: str
@@ -65,6 +67,9 @@ class ModelCallFailed(Event, frozen=True, kw_only=True):
     window: int | None = None
     estimated: Usage = NO_USAGE
     estimated_cost_usd: float | None = 0.0
+    quota_until: float | None = None
+    fallback: str = ""
+    content: str = ""
 
 
 class ResponseBooked(Event, frozen=True, kw_only=True):

@@ -67,11 +67,23 @@ class TurnCancelRequested(Event, frozen=True, kw_only=True):
 
 
 class TurnResumed(Event, frozen=True, kw_only=True):
-    """`budget_usd`: what the turn may cost from now on, all in all; null leaves its own budget as it was."""
+    """`budget_usd`: what the turn may cost from now on, all in all; null leaves its own budget as it was.
+
+    `model`: the model that answers from now on, empty for the same.
+    """
 
     turn: str
     by: str = "user"
     budget_usd: float | None = None
+    model: str = ""
+
+
+class WaitEnded(Event, frozen=True, kw_only=True):
+    """A turn that waits for a quota goes on at once, with `model` where that is not empty."""
+
+    turn: str
+    by: str
+    model: str = ""
 
 
 class UsageRecorded(Event, frozen=True, kw_only=True):
