@@ -34,6 +34,7 @@ class Entry(NamedTuple):
 GARBAGE = 50_000  # new objects after which the collector looks for cycles; Python's own figure is 700
 
 COMMANDS = {
+    "setup": Entry("hermes_jobs.cli.setup:setup", "Connect a language model: provider, key, model."),
     "send": Entry("hermes_jobs.cli.send:send", "Submit a turn and wait for its answer."),
     "chat": Entry("hermes_jobs.cli.chat:chat", "Talk with the agent on this terminal."),
     "turns": Entry("hermes_jobs.cli.turns:turns", "List, show, follow turns; cancel, retry, approve, deny."),

@@ -30,7 +30,7 @@ models.add_command(list_models)
 @json_option
 @pass_invocation
 def forget_limits(invocation: Invocation, name: str | None, as_json: bool) -> None:
-    """Forget how many tokens models take, as far as refusals of their providers taught it.
+    """Forget the windows that refusals of providers taught.
 
     NAME is one model, at whichever endpoint; without it all are meant. What the provider says next time is
     learned again. `model.context_length` sets a window that no refusal of another day changes; `doctor` says

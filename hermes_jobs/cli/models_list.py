@@ -42,10 +42,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 @json_option
 @pass_invocation
 def list_models(invocation: Invocation, part: str | None, limit: int | None, as_json: bool) -> None:
-    """List the models that the configured endpoint offers, with window and price, and your aliases.
+    """List what the endpoint offers, with window and price.
 
-    With PART, only those whose name holds it. Prices are US dollars a million tokens: those that
-    `models.prices` sets, else what the endpoint says, else a maintained list; `*` marks the configured model.
+    Your aliases stand beside. With PART, only models whose name holds it. Prices are US dollars a million
+    tokens: as `models.prices` sets them, else as the endpoint says, else by a maintained list; `*` marks the
+    configured model.
     """
     installation = invocation.installation
     settings, choice = installation.settings, installation.settings.main_model

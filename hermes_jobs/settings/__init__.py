@@ -9,7 +9,8 @@ from hermes_jobs.settings.keys import Key, known_keys
 from hermes_jobs.settings.loading import Settings, load
 from hermes_jobs.settings.secrets import REDACTED, Secrets
 from hermes_jobs.settings.sections import DEFAULT_MODEL, REHEARSAL_MODEL
-from hermes_jobs.settings.showing import Shown, render, set_value
+from hermes_jobs.settings.showing import Shown, render
+from hermes_jobs.settings.writing import set_up, set_value
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -28,5 +29,6 @@ __all__ = [
     "load",
     "missing_key",
     "render",
+    "set_up",
     "set_value",
 ]

@@ -65,7 +65,7 @@ class Settings(Configuration, frozen=True, kw_only=True):
 
         A session that began as a rehearsal goes on with what has been configured since.
         """
-        chosen = self._chosen(name)
+        chosen = self._chosen(name or self.model.model)
         return self.main_model if chosen.rehearsal else chosen
 
     def auxiliary_model(self, purpose: str) -> Choice:

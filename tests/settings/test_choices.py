@@ -120,6 +120,11 @@ def test_an_alias_stands_for_a_model_wherever_one_is_named(tmp_path):
     assert load(OPENAI, home=tmp_path).main_model == Choice("gpt-5-mini")
 
 
+def test_where_none_is_named_the_configured_model_is_asked(tmp_path):
+    config = "model: {provider: ollama, model: qwen3}"
+    assert chosen(tmp_path, None, {}, config).model == "qwen3"
+
+
 def test_a_session_that_began_as_a_rehearsal_goes_on_with_what_is_configured_since(tmp_path):
     assert chosen(tmp_path, "rehearsal", {}).rehearsal
     assert chosen(tmp_path, "rehearsal", OPENAI) == Choice("gpt-5-mini")
