@@ -10,6 +10,7 @@ import msgspec
 from hermes_jobs.cli.output import short_time, shown_time
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.domain.scan import scan
 from hermes_jobs.domain.skill import MAIN_FILE, Skill, stream_of
 from hermes_jobs.eventlog.log import Recorded
 from hermes_jobs.skills.disk import Problem
@@ -45,7 +46,10 @@ class ProposalRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkillRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill in a list. `status`: `hidden` from the agent here, and `reason` says why."""
+    """A skill in a list. `status`: `hidden` from the agent here, and `reason` says why.
+
+    `rules` are those of the scan that fit what it says: one from elsewhere as a whole, else its description.
+    """
 
     name: str
     category: str
@@ -58,11 +62,12 @@ class SkillRow(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[str, ...]
     use: SkillUse
     proposals: tuple[ProposalRow, ...]
+    rules: tuple[str, ...] = ()
 
     def cells(self) -> tuple[str, ...]:
         """The row of a table."""
         last = short_time(self.use.last_used_at) if self.use.last_used_at else ""
-        status = "waiting" if self.proposals else self.status
+        status = "suspect" if self.rules else "waiting" if self.proposals else self.status
         text = self.description or self.reason
         return (self.name, self.category, status, str(self.use.uses), last, text)
 
@@ -214,7 +219,14 @@ def _row(volume: Volume, use: SkillUse, platform: str) -> SkillRow:
         files=volume.paths,
         use=use,
         proposals=_proposals(volume.skill) if volume.skill is not None else (),
+        rules=_rules(volume),
     )
+
+
+def _rules(volume: Volume) -> tuple[str, ...]:
+    description = volume.text.description if volume.text else ""
+    text = volume.main if volume.skill is None else description
+    return tuple(dict.fromkeys(finding.rule for finding in scan(text)))
 
 
 def _proposed(skill: Skill) -> SkillRow:

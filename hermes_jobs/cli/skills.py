@@ -49,6 +49,11 @@ def list_skills(invocation: Invocation, limit: int | None, as_json: bool) -> Non
     for problem in problems:
         note(f"Not used: {problem}")
     for row in found:
+        if row.rules and not as_json:
+            rules = ", ".join(f"«{rule}»" for rule in row.rules)
+            note(
+                f"{row.name} fits rules of the scan ({rules}); look at it: hermes-jobs skills show {row.name}"
+            )
         if row.proposals and not as_json:
             note(f"Waits for you: hermes-jobs skills show {row.name}, then approve or deny it.")
 

@@ -20,18 +20,35 @@ if TYPE_CHECKING:
     from hermes_jobs.domain.budgets import Amount, Limit
 
 
+COMMAND = "hermes-jobs "  # with which a command line of ours begins
+
+
 class HermesJobsError(Exception):
     """Root of everything that this project raises on purpose."""
 
 
 class Rejected(HermesJobsError):
-    """The request was refused; `message` says why, `hint` what to do, `kind` is for programs."""
+    """The request was refused; `message` says why, `hint` what to do, `kind` is for programs.
 
-    def __init__(self, message: str, *, kind: str = "rejected", hint: str = "") -> None:
+    `tool_hint` is the hint for a model, which works with tools; null: the same, unless that names a command.
+    """
+
+    def __init__(
+        self, message: str, *, kind: str = "rejected", hint: str = "", tool_hint: str | None = None
+    ) -> None:
         super().__init__(message)
         self.kind = kind
         self.message = message
         self.hint = hint
+        self.tool_hint = tool_hint
+
+    @property
+    def for_model(self) -> str:
+        """What a model is told of it."""
+        hint = self.tool_hint
+        if hint is None:
+            hint = "" if COMMAND in self.hint else self.hint
+        return f"{self.message} {hint}".rstrip()
 
 
 class Misconfigured(Rejected):

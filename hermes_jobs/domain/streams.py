@@ -106,7 +106,7 @@ def in_sequence(changes: Sequence[Change]) -> Change:
             try:
                 changed = each(loaded)
             except Rejected as refused:
-                answers.append(f"Error: {refused.message} {refused.hint}".rstrip())
+                answers.append(f"Error: {refused.for_model}")
                 continue
             for write in changed.writes:
                 states[write.stream] = fold(loaded(write.stream), write.facts)

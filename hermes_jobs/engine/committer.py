@@ -232,7 +232,7 @@ def _answered(
     try:
         changed, ok = command.change(load), True
     except Rejected as refused:
-        changed, ok = Changed(answer=f"Error: {refused.message} {refused.hint}".rstrip()), False
+        changed, ok = Changed(answer=f"Error: {refused.for_model}"), False
     answer = changed.answer
     if isinstance(command, c.FinishFlush):
         return replace(command, saved=answer), changed

@@ -49,6 +49,7 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
                 f"The schedule {self.schedule} {gone}.",
                 kind="unknown_schedule",
                 hint="See `hermes-jobs schedule list`.",
+                tool_hint="Use the action `list` to see which there are.",
             )
         return schedule, schedule.plan
 
@@ -137,6 +138,7 @@ class Resume(Act, frozen=True, kw_only=True):
                 kind="ended",
                 hint=f"Run it now (`hermes-jobs schedule run {self.schedule}`), or give it another time with "
                 f"`hermes-jobs schedule edit {self.schedule} TEXT`.",
+                tool_hint="Add a schedule for another time.",
             )
         return self.changed(e.ScheduleResumed(schedule=self.schedule, by=self.by, next_due=next_due))
 

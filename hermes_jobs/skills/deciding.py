@@ -5,7 +5,7 @@ Everything here is decided on the skill as the log has it, again whenever that h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, assert_never
 
 import msgspec
@@ -16,7 +16,7 @@ from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.patching import patched
 from hermes_jobs.domain.skill import MAIN_FILE, Proposal, Skill, evolve, stream_of, undone
 from hermes_jobs.skills.guard import Concern, new_concerns, verdict
-from hermes_jobs.skills.names import checked_name, checked_path, unknown
+from hermes_jobs.skills.names import checked_inside, checked_name, checked_path, unknown
 from hermes_jobs.skills.writing import checked_file, strict
 
 SHOWN = 5  # concerns that an answer names
@@ -50,7 +50,7 @@ def writing(asked: Asked, *, guard: bool) -> Change:
             )
         if found == "caution":
             proposed = _proposed(asked, concerns)
-            return Changed(writes=(StreamFacts(skill.stream, (proposed,)),), answer=_waits(skill, concerns))
+            return Changed(writes=(StreamFacts(skill.stream, (proposed,)),), answer=_waits(concerns))
         return Changed(writes=(StreamFacts(skill.stream, (fact,)),), answer=_saved(evolve(skill, fact), fact))
 
     return change
@@ -120,12 +120,13 @@ def fact_of(skill: Skill, asked: Asked) -> e.SkillWritten | None:
         case "delete":
             return e.SkillDeleted(**said)
         case "write_file":
-            path, content = checked_path(request.path), checked_file(request.path, request.content)
+            path = request.path if request.path in _support(skill) else checked_path(request.path)
+            content = checked_file(path, request.content)
             if skill.files.get(path) == e.SkillFile(content):
                 return None
             return e.SkillFileWritten(path=path, content=content, **said)
         case "remove_file":
-            return e.SkillFileRemoved(path=_existing(skill, checked_path(request.path)), **said)
+            return e.SkillFileRemoved(path=_existing(skill, request.path), **said)
         case _:
             assert_never(request.action)
 
@@ -152,7 +153,7 @@ def _edit(skill: Skill, request: e.SkillRequest, said: Mapping[str, Any]) -> e.S
 
 
 def _patch(skill: Skill, request: e.SkillRequest, said: Mapping[str, Any]) -> e.SkillPatched | None:
-    path = MAIN_FILE if request.path in ("", MAIN_FILE) else _existing(skill, checked_path(request.path))
+    path = MAIN_FILE if request.path in ("", MAIN_FILE) else _existing(skill, request.path)
     file = skill.files[path]
     if file.base64:
         raise Rejected(f"{path} is no text.", kind="skill_path", hint="Write it anew with `write_file`.")
@@ -167,10 +168,16 @@ def _patch(skill: Skill, request: e.SkillRequest, said: Mapping[str, Any]) -> e.
     )
 
 
+def _support(skill: Skill) -> Sequence[str]:
+    """The files besides SKILL.md, some of which a person may have put beside it."""
+    return sorted(set(skill.files) - {MAIN_FILE})
+
+
 def _existing(skill: Skill, path: str) -> str:
-    if path in skill.files:
+    if path in _support(skill):
         return path
-    there = ", ".join(sorted(set(skill.files) - {MAIN_FILE})) or "none"
+    checked_inside(path)
+    there = ", ".join(_support(skill)) or "none"
     raise Rejected(
         f"The skill {skill.name} has no file {path!r}.", kind="skill_path", hint=f"Its files are: {there}."
     )
@@ -213,10 +220,10 @@ def _told(concerns: Iterable[Concern]) -> str:
     return "; ".join(told[:SHOWN]) + more
 
 
-def _waits(skill: Skill, concerns: Iterable[Concern]) -> str:
+def _waits(concerns: Iterable[Concern]) -> str:
     return (
         f"Not written yet: it waits for the user's approval, because the guard found {_told(concerns)}. "
-        f"Tell the user; `hermes-jobs skills approve {skill.name}` makes the write. Do not ask for it again."
+        "Tell the user, who can approve or deny it; do not ask for it again."
     )
 
 

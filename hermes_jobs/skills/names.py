@@ -37,6 +37,9 @@ def checked_name(name: str, what: str = "name") -> str:
     """The name, which may be given to a new skill. Raises `Rejected`."""
     if is_written(name):
         return name
+    if not name.strip():
+        message = f"An empty text cannot be the {what} of a skill."
+        raise Rejected(message, kind="skill_name", hint="Give it one or two words.")
     raise Rejected(
         f"{name[: MAX_NAME * 2]!r} cannot be the {what} of a skill.",
         kind="skill_name",
@@ -45,10 +48,18 @@ def checked_name(name: str, what: str = "name") -> str:
 
 
 def checked_path(path: str) -> str:
-    """The path of a support file, which may be written. Raises `Rejected`."""
+    """The path of a new support file, which may be written. Raises `Rejected`."""
     parts = path.split("/")
-    if parts[0] not in SUBFOLDERS or len(parts) < 2 or ".." in parts:
+    if parts[0] not in SUBFOLDERS or len(parts) < 2:
         raise _refused(path, f"Support files lie in {', '.join(f'{each}/' for each in SUBFOLDERS)}.")
+    return checked_inside(path)
+
+
+def checked_inside(path: str) -> str:
+    """The path of a file of a skill, wherever in its folder it lies. Raises `Rejected`."""
+    parts = path.split("/")
+    if ".." in parts or path.startswith("/"):
+        raise _refused(path, "Give a path within the skill's folder.")
     if len(path) > MAX_PATH or "\\" in path or printable(path) != path or "\n" in path or "\t" in path:
         raise _refused(path, f"Use plain characters, at most {MAX_PATH}.")
     if any(not part or part == "." or is_ignored(part) for part in parts):
@@ -62,10 +73,13 @@ def _refused(path: str, hint: str) -> Rejected:
 
 def unknown(name: str, known: Iterable[str]) -> Rejected:
     """The refusal of a name that no skill has, with the nearest that there are."""
+    if not name.strip():
+        return Rejected("The skill's name is empty.", kind="usage", hint="Give the name of a skill.")
     near = get_close_matches(name.lower(), list(known), n=3, cutoff=0.4)
     nearest = f" The nearest: {', '.join(near)}." if near else ""
     return Rejected(
         f"There is no skill {name[: MAX_NAME * 2]!r}.{nearest}",
         kind="unknown_skill",
         hint="See `hermes-jobs skills list`.",
+        tool_hint="See skills_list.",
     )

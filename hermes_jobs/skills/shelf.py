@@ -42,7 +42,7 @@ class Volume(msgspec.Struct, frozen=True, kw_only=True):
     def hidden(self, toolsets: Collection[str] | None, platform: str) -> str:
         """Why an agent with these toolsets (null: any) is not told of it; empty where it is."""
         if self.skill is not None and self.skill.is_archived:
-            return f"it is archived; `hermes-jobs skills undo {self.name}` takes that back"
+            return "it is archived; to undo its last write takes that back"
         if self.text is None:
             return self.problem
         if self.text.platforms and platform not in self.text.platforms:

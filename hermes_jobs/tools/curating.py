@@ -115,7 +115,7 @@ class _CuratorTools:
 def _review(context: ToolContext) -> str:
     """The review whose session that is."""
     if context.source != CURATED:
-        raise ToolFailed("proposals are made in `hermes-jobs reviews curate` only.")
+        raise ToolFailed("proposals are made in a review of all skills only.")
     return context.lineage
 
 
@@ -124,4 +124,4 @@ def _evidence(context: ToolContext) -> Evidence:
 
 
 def _failed(refused: Rejected) -> ToolFailed:
-    return ToolFailed(f"{refused.message} {refused.hint}".rstrip())
+    return ToolFailed(refused.for_model)

@@ -138,7 +138,7 @@ class ScheduleTool:
         try:
             zone_of(timezone)
         except Rejected as refused:
-            raise ToolFailed(f"{refused.message} {refused.hint}") from refused
+            raise ToolFailed(refused.for_model) from refused
         found = parse(when, datetime.fromtimestamp(now, UTC), timezone)
         if isinstance(found, Refused):
             raise ToolFailed(f"`when` was not understood: {found.reason} {found.proposal}".rstrip())

@@ -84,7 +84,8 @@ class _SkillTools:
         category: Annotated[str | None, "create, edit: the folder to sort it into."] = None,
         file_path: Annotated[
             str | None,
-            "write_file, remove_file, patch: a file in references/, templates/, scripts/ or assets/.",
+            "write_file, remove_file, patch: a file in references/, templates/, scripts/ or assets/, or "
+            "another that is there.",
         ] = None,
         file_content: Annotated[str | None, "write_file: the same as content."] = None,
         old_string: Annotated[str | None, "patch: the text to replace, exactly, occurring once."] = None,
@@ -116,6 +117,8 @@ class _SkillTools:
             new_string=new_string or "",
             replace_all=replace_all,
         )
+        if not name.strip():
+            raise ToolFailed("`name` is empty: give the skill's name.")
         evidence = Evidence(session=context.session, turn=context.turn, call=context.call)
         try:
             change = self._skills.writing(name.strip(), request, context.author, evidence)
@@ -140,4 +143,4 @@ def _toolsets(context: ToolContext) -> Collection[str] | None:
 
 
 def _failed(refused: Rejected) -> ToolFailed:
-    return ToolFailed(f"{refused.message} {refused.hint}".rstrip())
+    return ToolFailed(refused.for_model)

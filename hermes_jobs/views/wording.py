@@ -8,9 +8,9 @@ import msgspec
 
 
 def worded(content: str, calls: Iterable[tuple[str, str]]) -> str:
-    """The content, and each call's name and arguments on lines of their own."""
+    """The content, and each call's name and arguments in brackets on lines of their own: nobody said them."""
     lines = [content] if content else []
-    lines.extend(f"{name} {_readable(arguments)}".rstrip() for name, arguments in calls)
+    lines.extend(f"[{f'{name} {_readable(arguments)}'.rstrip()}]" for name, arguments in calls)
     return "\n".join(lines)
 
 

@@ -126,7 +126,7 @@ ODD = 'Run `eval "$1"`.'
 def test_caution_waits_and_nothing_is_written_until_a_person_approves(host):
     answer = host.create("odd", ODD).answer
     assert "waits for the user's approval" in answer
-    assert "hermes-jobs skills approve odd" in answer
+    assert "hermes-jobs" not in answer, "a model has tools, no commands"
     assert (host.files(), host.home.settle()) == ({}, {})
     host.shelf.approve("odd")
     assert host.files() == {"odd/SKILL.md": skill_text("odd", ODD).encode()}

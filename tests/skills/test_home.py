@@ -177,6 +177,24 @@ def test_a_line_that_both_changed_stands_in_both_forms_and_the_conflict_is_recor
     assert host.home.known("tidy").conflicts == (3,)
 
 
+def test_a_file_beside_skill_md_is_read_and_patched_like_any_other(host):
+    host.create("tidy")
+    host.put("tidy/forms.md", "How forms work.")
+    host.home.settle()
+    host.ask("patch", "tidy", path="forms.md", old_string="work", new_string="are filled in")
+    assert host.read("tidy/forms.md") == "How forms are filled in."
+    host.ask("write_file", "tidy", path="forms.md", content="Anew.")
+    assert host.read("tidy/forms.md") == "Anew."
+    with pytest.raises(Rejected, match="is no path in a skill"):
+        host.ask("write_file", "tidy", path="other.md", content="x")
+    with pytest.raises(Rejected, match="has no file"):
+        host.ask("patch", "tidy", path="other.md", old_string="a", new_string="b")
+    with pytest.raises(Rejected, match="is no path in a skill"):
+        host.ask("remove_file", "tidy", path="../draft/SKILL.md")
+    host.ask("remove_file", "tidy", path="forms.md")
+    assert not (host.root / "tidy/forms.md").exists()
+
+
 def test_a_support_file_is_merged_by_the_same_rule(host):
     host.create("tidy")
     host.ask("write_file", "tidy", path="references/a.md", content="one\ntwo\nthree\n")

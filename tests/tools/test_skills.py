@@ -126,3 +126,22 @@ def test_the_toolset_can_be_switched_off(desk):
     assert [each.name for each in desk.tools.specs(None)] == ["skill_manage", "skill_view", "skills_list"]
     assert desk.tools.specs(("files",)) == ()
     assert desk.tools.toolsets_on(None) == ("skills",)
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+@pytest.mark.parametrize("action", ["create", "patch", "delete"])
+def test_an_empty_name_is_refused(desk, action, name):
+    given = {"content": skill_text("x"), "old_string": "a", "new_string": "b"}
+    answer = desk.ask("skill_manage", action=action, name=name, **given)
+    assert (answer.ok, answer.content) == (False, "Error: `name` is empty: give the skill's name.")
+    assert (
+        desk.ask("skill_view", name=name).content
+        == "Error: The skill's name is empty. Give the name of a skill."
+    )
+
+
+def test_a_model_is_told_of_tools_and_not_of_commands(desk):
+    desk.host.create("tidy")
+    for arguments in ({"name": "tidi"}, {"name": "tidy", "file_path": "a"}):
+        assert "hermes-jobs " not in desk.ask("skill_view", **arguments).content
+    assert desk.ask("skill_view", name="tidi").content.endswith("See skills_list.")
