@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hermes_jobs.tools.environment import NO_TERMINAL
@@ -39,9 +41,12 @@ def container_name(call: str) -> str:
 
 
 def run_arguments(
-    options: DockerOptions, command: str, *, name: str, workdir: str, user: str
+    options: DockerOptions, command: str, *, name: str, workdir: str, user: str, hidden: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """The command line that runs a shell command in the folder as `user` (`uid:gid`) and waits for it."""
+    """The command line that runs a shell command in the folder as `user` (`uid:gid`) and waits for it.
+
+    `hidden` are files and folders below `workdir` in whose place the container sees nothing.
+    """
     environment = {**NO_TERMINAL, "HOME": "/tmp"}
     return (
         *(PROGRAM, "run", "--rm", "--init", "--pull", "never", "--name", name),
@@ -52,6 +57,7 @@ def run_arguments(
         *("--memory", options.memory, "--memory-swap", options.memory),
         *("--log-driver", "none"),  # the output is read as it comes; a copy would fill the disk
         *("--user", user, "--mount", _mount(workdir), "--workdir", workdir),
+        *(each for path in hidden for each in ("--mount", _cover(path))),
         *(each for pair in environment.items() for each in ("--env", "=".join(pair))),
         *("--entrypoint", options.shell, options.image, "-c", command),
     )
@@ -72,7 +78,19 @@ def described(options: DockerOptions) -> str:
 
 
 def _mount(folder: str) -> str:
-    """The folder at its own path. Docker reads the option as a line of CSV."""
+    """The folder at its own path."""
+    return _csv("type=bind", f"source={folder}", f"target={folder}")
+
+
+def _cover(path: str) -> str:
+    """An empty file or folder over the path."""
+    if os.path.isdir(path):  # noqa: PTH112
+        return _csv("type=tmpfs", f"target={path}", "tmpfs-mode=0555")
+    return _csv("type=bind", "source=/dev/null", f"target={path}", "readonly")
+
+
+def _csv(*fields: str) -> str:
+    """Docker reads the option as a line of CSV."""
     line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(["type=bind", f"source={folder}", f"target={folder}"])
+    csv.writer(line, lineterminator="").writerow(fields)
     return line.getvalue()

@@ -1,7 +1,7 @@
 """Which wall a command gets: what is hidden from it, and by which layer of the kernel."""
 
 # Paths are compared as text, which pathlib hides.
-# ruff: noqa: PTH118
+# ruff: noqa: PTH110, PTH118
 
 from __future__ import annotations
 
@@ -72,13 +72,7 @@ class Sandbox:
 
     def plan(self, workdir: str, reach: Reach) -> str:
         """The wall of a command as the supervisor reads it; empty for none. Raises `ToolFailed`."""
-        home = os.path.realpath(self.roots.home)
-        real = os.path.realpath(workdir)
-        if is_inside(real, home):
-            raise ToolFailed(
-                f"the working folder {workdir} lies in the home of hermes-jobs, which no command reaches. "
-                "Nothing was run. Tell the user to work in another folder."
-            )
+        home, real = self._checked(workdir)
         if self.mode == "off" or reach.everything:
             return ""
         found = layer()
@@ -97,6 +91,25 @@ class Sandbox:
             [each for each in hidden if not is_inside(real, each) and not is_inside(home, each)],
             [each for each in locked if not is_inside(real, each) and not is_inside(home, each)],
         ).encode()
+
+    def hidden_in(self, workdir: str, reach: Reach) -> tuple[str, ...]:
+        """What of the working folder a container must not see, outermost first. Raises `ToolFailed`."""
+        home, real = self._checked(workdir)
+        places = sorted({home, *self._hidden(reach)})
+        inside = [each for each in places if is_inside(each, real) and os.path.exists(each)]
+        return tuple(
+            each for each in inside if not any(is_inside(each, one) for one in inside if one != each)
+        )
+
+    def _checked(self, workdir: str) -> tuple[str, str]:
+        """The real paths of the home and the working folder. Raises `ToolFailed` where the home is that."""
+        home, real = os.path.realpath(self.roots.home), os.path.realpath(workdir)
+        if is_inside(real, home):
+            raise ToolFailed(
+                f"the working folder {workdir} lies in the home of hermes-jobs, which no command reaches. "
+                "Nothing was run. Tell the user to work in another folder."
+            )
+        return home, real
 
     def _hidden(self, reach: Reach) -> list[str]:
         if reach.visible is None:

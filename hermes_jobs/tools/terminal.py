@@ -114,7 +114,11 @@ class Terminal:
             )
         user = f"{os.getuid()}:{os.getgid()}"
         name = container_name(context.call)
-        arguments = run_arguments(docker, command, name=name, workdir=context.workdir, user=user)
+        reach = self._options.policy.reach(command, context)
+        hidden = self._options.sandbox.hidden_in(context.workdir, reach)
+        arguments = run_arguments(
+            docker, command, name=name, workdir=context.workdir, user=user, hidden=hidden
+        )
         return f"exec {shlex.join(arguments)}"
 
     def _wall(self, command: str, context: ToolContext) -> str:

@@ -200,6 +200,14 @@ def test_a_working_folder_in_the_home_is_refused(tmp_path: Path) -> None:
         Sandbox(roots=person.roots, mode="off").plan(str(person.home / "results"), Reach())
 
 
+def test_a_container_of_the_home_folder_sees_neither_keys_nor_the_home(tmp_path: Path) -> None:
+    person = Person(tmp_path.resolve())
+    found = Sandbox(roots=person.roots).hidden_in(str(person.folder), USUAL)
+    names = [os.path.relpath(each, person.folder) for each in found]
+    assert names == [".aws", ".config/gh", ".hermes-jobs", ".netrc", ".ssh"]
+    assert Sandbox(roots=person.roots).hidden_in(str(person.work), USUAL) == ()
+
+
 @pytest.mark.parametrize(("mode", "there_is"), [("auto", True), ("on", False), ("off", True)])
 def test_without_a_layer_commands_run_unless_the_sandbox_is_required(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: sandbox.Mode, there_is: bool
