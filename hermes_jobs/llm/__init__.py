@@ -1,1 +1,1 @@
-"""The engine's model port: OpenAI-compatible endpoints, the rehearsal, and the scripted fake."""
+"""The engine's model port: OpenAI-compatible endpoints, Claude, the rehearsal, and the scripted fake."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Literal
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec.structs import replace
@@ -23,7 +22,6 @@ from hermes_jobs.llm.families import (
 from hermes_jobs.llm.strategy import ToolCalling, calls_by_name
 
 OPENAI_URL = "https://api.openai.com/v1"
-_ANTHROPIC_HOST = "api.anthropic.com"
 
 CacheTtl = Literal["5m", "1h"]
 Payloads = Literal["send", "again", "replace", "omit"]
@@ -46,8 +44,7 @@ BY_NAME = Manner()
 class Dialect(msgspec.Struct, frozen=True):
     """How to ask one model at one endpoint.
 
-    `cache`: how long marked prefixes are kept, null for no marks. `marks_tools`: how results of tools carry a
-    mark: not at all, on a part of their content, or on the message itself.
+    `cache`: how long marked prefixes are kept, null for no marks. `marks_tools`: results of tools carry some.
     `payloads`: what earlier messages carry of what the endpoint attached to them: all of it; all of it, sent
     once more; what the family takes in its place; or nothing.
     `takes_effort`: parameters for reasoning are sent. `includes_reasoning`: the Responses API is asked for
@@ -59,7 +56,7 @@ class Dialect(msgspec.Struct, frozen=True):
     limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     tool_calls: ToolCalling = "structured"
     cache: CacheTtl | None = None
-    marks_tools: Literal["not", "part", "message"] = "not"
+    marks_tools: bool = False
     system_role: bool = True
     takes_temperature: bool = True
     effort: Effort | None = None
@@ -83,7 +80,6 @@ PLAIN = Dialect()
 
 def first_dialect(base_url: str, model: str = "", manner: Manner = BY_NAME) -> Dialect:
     """What is tried first. OpenAI's reasoning models refuse `max_tokens`; many endpoints know only that."""
-    host = urlsplit(base_url).hostname
     caches = manner.prompt_cache == "on" or (manner.prompt_cache == "auto" and "claude" in model.lower())
     family = family_of(base_url, model, manner.provider)
     is_openai = family.name == "openai"
@@ -91,7 +87,7 @@ def first_dialect(base_url: str, model: str = "", manner: Manner = BY_NAME) -> D
         limit_field="max_completion_tokens" if is_openai else "max_tokens",
         tool_calls=calls_by_name(model) if manner.tool_calling == "auto" else manner.tool_calling,
         cache=manner.cache_ttl if caches else None,
-        marks_tools=_marks_tools(host, family, model),
+        marks_tools=_marks_tools(family, model),
         takes_temperature=not (is_openai and family.effort("high", model)),
         takes_cache_key=is_openai,
         effort=manner.reasoning_effort,
@@ -103,11 +99,9 @@ def first_dialect(base_url: str, model: str = "", manner: Manner = BY_NAME) -> D
     )
 
 
-def _marks_tools(host: str | None, family: Family, model: str) -> Literal["not", "part", "message"]:
-    if host == _ANTHROPIC_HOST:
-        return "message"
-    # OpenRouter, and proxies that name models as it does, hand a part's mark on to Anthropic.
-    return "part" if family.name == "openrouter" or model.lower().startswith("anthropic/") else "not"
+def _marks_tools(family: Family, model: str) -> bool:
+    """OpenRouter, and proxies that name models as it does, hand a part's mark on to Anthropic."""
+    return family.name == "openrouter" or model.lower().startswith("anthropic/")
 
 
 def adapted(dialect: Dialect, status: int | None, message: str, manner: Manner = BY_NAME) -> Dialect | None:
@@ -175,9 +169,7 @@ def _without_system(dialect: Dialect, refused: _Refused) -> Dialect | None:
 def _without_marks(dialect: Dialect, refused: _Refused) -> Dialect | None:
     if dialect.cache is None or not refused.is_about_the_request or "cache_control" not in refused.said:
         return None
-    return (
-        replace(dialect, marks_tools="not") if dialect.marks_tools != "not" else replace(dialect, cache=None)
-    )
+    return replace(dialect, marks_tools=False) if dialect.marks_tools else replace(dialect, cache=None)
 
 
 def _without_field(dialect: Dialect, refused: _Refused) -> Dialect | None:

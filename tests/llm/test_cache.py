@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import deepcopy
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -42,8 +42,8 @@ HISTORY = [
 ]
 
 
-def test_elsewhere_the_marks_move_back_to_messages_with_text() -> None:
-    assert marked(HISTORY, ttl="5m", tools="not") == [
+def test_marks_move_back_to_messages_with_text() -> None:
+    assert marked(HISTORY, ttl="5m", tools=False) == [
         text("system", "") | {"content": carried("Be kind.")},
         text("user", "") | {"content": carried("1")},
         text("assistant", "") | {"content": carried("2")},
@@ -53,21 +53,22 @@ def test_elsewhere_the_marks_move_back_to_messages_with_text() -> None:
     ]
 
 
-def test_at_anthropics_own_endpoint_calls_and_results_carry_marks_themselves() -> None:
+def test_where_they_take_one_results_carry_a_mark_on_a_part_of_their_content() -> None:
     hour = {"type": "ephemeral", "ttl": "1h"}
-    assert marked(HISTORY, ttl="1h", tools="message") == [
+    assert marked(HISTORY, ttl="1h", tools=True) == [
         text("system", "") | {"content": carried("Be kind.", hour)},
-        *HISTORY[1:3],
+        HISTORY[1],
+        text("assistant", "") | {"content": carried("2", hour)},
         text("user", "") | {"content": carried("3", hour)},
-        CALLS | {"cache_control": hour},
-        RESULT | {"cache_control": hour},
+        CALLS,
+        RESULT | {"content": carried(RESULT["content"], hour)},
     ]
 
 
 def test_a_list_takes_the_mark_on_its_last_part_and_an_empty_text_takes_none() -> None:
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     history = [{"role": "user", "content": parts}, text("assistant", "")]
-    first, second = marked(history, ttl="5m", tools="not")
+    first, second = marked(history, ttl="5m", tools=False)
     assert first["content"] == [parts[0], parts[1] | {"cache_control": MARK}]
     assert second == text("assistant", "")
 
@@ -78,9 +79,9 @@ rendered = st.fixed_dictionaries(
 )
 
 
-@given(st.booleans(), st.lists(rendered, max_size=9), st.sampled_from(["not", "part", "message"]))
+@given(st.booleans(), st.lists(rendered, max_size=9), st.booleans())
 def test_there_are_at_most_four_marks_and_the_given_messages_stay_as_they_are(
-    system: bool, history: list[Json], tools: Literal["not", "part", "message"]
+    system: bool, history: list[Json], tools: bool
 ) -> None:
     messages = [*([text("system", "S")] if system else []), *history]
     before = deepcopy(messages)
@@ -114,9 +115,8 @@ def test_marks_are_for_claude_unless_the_settings_say_otherwise(
 ) -> None:
     dialect = first_dialect("http://127.0.0.1/v1", model, Manner(prompt_cache=setting, cache_ttl="1h"))
     assert dialect.cache == ("1h" if marks else None)
-    assert dialect.marks_tools == ("part" if "/" in model else "not")
-    assert first_dialect("https://api.anthropic.com/v1/", model).marks_tools == "message"
-    assert first_dialect("https://openrouter.ai/api/v1/", model).marks_tools == "part"
+    assert dialect.marks_tools == ("/" in model)
+    assert first_dialect("https://openrouter.ai/api/v1/", model).marks_tools
 
 
 @pytest.fixture

@@ -76,6 +76,7 @@ class Talk:
             default_headers={} if base_url == ANTHROPIC_URL else {"x-api-key": api_key},
             timeout=httpx2.Timeout(idle_timeout, connect=min(idle_timeout, CONNECT_SECONDS)),
             max_retries=0,  # a retry is an event of ours
+            open_telemetry=False,  # and so are our spans
             http_client=http_client,
         )
 
