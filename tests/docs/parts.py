@@ -17,6 +17,7 @@ from hermes_jobs.cli import hermes_jobs
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.steps import Step
 from hermes_jobs.domain.streams import KINDS, StreamKind
+from hermes_jobs.llm.providers import PROVIDERS
 from hermes_jobs.settings import known_keys
 from hermes_jobs.settings.sections import Configuration
 from tests.docs.pages import ROOT
@@ -239,6 +240,24 @@ def _flags(command: click.Command) -> str:
     return " ".join(code(name) for name in names if name not in HELP)
 
 
+def providers() -> str:
+    """Every provider: what to set, and what is known of it."""
+    known = {True: "yes", False: "no", None: "unknown"}
+    rows = [
+        (
+            f"[{each.title}]({each.docs})",
+            code(each.name),
+            code(each.base_url or ""),
+            " or ".join(map(code, each.keys)) + ("" if each.needs_key else ", if it wants one"),
+            known[each.lists_models],
+            each.caching + (f": {each.cache_note}" if each.cache_note else ""),
+        )
+        for each in PROVIDERS.values()
+    ]
+    heads = ("provider", "`model.provider`", "address", "key", "lists models", "prompt caching")
+    return table(heads, rows)
+
+
 PARTS: Mapping[str, Callable[[], Any]] = {
     "packages": packages,
     "turn": turn,
@@ -246,4 +265,5 @@ PARTS: Mapping[str, Callable[[], Any]] = {
     "events": events,
     "keys": keys,
     "commands": commands,
+    "providers": providers,
 }
