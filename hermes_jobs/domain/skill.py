@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.events import SkillFile
+from hermes_jobs.domain.memory import PERSONS
 
 PREFIX = "skill-"
 ARCHIVE = "archive"
@@ -49,7 +50,8 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
 class Skill(msgspec.Struct, frozen=True, kw_only=True):
     """The fold of one skill's stream at `version`: its files by path. Without files it is deleted.
 
-    `conflicts`: the versions at which both the agent and a person had changed the same of a file.
+    `conflicts`: the versions at which both the agent and a person had changed the same of a file. `persons`:
+    the files that a person wrote last.
     """
 
     stream: str
@@ -59,6 +61,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     proposals: tuple[Proposal, ...] = ()
     past: tuple[Past, ...] = ()
     conflicts: tuple[int, ...] = ()
+    persons: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -104,7 +107,15 @@ def evolve(skill: Skill, event: e.SkillEvent) -> Skill:
         case _:
             after = _written(skill, event)
             conflicts = (*skill.conflicts, version) if _is_conflict(event) else skill.conflicts
-            return replace(after, version=version, past=_past(skill, event), conflicts=conflicts)
+            persons = _persons(skill, after, event)
+            past = _past(skill, event)
+            return replace(after, version=version, past=past, conflicts=conflicts, persons=persons)
+
+
+def _persons(before: Skill, after: Skill, event: e.SkillWritten) -> frozenset[str]:
+    changed = {path for path, file in after.files.items() if before.files.get(path) != file}
+    kept = before.persons & after.files.keys()
+    return kept | changed if event.author in PERSONS else kept - changed
 
 
 def _is_conflict(event: e.SkillWritten) -> bool:

@@ -5,7 +5,7 @@ Everything here is decided on the skill as the log has it, again whenever that h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, assert_never
 
 import msgspec
@@ -14,22 +14,27 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.changes import Change, Changed, Load, StreamFacts
 from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.patching import patched
+from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.session import stream_of as session_stream
 from hermes_jobs.domain.skill import MAIN_FILE, Proposal, Skill, evolve, stream_of, undone
 from hermes_jobs.skills.guard import Concern, new_concerns, verdict
 from hermes_jobs.skills.names import checked_inside, checked_name, checked_path, unknown
 from hermes_jobs.skills.writing import checked_file, strict
 
+CHANGED = "The user has changed {path} since you read it (version {version})."
+PRESENT = 20_000  # characters of a file that a refusal shows
 SHOWN = 5  # concerns that an answer names
 WHOLE = ("edit", "write_file")  # what stands for all that a file held before
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """A request with who makes it, and in which turn."""
+    """A request with who makes it, and in which turn. `lineage`: of the session whose model makes it."""
 
     name: str
     request: e.SkillRequest
     author: e.Author
     evidence: e.Evidence | None = None
+    lineage: str = ""
 
 
 def writing(asked: Asked, *, guard: bool) -> Change:
@@ -40,6 +45,7 @@ def writing(asked: Asked, *, guard: bool) -> Change:
         fact = fact_of(skill, asked)
         if fact is None:
             return Changed(answer=f"The skill {skill.name} reads so already; nothing was written.")
+        _check_seen(skill, asked, load)
         concerns = new_concerns(skill.files, evolve(skill, fact).files) if guard else ()
         found = verdict(concerns)
         if found == "dangerous":
@@ -54,6 +60,41 @@ def writing(asked: Asked, *, guard: bool) -> Change:
         return Changed(writes=(StreamFacts(skill.stream, (fact,)),), answer=_saved(evolve(skill, fact), fact))
 
     return change
+
+
+def _check_seen(skill: Skill, asked: Asked, load: Load) -> None:
+    """Raise `Rejected` where a file would go as a whole that a person wrote and the model has never read."""
+    at_stake = _at_stake(skill, asked.request) & skill.persons
+    if not asked.lineage or not at_stake:
+        return
+    session: Session = load(session_stream(asked.lineage))
+    shown = [message.content for message in session.messages]
+    for path in sorted(at_stake):
+        content, told = skill.files[path].content, CHANGED.format(path=path, version=skill.version)
+        if not any(content in text or told in text for text in shown):
+            present = (
+                content if len(content) <= PRESENT else f"{content[:PRESENT]}\n[… skill_view has the rest]"
+            )
+            raise Rejected(
+                f"{told} Nothing was written. It reads now:\n{present}\n",
+                kind="skill_changed",
+                hint="Keep what the user wrote: patch it, or ask again.",
+            )
+
+
+def _at_stake(skill: Skill, request: e.SkillRequest) -> Set[str]:
+    """The files that a request writes or removes whole; a patch shows by its old_string that it was read."""
+    match request.action:
+        case "edit":
+            return {MAIN_FILE}
+        case "write_file" | "remove_file":
+            return {request.path}
+        case "delete":
+            return skill.files.keys()
+        case "create" | "patch":
+            return frozenset()
+        case _:
+            assert_never(request.action)
 
 
 def approving(name: str, number: int | None) -> Change:

@@ -68,9 +68,12 @@ class Librarian:
             head.append(f"Note: {hidden}.")
         return "\n".join([*head, "", volume.main])
 
-    def writing(self, name: str, request: SkillRequest, author: Author, evidence: Evidence) -> Change:
+    def writing(
+        self, name: str, request: SkillRequest, author: Author, evidence: Evidence, lineage: str = ""
+    ) -> Change:
         """The change that a request comes to. Raises `Rejected`."""
-        return self._shelf.writing(Asked(name=name, request=request, author=author, evidence=evidence))
+        asked = Asked(name=name, request=request, author=author, evidence=evidence, lineage=lineage)
+        return self._shelf.writing(asked)
 
     def _file(self, volume: Volume, path: str) -> str:
         file = self._shelf.file(volume, path)

@@ -7,7 +7,7 @@
 | a number             | its digits in a string, a whole number with a decimal point                  |
 | true or false        | `"true"`, `"False"`, `"yes"`, `1` …                                          |
 | one of several words | the word in other case, with blanks around it                                |
-| a text               | a number, true or false                                                      |
+| a text               | a number, true or false; a list that holds just the text                     |
 | what may be left out | `null`; an empty string where that is no value                               |
 
 What fits none of these is left as it is, for the validation to refuse.
@@ -101,6 +101,8 @@ def _value(kind: inspect.Type, value: Any) -> Any:
             return _word([str(each) for each in values], value)
         case inspect.StrType() if isinstance(value, bool | int | float):
             return msgspec.json.encode(value).decode()
+        case inspect.StrType() if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+            return value[0]
         case _:
             return value
 

@@ -25,8 +25,10 @@ class Skills(Protocol):
     def view(self, name: str, path: str, toolsets: Collection[str] | None) -> str:
         """A skill whole, or one of its files."""
 
-    def writing(self, name: str, request: SkillRequest, author: Author, evidence: Evidence) -> Change:
-        """The change that a request comes to."""
+    def writing(
+        self, name: str, request: SkillRequest, author: Author, evidence: Evidence, lineage: str
+    ) -> Change:
+        """The change that a request of a model in that lineage comes to."""
 
 
 def skill_tools(skills: Skills) -> tuple[Tool, ...]:
@@ -121,7 +123,7 @@ class _SkillTools:
             raise ToolFailed("`name` is empty: give the skill's name.")
         evidence = Evidence(session=context.session, turn=context.turn, call=context.call)
         try:
-            change = self._skills.writing(name.strip(), request, context.author, evidence)
+            change = self._skills.writing(name.strip(), request, context.author, evidence, context.lineage)
         except Rejected as refused:
             raise _failed(refused) from refused
         return ToolOutcome(content="", change=change)

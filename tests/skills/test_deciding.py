@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.changes import Changed
+from hermes_jobs.domain.changes import Changed, Load
 from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.domain.messages import UserMessage
+from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.skill import Skill
 from hermes_jobs.eventlog.opening import open_log, sqlite_url
-from hermes_jobs.skills.deciding import Asked
+from hermes_jobs.skills.deciding import Asked, writing
 from tests.skills.hosts import Host, skill_text
 
 FILE = "references/a.md"
@@ -217,3 +221,53 @@ def test_undo_of_a_name_that_never_was_is_refused(host):
     host.create("tidy")
     with pytest.raises(Rejected, match=r"no skill 'tidi'\. The nearest: tidy"):
         host.shelf.undo("tidi")
+
+
+def states(*there: Skill | Session) -> Load:
+    """Gives these, by their streams."""
+
+    def load(stream: str) -> Any:
+        return next(each for each in there if each.stream == stream)
+
+    return load
+
+
+@pytest.mark.parametrize(
+    ("action", "request_of"),
+    [
+        ("edit", {"content": skill_text("tidy", "The agent's.")}),
+        ("write_file", {"path": FILE, "content": "The agent's."}),
+        ("remove_file", {"path": FILE}),
+        ("delete", {}),
+    ],
+)
+def test_a_file_that_a_person_changed_is_shown_to_the_model_before_it_is_replaced(host, action, request_of):
+    host.create("tidy")
+    host.ask("write_file", "tidy", path=FILE, content="one")
+    host.put("tidy/SKILL.md", skill_text("tidy", "By hand."))
+    host.put(f"tidy/{FILE}", "two, by hand")
+    host.home.settle()
+    skill = host.home.known("tidy")
+
+    def asked(*shown: str) -> Changed:
+        session = Session(stream="session-s1", messages=tuple(map(UserMessage, shown)))
+        request = e.SkillRequest(action=action, **request_of)
+        change = writing(Asked(name="tidy", request=request, author="turn", lineage="s1"), guard=True)
+        return change(states(skill, session))
+
+    with pytest.raises(Rejected, match="The user has changed") as refused:
+        asked(skill_text("tidy"), "one")
+    assert "y hand" in refused.value.for_model
+    assert asked(skill.main, "two, by hand").writes, "the model has read them"
+    if action != "delete":
+        assert asked(refused.value.for_model).writes, "and so it has by the answer"
+
+
+def test_a_passage_that_is_quoted_may_be_patched_in_a_file_that_a_person_changed(host):
+    host.create("tidy")
+    host.put("tidy/SKILL.md", skill_text("tidy", "By hand."))
+    host.home.settle()
+    skill = host.home.known("tidy")
+    request = e.SkillRequest(action="patch", old_string="By hand.", new_string="By both.")
+    change = writing(Asked(name="tidy", request=request, author="turn", lineage="s1"), guard=True)
+    assert change(states(skill)).writes
