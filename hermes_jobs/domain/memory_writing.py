@@ -32,6 +32,7 @@ from hermes_jobs.domain.session import Session, stream_of
 
 MemoryAction = Literal["add", "replace", "remove"]
 
+UNSAFE = "[an entry that a rule leaves out of prompts: leave it to the user]"
 PREVIEW = 80
 SHOWN = 5
 NEAREST = 3
@@ -139,7 +140,7 @@ def _check_seen(memory: Memory, operation: Operation, unseen: frozenset[tuple[e.
     if changed:
         raise Rejected(
             f"The user has changed this since you read it, and nothing was written. It reads now:\n"
-            f"{quoted(changed)}\n",
+            f"{quoted(UNSAFE if scan(entry) else entry for entry in changed)}\n",
             kind="memory_changed",
             hint="Keep what the user wrote; ask again if something of it is still to be replaced or removed.",
         )

@@ -67,8 +67,11 @@ class HomeMemory:
             try:
                 with self._lock.held():
                     self._held.load()
-                    for target in TARGETS:
-                        self._settle(target)
+                    try:
+                        for target in TARGETS:
+                            self._settle(target)
+                    finally:
+                        self._held.store()
             except OSError as error:
                 self._problem(f"the memory's folder cannot be used: {error.strerror}")
         return self._load()
@@ -105,8 +108,6 @@ class HomeMemory:
             self._problem(f"{NAMES[target]} is left as it is: {reason}.")
         except OSError as error:  # the other file may be well
             self._problem(f"{NAMES[target]} cannot be used: {error.strerror}.")
-        finally:
-            self._held.store()
 
     def _write(self, target: MemoryTarget, memory: Memory) -> None:
         """Write the file, and take in what was saved in the last moment before that."""
