@@ -24,6 +24,8 @@ from hermes_jobs.engine.states import States
 from hermes_jobs.engine.system import day_of, iso
 from hermes_jobs.eventlog.log import Append, EventLog, Guard, LargeResult, Meta, StreamWrite
 
+CONFLICTS_OF_DOUBT = 3
+
 
 class _Write(msgspec.Struct, frozen=True):
     """What happens to one stream: its state before and after the facts."""
@@ -83,6 +85,7 @@ class Committer:
         """
         # A step's facts are tried against the session as it was last seen: the append finds out.
         session = self._sessions.known(stream) if guard is not None else None
+        doubts = _Doubts(self.states)
         while True:
             fresh = session is None
             session = session or self._sessions.load(stream)
@@ -105,6 +108,7 @@ class Committer:
                 )
             except Conflict:
                 session = None
+                doubts.after_conflict((stream, *load.streams))
             except StepLost:
                 if fresh:
                     raise
@@ -117,6 +121,7 @@ class Committer:
 
         Raises `Rejected`, `StepLost`, `KeyTaken`, `LogUnavailable`.
         """
+        doubts = _Doubts(self.states)
         while True:
             load = _Loading(self.states)
             changed = change(load)
@@ -126,6 +131,7 @@ class Committer:
             try:
                 self._append(load.writes(changed), meta, guard=guard, keys=changed.keys)
             except Conflict:
+                doubts.after_conflict(load.streams)
                 continue
             return changed
 
@@ -135,12 +141,14 @@ class Committer:
 
     def book(self, stream: str, fact: SessionEvent) -> None:
         """Append a fact that depends on nothing."""
+        doubts = _Doubts(self.states)
         while True:
             session = self._sessions.load(stream)
             write = _Write(session, (fact,), self._sessions.fold(session, (fact,)))
             try:
                 self._append([write], self._meta(session, None, None))
             except Conflict:
+                doubts.after_conflict([stream])
                 continue
             return
 
@@ -200,12 +208,36 @@ class Committer:
         )
 
 
+class _Doubts:
+    """What is known of streams is doubted where appends against it go on failing.
+
+    Mostly somebody else was faster, and loading again brings what they wrote. But a log may also have gone
+    back, when its server crashed or was restored: then it has nothing new, and what is known is not in it.
+    """
+
+    def __init__(self, states: States) -> None:
+        self._states = states
+        self._conflicts = 0
+
+    def after_conflict(self, streams: Iterable[str]) -> None:
+        """Forget what is known of the streams, every so often."""
+        self._conflicts += 1
+        if self._conflicts % CONFLICTS_OF_DOUBT == 0:
+            for stream in streams:
+                self._states.forget(stream)
+
+
 class _Loading:
     """The `Load` of one decision: remembers what was read, so that it is what the append expects."""
 
     def __init__(self, states: States) -> None:
         self._states = states
         self._read: dict[str, StreamState] = {}
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """What was loaded."""
+        return tuple(self._read)
 
     def __call__(self, stream: str) -> Any:
         if stream not in self._read:

@@ -24,6 +24,11 @@ class Kept(Generic[S]):
         with self._lock:
             return self._states.get(stream)
 
+    def forget(self, stream: str) -> None:
+        """Let go of what is known of the stream: the log does not agree with it."""
+        with self._lock:
+            self._states.pop(stream, None)
+
     def keep(self, state: S) -> None:
         """Remember a state that was just folded, unless a newer one is known."""
         with self._lock:

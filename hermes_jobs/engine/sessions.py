@@ -54,6 +54,10 @@ class Sessions:
             if len(news) < BATCH:
                 return session
 
+    def forget(self, stream: str) -> None:
+        """Fold the stream from its beginning the next time."""
+        self._kept.forget(stream)
+
     def keep(self, session: Session) -> None:
         """Remember a session that was just folded, unless a newer one is known."""
         self._kept.keep(session)

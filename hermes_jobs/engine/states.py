@@ -38,6 +38,11 @@ class States:
             return self._sessions.fold(state, cast(Sequence[SessionEvent], facts))
         return fold(state, facts)
 
+    def forget(self, stream: str) -> None:
+        """Fold the stream from its beginning the next time."""
+        self._sessions.forget(stream)
+        self._kept.forget(stream)
+
     def keep(self, state: StreamState) -> None:
         """Remember a state that was just folded, unless a newer one is known."""
         if isinstance(state, Session):

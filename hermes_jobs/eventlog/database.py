@@ -72,6 +72,10 @@ class Database(Protocol):
     poll_seconds: float
     """How long a change by another process may stay unseen by one who waits for it."""
 
+    outlived: bool
+    """Whether processes may go on when the database's machine has crashed. What they have seen must be there
+    then: no event is seen by anybody before it is on disk."""
+
     def turn(self) -> AbstractContextManager[Begin]:
         """Hold the database's only write turn, among all processes.
 

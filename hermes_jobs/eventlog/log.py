@@ -112,7 +112,7 @@ class Append(msgspec.Struct, frozen=True, kw_only=True):
 
     `limits` hold for those of their accounts that `charges` name.
     `durable`: on disk before the append returns. Without it a crash of the machine (not of the process)
-    may lose it, together with everything after it.
+    may lose it, together with everything after it, where nobody goes on who has seen it.
     """
 
     meta: Meta

@@ -2,7 +2,7 @@
 
 Writers wait for an advisory lock before they draw positions and hold it until their commit is visible, so
 that positions come in the order of commits and who reads `position > n` misses nothing. `durable` is what
-the server calls durable (`synchronous_commit`); an append that need not be switches that off for itself.
+the server calls durable (`synchronous_commit`); a heartbeat, which need not be, switches that off for itself.
 
 Nobody holds the turn for long: the server ends the transaction of a writer that falls silent in it, whatever
 became of that (frozen, unplugged, behind a network that swallows packets), and tests the network to it
@@ -81,6 +81,7 @@ class PostgresDatabase:
     """One schema of one server."""
 
     poll_seconds = 0.05
+    outlived = True
 
     def __init__(self, url: str, notify: Callable[[str], None] = logger.warning) -> None:
         """Does not connect yet. `notify` hears for whom a writer waits. Raises `Misconfigured` where the URL

@@ -61,7 +61,8 @@ class SqlEventLog:
 
     def append(self, change: Append) -> tuple[Recorded, ...]:
         prepared = PreparedAppend(change, self._codec)
-        return self._queue.run(prepared, durable=change.durable, size=prepared.size, news=prepared.has_events)
+        durable = change.durable or self._database.outlived
+        return self._queue.run(prepared, durable=durable, size=prepared.size, news=prepared.has_events)
 
     def head(self, stream: str) -> Head | None:
         row = self._first(sql.SELECT_HEAD, name=escaped(stream))

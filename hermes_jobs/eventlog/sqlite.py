@@ -39,6 +39,7 @@ class SqliteDatabase:
     """One file of one host."""
 
     poll_seconds = 0.02
+    outlived = False  # it lies on a local disk: whoever has seen it crashes with it
 
     def __init__(self, path: Path, notify: Callable[[str], None] = logger.warning) -> None:
         """Makes the file, readable by its owner alone, where it is missing. `notify` hears for whom a writer

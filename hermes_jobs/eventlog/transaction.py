@@ -29,6 +29,7 @@ class _Open:
     """The `Database` that there is inside a transaction: one connection, for everything."""
 
     poll_seconds = 0.0
+    outlived = False
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

@@ -247,3 +247,21 @@ def test_a_question_that_vanishes_is_told_as_a_silent_server(
 
     with pytest.raises(LogUnavailable, match="the server has said nothing for"):
         ask()
+
+
+def test_no_event_is_seen_by_anybody_before_it_is_on_disk(
+    postgres_log: SqlEventLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker outlives the server's crash, and would go on from an event that was never there."""
+    said: list[str] = []
+    execute = postgres._NamedConnection.execute
+
+    def heard(connection: Any, sql: str, *values: Any) -> Any:
+        said.append(sql)
+        return execute(connection, sql, *values)
+
+    monkeypatch.setattr(postgres._NamedConnection, "execute", heard)
+    postgres_log.append(append(write("session-a", "one"), durable=False))
+    assert not [each for each in said if "synchronous_commit" in each]
+    postgres_log.beat("nobody")
+    assert [each for each in said if "synchronous_commit = off" in each]

@@ -21,10 +21,13 @@ ESTIMATED_BY = {"ModelReplied", "ModelCallFailed", "ResponseBooked", "StepAbando
 
 
 class Given(msgspec.Struct, frozen=True):
-    """A response that the model's server gave in full. `output_tokens` is its own among all responses."""
+    """A response that the model's server gave in full. `output_tokens` is its own among all responses.
+
+    `request` stands in the text of the turn that asked for it; empty for a flush or a summary.
+    """
 
     output_tokens: int
-    request: str
+    request: str = ""
 
 
 def violations(lines: Sequence[Line], given: Iterable[Given] = ()) -> list[str]:
@@ -154,7 +157,7 @@ def _doubled_firings(lines: Sequence[Line]) -> Iterator[str]:
 
 
 def _unbooked(lines: Sequence[Line], given: Sequence[Given]) -> Iterator[str]:
-    """Every response is booked once, or an estimate stands for it."""
+    """Every response is booked once, or an estimate of the turn that asked for it stands in its place."""
     booked: Counter[int] = Counter()
     estimates: Counter[str] = Counter()
     for line in lines:
@@ -162,15 +165,24 @@ def _unbooked(lines: Sequence[Line], given: Sequence[Given]) -> Iterator[str]:
         if line["type"] in BOOKED_BY and _tokens(data["usage"]):
             booked[data["usage"]["output_tokens"]] += 1
         if line["type"] in ESTIMATED_BY and _tokens(data["estimated"]):
-            estimates[data["turn"] or ""] += 1
+            beside = "-flush-" in data["step"] or "-compress-" in data["step"]
+            estimates["" if beside else data["turn"]] += 1
     known = {each.output_tokens for each in given}
     for tokens, times in booked.items():
         if tokens in known and times > 1:
             yield f"the response of {tokens} output tokens was booked {times} times"
-    missing = [each for each in given if not booked[each.output_tokens]]
-    if len(missing) > sum(estimates.values()):
-        told = ", ".join(f"{each.output_tokens} ({each.request})" for each in missing)
-        yield f"{len(missing)} responses are not booked, {sum(estimates.values())} calls estimated: {told}"
+    texts = {data["turn"]: data["text"] for data in _data(lines, "TurnSubmitted")}
+    missing = Counter(each.request for each in given if not booked[each.output_tokens])
+    for request, times in missing.items():
+        turns = [turn for turn, text in texts.items() if request in text] if request else [""]
+        estimated = sum(estimates[turn] for turn in turns)
+        if times > estimated:
+            asked = f"of {request!r}" if request else "of flushes and summaries"
+            yield f"{times} responses {asked} are not booked, {estimated} were estimated"
+
+
+def _data(lines: Iterable[Line], kind: str) -> Iterator[Mapping[str, Any]]:
+    return (line["data"] for line in lines if line["type"] == kind)
 
 
 def _tokens(usage: Mapping[str, int]) -> int:

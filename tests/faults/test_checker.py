@@ -83,7 +83,7 @@ def test_a_violation_is_found(facts: Iterable[Fact], found: str) -> None:
 
 def test_a_response_that_nobody_booked_is_found_unless_it_was_estimated() -> None:
     lost = log(SUBMITTED, STARTED, COMPLETED)
-    assert "1 responses are not booked" in violations(lost, [Given(1001, "hello")])[0]
+    assert "1 responses of 'hello' are not booked" in violations(lost, [Given(1001, "hello")])[0]
     assert (
         "was booked 2 times"
         in violations(
