@@ -94,6 +94,9 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
             ended = {"source": event.source, "invalid": event.invalid, "failed": not event.ok}
             return _answered(session, event.call, event.content, **ended)
         case e.ToolInterrupted():
+            turn = running_turn(session)
+            if turn.cancelled_by is not None and turn.call(event.call) is None:
+                return session  # asked for after the turn had been cancelled: see `replying.replied`
             return _answered(session, event.call, INTERRUPTED[event.reason], failed=True)
         case e.ApprovalRequested():
             return _on_call(session, event.call, approval="waiting", expires_at=event.expires_at)

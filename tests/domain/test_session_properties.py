@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import permutations
 
 import pytest
@@ -188,6 +189,16 @@ class AnyHistory(RuleBasedStateMachine):
     def a_write_starts_at_most_once(self) -> None:
         writes = [f.call for f in self.world.facts if isinstance(f, e.ToolStarted) and f.effect == "write"]
         assert len(writes) == len(set(writes))
+
+    @invariant()
+    def a_turn_ends_when_each_call_that_was_planned_has_one_result(self) -> None:
+        results = Counter(
+            f.call for f in self.world.facts if isinstance(f, (e.ToolFinished, e.ToolInterrupted))
+        )
+        assert not [call for call, times in results.items() if times > 1]
+        for reply in self.world.of(e.ModelReplied):
+            if reply.turn in self.world.session.ended and reply.finish_reason != "length":
+                assert {plan.call for plan in reply.plan} <= results.keys()
 
     def teardown(self) -> None:
         """Whatever happened, willing workers bring every turn to its end."""
