@@ -248,11 +248,6 @@ def _called(command: c.FinishModelCall, session: Session) -> Iterator[e.SessionE
     _, turn = due(session, command.step)
     yield command.outcome
     if turn.cancelled_by is not None:
-        if isinstance(command.outcome, e.ModelReplied):
-            for (
-                plan
-            ) in command.outcome.plan:  # nobody runs them any more; each call has its result all the same
-                yield e.ToolInterrupted(turn=turn.id, call=plan.call, reason="cancelled")
         return
     yield from command.approvals
     if command.pressure is not None:

@@ -94,9 +94,6 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
             ended = {"source": event.source, "invalid": event.invalid, "failed": not event.ok}
             return _answered(session, event.call, event.content, **ended)
         case e.ToolInterrupted():
-            turn = running_turn(session)
-            if turn.cancelled_by is not None and turn.call(event.call) is None:
-                return session  # asked for after the turn had been cancelled: see `replying.replied`
             return _answered(session, event.call, INTERRUPTED[event.reason], failed=True)
         case e.ApprovalRequested():
             return _on_call(session, event.call, approval="waiting", expires_at=event.expires_at)
@@ -203,12 +200,27 @@ def _resumed(session: Session, event: e.TurnResumed) -> Session:
     return replace(session, waiting=(*session.waiting, turns.resumed(past, at_the_tail=False)))
 
 
+def _without_open_calls(session: Session, turn: Turn) -> Session:
+    """The session without calls that never got a result: older logs have such of turns that were cancelled
+    while their model was asked. The words beside them stay."""
+    if not turn.calls:
+        return session
+    *before, asked = session.messages
+    assert isinstance(asked, AssistantMessage)
+    said = (AssistantMessage(asked.content),) if asked.content else ()
+    return replace(session, messages=(*before, *said), current=replace(turn, calls=()))
+
+
 def _ended(session: Session, turn_id: str, status: EndStatus) -> Session:
     turn = session.find(turn_id)
     assert turn is not None, f"{turn_id} is not open"
+    is_current = session.current is not None and session.current.id == turn_id
+    if is_current:
+        session = _without_open_calls(session, turn)
+        turn = running_turn(session)
     kept = turn if status in {"failed", "cancelled"} else None
     ended = {**session.ended, turn_id: EndedTurn(status=status, turn=kept)}
-    if session.current is None or session.current.id != turn_id:
+    if not is_current:
         waiting = tuple(each for each in session.waiting if each.id != turn_id)
         return replace(session, waiting=waiting, ended=ended)
     session = compressing.turn_ended(session)

@@ -27,15 +27,18 @@ def replied(session: Session, event: e.ModelReplied) -> Session:
     books = turn.books.booked(event.usage, event.cost_usd)
     books = books.with_estimate(event.estimated, event.estimated_cost_usd)
     turn = replace(turn, books=books, running=False, reserved=None, compressions=0)
-    if turn.cancelled_by is not None:
+    cut = event.finish_reason == "length"
+    is_cancelled = turn.cancelled_by is not None
+    opens_round = bool(event.tool_calls) and not turn.closing
+    if is_cancelled and (cut or not opens_round):
         said = (AssistantMessage(event.content),) if event.content else ()
         return say(session, turn, *said)
-    cut = event.finish_reason == "length"
-    if event.tool_calls and not turn.closing:
+    if opens_round:
         if cut:
             return _enlarge(session, turn)
         asked = AssistantMessage(event.content, event.tool_calls, event.payload)
-        session = replace(session, nudges=reviews.round_opened(session.nudges))
+        if not is_cancelled:  # else its calls end as cancelled ones, and nobody has used a tool
+            session = replace(session, nudges=reviews.round_opened(session.nudges))
         return say(session, turns.round_opened(turn, event), asked)
     if cut and event.content and turn.continuations < turns.MAX_CONTINUATIONS:
         turn = replace(

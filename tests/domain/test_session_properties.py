@@ -192,11 +192,10 @@ class AnyHistory(RuleBasedStateMachine):
 
     @invariant()
     def a_turn_ends_when_each_call_that_was_planned_has_one_result(self) -> None:
-        results = Counter(
-            f.call for f in self.world.facts if isinstance(f, (e.ToolFinished, e.ToolInterrupted))
-        )
+        facts = self.world.facts
+        results = Counter(f.call for f in facts if isinstance(f, (e.ToolFinished, e.ToolInterrupted)))
         assert not [call for call, times in results.items() if times > 1]
-        for reply in self.world.of(e.ModelReplied):
+        for reply in (f for f in facts if isinstance(f, e.ModelReplied)):
             if reply.turn in self.world.session.ended and reply.finish_reason != "length":
                 assert {plan.call for plan in reply.plan} <= results.keys()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -44,7 +45,9 @@ SHOWN = 3  # rows of a difference
 FIRST_OUTPUT_TOKENS = (
     1000  # of the first response; each later one has one more, so that all can be told apart
 )
-KINDS = {is_flush: "flush", is_review: "review", is_summary: "summary"}
+TAG = re.compile(r"tag-\w+ |This is a review of the conversation")
+FAILING = 0.08  # of the model's calls
+FAILING_SUMMARIES = 0.4
 ENVIRON = {
     "HERMES_JOBS_MODEL__CONTEXT_LENGTH": "12000",  # tokens: sessions are compressed again and again
     "HERMES_JOBS_COMPRESSION__PROTECT_LAST_N": "4",
@@ -86,8 +89,8 @@ class Chaos:
         if not isinstance(answer, Answer):
             return answer
         tokens = FIRST_OUTPUT_TOKENS + seen.number
-        kind = next((name for test, name in KINDS.items() if test(seen)), seen.last_user_text[:20])
-        self.requests[tokens] = kind
+        found = None if is_summary(seen) or is_flush(seen) else TAG.search(seen.last_user_text)
+        self.requests[tokens] = found[0] if found else ""
         counted = counted_usage(seen.body, answer)
         usage = {"prompt_tokens": counted["prompt_tokens"], "completion_tokens": tokens}
         return Answer(
@@ -95,11 +98,8 @@ class Chaos:
         )
 
     def _answer(self, seen: Seen) -> Action:
-        luck = self._rules.random()
-        if luck < 0.04:
-            return Refuse(status=500)
-        if luck < 0.08:
-            return Drop(text="And so ")
+        if self._rules.random() < (FAILING_SUMMARIES if is_summary(seen) else FAILING):
+            return self._rules.choice((Refuse(status=500), Refuse(status=400), Drop(text="And so ")))
         if (
             is_summary(seen)
             or is_flush(seen)
@@ -184,8 +184,16 @@ class Chaos:
         self._broker.start()
 
     def _compress(self) -> None:
+        """By hand; now and then with a text that waits for it, or is taken back meanwhile."""
         stream = self.random.choice(self._conversations())
-        self.crew.installation.engine().execute(stream, c.RequestCompression(reason="manual"))
+        engine = self.crew.installation.engine()
+        with suppress(Rejected):
+            engine.execute(stream, c.RequestCompression(reason="manual"))
+        if self.random.random() < 0.5:
+            self._submit(stream.removeprefix(SESSIONS))
+        current = engine.sessions.load(stream).current
+        if current is not None and self.random.random() < 0.3:
+            engine.execute(stream, c.CancelTurn(turn=current.id, by="chaos"))
 
     def _conversations(self) -> list[str]:
         """The streams of those that people hold: reviews have ids of another form."""
@@ -209,12 +217,13 @@ class Chaos:
             for pid in self.random.sample(pids, min(len(pids), self.random.choice((1, 3, 100)))):
                 connection.execute("SELECT pg_terminate_backend(%s)", (pid,))
 
-    def _submit(self) -> None:
+    def _submit(self, session: str | None = None) -> None:
         number = len(self.crew.texts)
         kind = self.random.choice(("tool", "talk", "tool"))
         sessions = [each.removeprefix(SESSIONS) for each in self._conversations()]
-        old = self.random.choice(sessions) if sessions and self.random.random() < 0.7 else None
-        self.crew.submit(f"{kind} tag-{number} " + "word " * 100, old)
+        if session is None and sessions and self.random.random() < 0.7:
+            session = self.random.choice(sessions)
+        self.crew.submit(f"{kind} tag-{number} " + "word " * 100, session)
 
     def _schedule(self) -> None:
         words = ("--every", "1m", "--task", "talk tag-s Look.", "--name", "garden", "--yes")
@@ -247,6 +256,7 @@ class Chaos:
     def found(self) -> list[str]:
         """What is wrong, a line each; nothing is due any more."""
         lines = list(self.exported())
+        (self.home.path.parent / "events.jsonl").write_text("\n".join(map(json.dumps, lines)))
         given = [
             Given(usage["completion_tokens"], self.requests[usage["completion_tokens"]])
             for usage in self.server.reported
