@@ -226,6 +226,15 @@ class Toolsets(Section, frozen=True, kw_only=True):
     disabled: Annotated[tuple[Text, ...], Meta(description="Toolsets that are off although enabled.")] = ()
 
 
+class Search(Section, frozen=True, kw_only=True):
+    """How earlier conversations are searched."""
+
+    expand: Annotated[
+        bool,
+        Meta(description="`session_search` asks the auxiliary model for other words where none hold all."),
+    ] = False
+
+
 class Tools(Section, frozen=True, kw_only=True):
     """Limits of tool results."""
 
@@ -381,6 +390,7 @@ class Configuration(Section, frozen=True, kw_only=True):
     memory: Memory = Memory()
     skills: Skills = Skills()
     toolsets: Toolsets = Toolsets()
+    search: Search = Search()
     tools: Tools = Tools()
     terminal: Terminal = Terminal()
     files: Files = Files()

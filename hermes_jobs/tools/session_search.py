@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias, get_args
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from hermes_jobs.domain.events import ResponseBooked
 from hermes_jobs.domain.numbers import how_many
@@ -15,9 +16,12 @@ from hermes_jobs.domain.search import Matcher, fold, parse, positive_terms, wind
 from hermes_jobs.domain.search.advice import advice, relaxed
 from hermes_jobs.domain.search.folding import normal
 from hermes_jobs.domain.search.question import question
-from hermes_jobs.domain.search.ranking import terms_in
+from hermes_jobs.domain.search.ranking import fused, terms_in
 from hermes_jobs.engine.archive import Archive, Hit, Near, Passage, Past, Role, Scope, Utterance
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome
+from hermes_jobs.tools.expansion import PURPOSE as EXPANDING
+from hermes_jobs.tools.expansion import SECONDS as EXPANDING_SECONDS
+from hermes_jobs.tools.expansion import expansion
 from hermes_jobs.tools.summaries import SECONDS, Summariser, Summary, summaries
 from hermes_jobs.tools.tool import Tool, ToolFailed, tool
 
@@ -36,16 +40,24 @@ Choose: TypeAlias = Callable[[], Summariser | None]
 class SessionSearch:
     """Searches the archive; with a summariser the answer is told, without one it is quoted.
 
-    `zone` is where days begin that are asked for; null for this machine's.
+    `zone` is where days begin that are asked for; null for this machine's. With `expand` the summariser is
+    asked for other words where no message holds all that is looked for.
     """
 
     def __init__(
-        self, archive: Archive, choose: Choose, *, zone: tzinfo | None = None, seconds: float = SECONDS
+        self,
+        archive: Archive,
+        choose: Choose,
+        *,
+        zone: tzinfo | None = None,
+        seconds: float = SECONDS,
+        expand: bool = False,
     ) -> None:
         self._archive = archive
         self._choose = choose
         self._zone = zone
         self._seconds = seconds
+        self._expand = expand
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -85,15 +97,32 @@ class SessionSearch:
         sessions = min(limit, MOST_SESSIONS)
         if not query.strip():
             return ToolOutcome(content=_listed(self._archive.recent(scope=scope, limit=sessions)))
-        passages = self._archive.passages(query, scope=scope, limit=HITS)
+        passages, spent = self._found(query, scope, cancel)
+        asked_for = _booked(caller, EXPANDING, spent)
         if not passages:
-            return ToolOutcome(content=self._nothing(query, scope))
+            return ToolOutcome(content=self._nothing(query, scope), facts=asked_for)
         groups = _groups(passages, sessions)
         told = self._told(query, groups, cancel)
-        booked = _booked(caller, told)
+        booked = (*asked_for, *_booked(caller, PURPOSE, told))
         if cancel.reason is not None:
             return ToolOutcome(content="Interrupted.", ok=False, interrupted=True, facts=booked)
         return ToolOutcome(content=_answer(query, passages, groups, told), facts=booked)
+
+    def _found(
+        self, query: str, scope: Scope, cancel: Cancel
+    ) -> tuple[tuple[Passage, ...], tuple[Summary, ...]]:
+        """The passages, and what was paid for other words to look for."""
+        found = self._archive.passages(query, scope=scope, limit=HITS)
+        exact = any(not each.hit.relaxed for each in found)
+        summariser = self._choose() if self._expand and not exact and question(query) is not None else None
+        if summariser is None:
+            return found, ()
+        words, spent = expansion(summariser, query, cancel, seconds=min(self._seconds, EXPANDING_SECONDS))
+        others = self._archive.passages(words, scope=scope, limit=HITS) if words else ()
+        known = {each.hit.position: each for each in (*others, *found)}
+        total = fused([each.hit.position for each in found], [each.hit.position for each in others])
+        order = sorted(known, key=lambda position: -total[position])[:HITS]
+        return tuple(_as_relaxed(known[position]) for position in order), (spent,)
 
     def _told(self, query: str, groups: Sequence[Sequence[Passage]], cancel: Cancel) -> tuple[Summary, ...]:
         summariser = self._choose()
@@ -172,13 +201,18 @@ def line_of(said: Utterance) -> str:
     return f"[tool {said.name or ''} {said.arguments or ''}]\n{said.content}"
 
 
-def _booked(caller: ToolContext, told: Sequence[Summary]) -> tuple[ResponseBooked, ...]:
+def _as_relaxed(passage: Passage) -> Passage:
+    """A passage that was found by other words than the query's."""
+    return replace(passage, hit=replace(passage.hit, relaxed=True))
+
+
+def _booked(caller: ToolContext, purpose: str, told: Sequence[Summary]) -> tuple[ResponseBooked, ...]:
     """What the summariser's answers used."""
     return tuple(
         ResponseBooked(
             turn=caller.turn,
             step=caller.call,
-            purpose=PURPOSE,
+            purpose=purpose,
             model=summary.response.model,
             usage=summary.response.usage,
             cost_usd=summary.response.cost_usd,

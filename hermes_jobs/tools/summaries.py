@@ -56,33 +56,39 @@ def summaries(
     summariser: Summariser, query: str, excerpts: Sequence[str], cancel: Cancel, *, seconds: float = SECONDS
 ) -> tuple[Summary, ...]:
     """One for each excerpt, asked for side by side. None takes longer than `seconds` or outlives `cancel`."""
+    requests = [_request(summariser, query, text) for text in excerpts]
+    return asked(summariser, requests, cancel, seconds=seconds)
+
+
+def asked(
+    summariser: Summariser, requests: Sequence[ModelRequest], cancel: Cancel, *, seconds: float
+) -> tuple[Summary, ...]:
+    """What the model says to each. None takes longer than `seconds` or outlives `cancel`."""
     stop = CancelToken()
     take_back = cancel.on_cancel(lambda: stop.fire(cancel.reason or "cancelled"))
     pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="summary")
     try:
-        asked = [
-            pool.submit(_summary, summariser, _request(summariser, query, text), stop) for text in excerpts
-        ]
-        wait(asked, timeout=seconds)
+        answers = [pool.submit(_summary, summariser, request, stop) for request in requests]
+        wait(answers, timeout=seconds)
         stop.fire("late")
-        wait(asked, timeout=STOPPING)
-        return tuple(map(_told, asked))
+        wait(answers, timeout=STOPPING)
+        return tuple(map(_told, answers))
     finally:
         take_back()
         stop.fire("late")
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _told(asked: Future[Summary]) -> Summary:
-    return asked.result() if asked.done() and not asked.cancelled() else Summary(None, "it came too late")
+def _told(answer: Future[Summary]) -> Summary:
+    return answer.result() if answer.done() and not answer.cancelled() else Summary(None, "it came too late")
 
 
 def _request(summariser: Summariser, query: str, excerpt: str) -> ModelRequest:
-    asked = f"Looked for: {query}\n\n<conversation>\n{excerpt}\n</conversation>"
+    text = f"Looked for: {query}\n\n<conversation>\n{excerpt}\n</conversation>"
     return ModelRequest(
         model=summariser.name,
         system_prompt=SYSTEM,
-        messages=(UserMessage(asked),),
+        messages=(UserMessage(text),),
         max_tokens=TOKENS,
         temperature=TEMPERATURE,
     )

@@ -43,7 +43,7 @@ def toolbox_of(installation: Installation, environ: Mapping[str, str]) -> Toolbo
         *MemoryTools(of.memory_limits, of.memory.settle).tools,
         *skill_tools(Librarian(of.skills)),
         *curator_tools(of.curator),
-        *SessionSearch(of.views, lambda: _summariser(of), zone=settings.zone).tools,
+        *_session_search(of).tools,
         *RecallCompacted(of.views).tools,
         *_schedule_tool(of).tools,
     )
@@ -94,6 +94,11 @@ def _schedule_tool(installation: Installation) -> ScheduleTool:
         installation.clock,
         installation.ids,
     )
+
+
+def _session_search(of: Installation) -> SessionSearch:
+    settings = of.settings
+    return SessionSearch(of.views, lambda: _summariser(of), zone=settings.zone, expand=settings.search.expand)
 
 
 def _summariser(installation: Installation) -> Summariser | None:

@@ -154,6 +154,12 @@ def both(*asks: Queries, between: str = " ") -> Queries:
     return lambda random: between.join(ask(random) for ask in asks)
 
 
+def asked(*asks: Queries) -> Queries:
+    """A question with some of these words, which no message holds all of."""
+    question = both(*asks, some(("did", "was", "were", "had"), 1), some(("yesterdays", "zzyzx"), 1))
+    return lambda random: f"what {question(random)}?"
+
+
 ANYWHERE = Scope()
 CLASSES: tuple[tuple[str, Queries, Scope], ...] = (
     ("a common word", some(COMMON), ANYWHERE),
@@ -184,6 +190,10 @@ CLASSES: tuple[tuple[str, Queries, Scope], ...] = (
     ("four characters", some(UNSPACED, 2, ""), ANYWHERE),
     ("two times two characters", some(UNSPACED, 2), ANYWHERE),
     ("two characters OR a common word", both(some(UNSPACED), some(COMMON), between=" OR "), ANYWHERE),
+    ("a question of common words", asked(some(COMMON, 5)), ANYWHERE),
+    ("a question of middling words", asked(some(COMMON, 3), some(MIDDLING, 3)), ANYWHERE),
+    ("a question with a rare word", asked(some(COMMON, 4), some(MIDDLING, 1), some(RARE, 1)), ANYWHERE),
+    ("a question in a script without spaces", some(UNSPACED, 5, "的"), ANYWHERE),
     ("a common word, of the user", some(COMMON), Scope(roles=("user",))),
     ("a common word, of one source", some(COMMON), Scope(source="telegram")),
     ("a common word, before the last months", some(COMMON), Scope(before="2026-01-03T00:00:00Z")),

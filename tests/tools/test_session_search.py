@@ -44,6 +44,7 @@ class Desk:
         self.views = Views(self.log, folder / "views")
         self.summariser: Summariser | None = None
         self.zone: tzinfo | None = None
+        self.expand = False
 
     def talk(
         self, session: str, *said: str, kind: e.SessionKind = "conversation", title: str | None = None
@@ -74,7 +75,9 @@ class Desk:
         self, cancel: Cancel | None = None, /, *, seconds: float = 60.0, **arguments: object
     ) -> ToolOutcome:
         """Call the tool from the session `now`."""
-        search = SessionSearch(self.views, lambda: self.summariser, zone=self.zone, seconds=seconds)
+        search = SessionSearch(
+            self.views, lambda: self.summariser, zone=self.zone, seconds=seconds, expand=self.expand
+        )
         caller = ToolContext(session="now", turn="t1", call="t1-1-0", workdir="/", attended=True)
         call = ToolCall("x", "session_search", json.dumps(arguments))
         return Toolbox(search.tools, enabled=("search",)).run(call, caller, None, cancel or Switch())
@@ -292,6 +295,46 @@ def test_a_cancelled_search_ends_at_once_and_books_what_was_paid_for(haystack: D
     )
     assert outcome.interrupted
     assert all(isinstance(fact, e.ResponseBooked) for fact in outcome.facts)
+
+
+# --- other words ----------------------------------------------------------------------------------
+
+
+def other_words(seen: Seen) -> Action:
+    """Other words, and else a summary."""
+    if "other words" in seen.body["messages"][0]["content"]:
+        return Answer(text="soup, stew")
+    return Answer(text="They had it.")
+
+
+def test_other_words_are_asked_for_only_as_an_option_and_booked_by_their_purpose(
+    served: Desk, model_server: ModelServer
+) -> None:
+    model_server.follow(other_words)
+    assert "No message holds" in served.ask(query="broth tonight").content
+    assert model_server.requests == []
+    served.expand = True
+    outcome = served.ask(query="broth tonight")
+    assert "Session s4" in outcome.content
+    purposes = [fact.purpose for fact in outcome.facts if isinstance(fact, e.ResponseBooked)]
+    assert purposes == ["search_expand", "session_search"]
+
+
+def test_what_holds_all_the_words_needs_no_others(served: Desk, model_server: ModelServer) -> None:
+    model_server.follow(other_words)
+    served.expand = True
+    outcome = served.ask(query="needle")
+    assert {fact.purpose for fact in outcome.facts if isinstance(fact, e.ResponseBooked)} == {
+        "session_search"
+    }
+
+
+def test_a_model_without_other_words_costs_the_search_nothing(
+    served: Desk, model_server: ModelServer
+) -> None:
+    model_server.follow(lambda seen: Refuse(status=500))
+    served.expand = True
+    assert "No message holds" in served.ask(query="broth tonight").content
 
 
 # --- filters and wrong words ----------------------------------------------------------------------
