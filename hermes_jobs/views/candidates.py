@@ -34,6 +34,7 @@ ALTERNATIVES = 12  # beyond which they are not told apart
 TRIED = 50  # messages that are read before reading on counts as too slow
 ONE_IN = 5  # messages that have to match for reading on
 NARROWED = 4  # times as many, and as few, where other words narrow what is read: the index has it no easier
+ECHOES = 200  # calls and results of searches of the past that are read for beginnings of words
 READ = 60  # matches that are enough where messages are read
 AT_ONCE = 100  # messages whose texts are fetched together
 END = "~"  # after every moment
@@ -94,16 +95,25 @@ def _alternatives(expression: Expression) -> tuple[Expression, ...]:
 
 
 def _of_way(shelf: Shelf, way: Expression, where: Where, most: int) -> list[Candidate]:
-    if any(map(_is_beginning, _terms(way))):
+    begins = any(map(_is_beginning, _terms(way)))
+    if begins:
         plan = _plan(way, reading=True)
+        if where.echoes:
+            return _read(plan, matches(shelf, plan, where, most=ECHOES), most) or []
         found = _read(plan, matches(shelf, plan, where), min(most, READ), impatient=True)
         if found is not None:
             return found
     plan = _plan(way, reading=False)
-    best = most < _count(shelf.rows, plan, where, RANKED + 1) <= RANKED
+    best = not begins and most < _count(shelf.rows, plan, where, RANKED + 1) <= RANKED
     found = _read(plan, matches(shelf, plan, where, best=best), most)
     assert found is not None, "only the impatient give up"
     return found
+
+
+def are_echoes(rows: Connection) -> bool:
+    """Whether the past was searched at all."""
+    query = "SELECT 1 FROM entries WHERE entries MATCH ? LIMIT 1"
+    return rows.execute(query, (quoted(ECHO),)).fetchone() is not None
 
 
 def _count(rows: Connection, plan: Plan, where: Where, most: int) -> int:

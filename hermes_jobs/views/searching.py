@@ -15,7 +15,7 @@ from hermes_jobs.domain.search import Matcher, Term, excerpt, parse, positive_te
 from hermes_jobs.domain.search.question import Question, Wanted, question
 from hermes_jobs.domain.search.ranking import READ, counter_of_forms, fits, fused, scores, terms_in
 from hermes_jobs.engine.archive import Hit, Past, Role, Scope
-from hermes_jobs.views.candidates import END, Candidate, Shelf, bounds, candidates
+from hermes_jobs.views.candidates import END, Candidate, Shelf, are_echoes, bounds, candidates
 from hermes_jobs.views.entries import OF_THE_PAST, Kept
 from hermes_jobs.views.reading import HIDDEN_KINDS, fetched
 from hermes_jobs.views.telling import passage_of, telling
@@ -68,7 +68,9 @@ def answers(shelf: Shelf, query: str, scope: Scope) -> list[Answer]:
         return []
     terms = positive_terms(expression)
     first, second = _ranked(shelf, candidates(shelf, expression, scope), terms)
-    echoes = list(chain(*_ranked(shelf, candidates(shelf, expression, scope, echoes=True), terms)))
+    echoes: list[Candidate] = []
+    if are_echoes(shelf.rows):
+        echoes = list(chain(*_ranked(shelf, candidates(shelf, expression, scope, echoes=True), terms)))
     asked_for = question(query)
     loose: list[Answer] = []
     if asked_for is not None and len(first) < (TOO_FEW if asked_for.words >= A_SENTENCE else 1):

@@ -20,11 +20,11 @@ from hermes_jobs.engine.archive import Scope
 from hermes_jobs.views.candidates import Candidate, Plan, Shelf, Where, matches
 from hermes_jobs.views.spelling import OFTEN, matching, quoted
 
-LISTED = 2_000  # passages that are looked at for one word
-PLACES = 6_000  # places that all words together may have that the index ranks
-RANKED = 150  # messages that it gives then
+LISTED = 1_000  # passages that are looked at for one word
+PLACES = 4_000  # places that all words together may have that the index ranks
+RANKED = 120  # messages that it gives then
 PASSAGES = 100  # that are compared
-BEST = 6  # whose messages are read as well
+BEST = 4  # whose messages are read as well
 OF_EACH = 25  # messages
 WIDEST = 2_000  # positions of a passage among which these are, where other conversations went on beside it
 WORDS = 8  # that the index is asked for, each in all its forms
@@ -38,7 +38,7 @@ class Telling(NamedTuple):
     wanted: Wanted
     rarity: float
     places: float
-    passages: tuple[int, ...]
+    passages: list[int]
 
 
 class Found(NamedTuple):
@@ -76,7 +76,7 @@ def _holds_all(must: Matcher, candidate: Candidate) -> bool:
 
 def _telling(rows: Connection, wanted: Wanted, newest: int) -> Telling:
     if wanted.root is None:
-        return Telling(wanted, rarity(min(1, newest), max(newest, 1)), 1, ())
+        return Telling(wanted, rarity(min(1, newest), max(newest, 1)), 1, [])
     listed = _listed(rows, quoted(wanted.root))
     held = float(len(listed))
     if len(listed) == LISTED:  # the newest only: how many there are in all follows from how dense they are
@@ -84,11 +84,11 @@ def _telling(rows: Connection, wanted: Wanted, newest: int) -> Telling:
     return Telling(wanted, rarity(held, max(newest, held)), held, listed)
 
 
-def _listed(rows: Connection, token: str) -> tuple[int, ...]:
+def _listed(rows: Connection, token: str) -> list[int]:
     query = (
         "SELECT rowid FROM entries_of_passages WHERE entries_of_passages MATCH ? ORDER BY rowid DESC LIMIT ?"
     )
-    return tuple(number for (number,) in rows.execute(query, (token, LISTED)))
+    return [number for (number,) in rows.execute(query, (token, LISTED)).fetchall()]
 
 
 def _affordable(rows: Connection, known: Sequence[Telling]) -> Expression | None:

@@ -1,9 +1,9 @@
 """How much of what was said is found again by who asks: `python -m tests.benchmarks recall`; on other sets:
 `python -m tests.benchmarks.recall FILE …` (see `recall_set` for their form).
 
-any@5: the share of questions with a session that holds evidence among the first five. msg@10: the share of the
-evidence's messages among the first ten. none: questions that find nothing. Beside it, in the same run, plain
-FTS5 (porter stems, any word, BM25; messages, and messages and sessions fused by rank), with paired tests:
+any@5: the share of questions with a session that holds evidence among the first five. msg@10: the share of
+the evidence's messages among the first ten. none: questions that find nothing. Beside it, in the same run,
+plain FTS5 (porter stems, any word, BM25; messages, and both fused by rank), with paired tests:
 McNemar's, exact, for any@5, and random changes of sign for msg@10.
 """
 
@@ -30,6 +30,7 @@ from tests.benchmarks.recall_set import Asked, RecallSet, made_up, read
 
 AT = "2026-01-01T12:00:00.{:06d}Z"
 FUSED = 60  # as in the paper on reciprocal rank fusion
+TOKENIZER = "porter unicode61"
 CHANGES = 2_000  # of sign
 
 Way = Callable[[str], Sequence[str]]
@@ -81,8 +82,8 @@ def show(chosen: RecallSet, folder: Path) -> None:
         better, worse, chance = mcnemar(scores[name].any5, best.any5)
         changed = signs([a - b for a, b in zip(scores[name].msg10, best.msg10, strict=True)])
         print(
-            f"\n{name} against plain FTS5 with sessions: any@5 {better} better, {worse} worse, p = {chance:.3f};"
-            f" msg@10 p = {changed:.3f}"
+            f"\n{name} against plain FTS5 with sessions: any@5 {better} better, {worse} worse,"
+            f" p = {chance:.3f}; msg@10 p = {changed:.3f}"
         )
     by_kind(chosen.questions, scores["sessions search"])
     views.close()

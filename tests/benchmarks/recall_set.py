@@ -18,7 +18,12 @@ from random import Random
 from typing import Any, NamedTuple
 
 SEED = 20261122
-PEOPLE = ("Anna", "Boris", "Clara", "Deniz", "Emil", "Farah", "Goran", "Hanna", "Ivo", "Jana")
+PEOPLE = (
+    *("Anna", "Boris", "Clara", "Deniz", "Emil", "Farah", "Goran", "Hanna", "Ivo", "Jana", "Kofi", "Lena"),
+    *("Marek", "Nadia", "Oskar", "Paula", "Quentin", "Rosa", "Stefan", "Tamara", "Umberto", "Vera", "Wanda"),
+    *("Xenia", "Yusuf", "Zoran", "Agnes", "Bela", "Cosima", "Dario", "Edda", "Felix", "Greta", "Henrik"),
+    *("Ines", "Joris", "Katja", "Leonid", "Mina", "Nils"),
+)
 
 
 class Said(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -63,6 +63,7 @@ class Matcher:
         return pattern_of(Term(" ".join(term.text for term in self.terms), self.terms[-1].prefix))
 
 
+@lru_cache(maxsize=1_000)
 def pattern_of(term: Term, *, loose: bool = False) -> re.Pattern[str]:
     """What matches the term in folded texts; `loose` also in those with `IGNORED` inside."""
     return re.compile("".join(_parts(term, loose=loose)))
