@@ -30,7 +30,8 @@ def project_context(workdir: str | None) -> str:
         except _LeftOut as reason:
             text = f"[{name} was left out: {reason}.]"
         if text.strip():
-            return f"# What {name} says about this folder\n\n{cut(scanned(text.strip()), name)}"
+            # What is left out costs nothing: only what is shown is looked through.
+            return f"# What {name} says about this folder\n\n{scanned(cut(text.strip(), name))}"
     return ""
 
 

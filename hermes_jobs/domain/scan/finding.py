@@ -55,4 +55,27 @@ def rule(kind: Kind, name: str, near: str, pattern: str, *, unless: str = "", un
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
     """The pattern of a rule. Compiling all of them takes a tenth of a second, and few are ever wanted."""
-    return re.compile(pattern, re.IGNORECASE | re.VERBOSE)
+    return re.compile(bounded(pattern), re.IGNORECASE | re.VERBOSE)
+
+
+MOST_REPEATS = 100
+"""Times that anything in a rule may repeat: with it, what a try costs does not grow with the text."""
+
+_REPEAT = re.compile(r"\\. | \[ \^? \]? (?: \\. | [^\]\\] )* \] | [*+] | \{(\d*),\}", re.VERBOSE | re.DOTALL)
+
+
+def bounded(pattern: str) -> str:
+    """The pattern with an upper bound for each repeat that has none."""
+
+    def bound(found: re.Match[str]) -> str:
+        match found[0]:
+            case "*":
+                return f"{{0,{MOST_REPEATS}}}"
+            case "+":
+                return f"{{1,{MOST_REPEATS}}}"
+            case open_end if open_end.startswith("{"):
+                return f"{{{found[1] or 0},{MOST_REPEATS + int(found[1] or 0)}}}"
+            case other:
+                return other
+
+    return _REPEAT.sub(bound, pattern)

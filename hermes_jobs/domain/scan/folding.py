@@ -38,7 +38,7 @@ def readings(text: str) -> tuple[Reading, ...]:
     """All ways to read the text, each once; first without accents and compatibility forms."""
     plain = Reading(text, range(len(text)))
     found = [plain if text.isascii() else _by_character(plain, _bare)]
-    for disguise in (_latin, _cyrillic, _joined, _digits_read, _decoded):
+    for disguise in (_drawn_together, _latin, _cyrillic, _joined, _digits_read, _decoded):
         for reading in tuple(found):
             other = disguise(reading)
             if all(other.text != each.text for each in found):
@@ -74,7 +74,8 @@ _MARKS = frozenset(map(chr, (*range(0x0300, 0x0370), 0x0640, *range(0x064B, 0x06
 """Accents; of Arabic the vowels, the marks on letters, and the stroke that draws words out."""
 
 _CYRILLIC: Mapping[str, str] = {**_pairs("aа cс eе kк oо pр xх yу iі BВ HН MМ TТ AА CС EЕ KК OО PР XХ")}
-_RUSSIAN_WORD = re.compile(r"\w*[бвгджзилнпфцчшщъыьэюяБГДЖЗИЛПФЦЧШЩЪЫЬЭЮЯ]\w*")
+_WORD = re.compile(r"\w+")
+_RUSSIAN = re.compile("[бвгджзилнпфцчшщъыьэюяБГДЖЗИЛПФЦЧШЩЪЫЬЭЮЯ]")
 
 
 @lru_cache(maxsize=4096)
@@ -101,9 +102,11 @@ def _cyrillic(reading: Reading) -> Reading:
         return reading
 
     def put_right(word: re.Match[str]) -> str:
+        if not _RUSSIAN.search(word[0]):
+            return word[0]
         return "".join(_CYRILLIC.get(each, each) for each in word[0])
 
-    return _replaced(reading, _RUSSIAN_WORD.sub(put_right, reading.text))
+    return _replaced(reading, _WORD.sub(put_right, reading.text))
 
 
 def _replaced(reading: Reading, text: str) -> Reading:
@@ -126,6 +129,27 @@ def _put_together(pieces: Iterable[tuple[str, int]]) -> Reading:
         text.append(piece)
         origins.extend([origin] * len(piece))
     return Reading("".join(text), origins)
+
+
+# --- words far apart -------------------------------------------------------------------------
+
+_BLANKS = re.compile(r"\s{20,}")
+
+
+def _drawn_together(reading: Reading) -> Reading:
+    """With one blank for many: no rule looks further than a screen for a sentence's next word."""
+    pieces: list[tuple[str, int]] = []
+    changed: list[int] = []
+    done = 0
+    for run in _BLANKS.finditer(reading.text):
+        pieces.extend(_pieces(reading, done, run.start()))
+        changed.append(len(pieces))
+        pieces.append((" ", reading.origins[run.start()]))
+        done = run.end()
+    if not done:
+        return reading
+    pieces.extend(_pieces(reading, done, len(reading.text)))
+    return replace(_put_together(pieces), changed=tuple(changed))
 
 
 # --- letters spaced out ----------------------------------------------------------------------

@@ -83,11 +83,17 @@ def _around(at: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _common(some: Iterable[tuple[int, int]], others: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """What lies in parts of both."""
+    """What lies in parts of both; each are in order and apart from each other."""
+    following = iter(others)
+    other = next(following, None)
     for first, last in some:
-        for start, end in others:
-            if start < last and first < end:
-                yield max(first, start), min(last, end)
+        while other is not None and other[1] <= first:
+            other = next(following, None)
+        while other is not None and other[0] < last:
+            yield max(first, other[0]), min(last, other[1])
+            if other[1] >= last:
+                break
+            other = next(following, None)
 
 
 def _excerpt(text: str, kind: Kind) -> str:
