@@ -12,6 +12,8 @@ from typing import Literal
 
 import msgspec
 
+from hermes_jobs.domain.scan.finding import bounded
+
 Severity = Literal["caution", "dangerous"]
 _FLAGS = re.IGNORECASE | re.VERBOSE
 
@@ -28,7 +30,8 @@ class Rule(msgspec.Struct, frozen=True):
 def _rule(severity: Severity, name: str, *patterns: str, unless: str = "") -> Rule:
     """Patterns are read without regard to case; blanks and line ends within them are ignored."""
     pattern = "|".join(f"(?:{each})" for each in patterns)
-    return Rule(name, severity, re.compile(pattern, _FLAGS), re.compile(unless, _FLAGS) if unless else None)
+    excuse = re.compile(bounded(unless), _FLAGS) if unless else None
+    return Rule(name, severity, re.compile(bounded(pattern), _FLAGS), excuse)
 
 
 WARNED_OF = re.compile(

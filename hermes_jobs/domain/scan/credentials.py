@@ -52,7 +52,17 @@ _NO_SECRET = r"""
 _IS = r"\s* (?: \b(?:is|was|ist|est|es|lautet)\b | : | = | は | 是 | -> | → ) \s*"
 
 CREDENTIAL_RULES = (
-    rule("credential", "holds a key", _FORM_WORDS, _KNOWN_FORMS, unless=r"example|xxxx|your|placeholder"),
+    rule(
+        "credential",
+        "holds a key",
+        _FORM_WORDS,
+        _KNOWN_FORMS,
+        unless=r"example|xxxx|your|placeholder",
+        # A header that is searched for is not a key.
+        unless_after=r"""\b(?: [ef]?grep | rg | ag | searche?s? | search(?:ing)?\s+for | patterns? |
+        headers? )\b
+        [^\n]{0,40}""",
+    ),
     _password(
         _WORDS,
         rf"""{_WORD} {_IS} ["'`«“]? (?!{_PLACEHOLDER}) (?=[^\s"'`,;]*\d) (?=[^\s"'`,;]*[A-Za-z!@\#$%^&*])

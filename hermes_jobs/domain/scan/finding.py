@@ -42,9 +42,18 @@ class Rule(msgspec.Struct, frozen=True):
     def excuses(self, words: str, before: str) -> bool:
         """Whether a match of these words, with that before it, does not count."""
         return bool(
-            (self.unless and compiled(self.unless).search(words))
+            (self.kind == "instruction" and compiled(_MENTIONED).search(before))
+            or (self.unless and compiled(self.unless).search(words))
             or (self.unless_after and compiled(f"(?:{self.unless_after})$").search(before))
         )
+
+
+_MENTIONED = r"""
+    \b(?: flag | detect | reject | report | refuse | block | spot | filter | deny | catch |
+        (?:look|watch)(?:s|ing)?\s+for
+    | phrases? | patterns? | strings? | texts? | attempts? | sentences? | keywords? | wordings? )\b
+    [^.\n"'`«“‘]{0,40} ["'`«“‘] \s* $"""
+"""Right before words that are quoted as something to look out for."""
 
 
 def rule(kind: Kind, name: str, near: str, pattern: str, *, unless: str = "", unless_after: str = "") -> Rule:

@@ -90,6 +90,11 @@ def _bare(character: str) -> str:
     return unicodedata.normalize("NFKC", kept)
 
 
+def bare(text: str) -> str:
+    """The text as readings have it: without accents and compatibility forms."""
+    return "".join(map(_bare, text))
+
+
 def _latin(reading: Reading) -> Reading:
     if reading.text.isascii():
         return reading

@@ -18,7 +18,7 @@ _asks = partial(rule, "instruction", "asks for the prompt")
 _SET_ASIDE = r"""
     (?<!do\snot\s)(?<!must\snot\s)(?<!should\snot\s)(?<!never\s)(?<!n['’]t\s)
     \b(?: ignor(?:e|ing) | disregard(?:ing)? | forget(?:ting)? | overrid(?:e|ing) | bypass(?:ing)? | discard
-    | neglect | set\s+aside | pay\s+no\s+(?:attention|heed)\s+to
+    | neglect | overlook(?:ing)? | abandon | set\s+aside | pay\s+no\s+(?:attention|heed)\s+to
     | (?: do\s+not | don['’]?t | must\s+not | mustn['’]?t | should\s+not | shouldn['’]?t | never | stop )\s+
       (?: follow(?:ing)? | obey(?:ing)? | heed(?:ing)? | listen(?:ing)?\s+to ) )\s+"""
 _ORDERS = r"""
@@ -60,6 +60,15 @@ INSTRUCTION_RULES = (
         _ORDER_WORDS,
         rf"{_SET_ASIDE} (?:[\w'’]+\s+){{0,3}}? {_EARLIER}\s+ {_KIND}{{0,4}} {_ORDERS}",
         unless=r"\byour\s+(?:\w+\s+)?(?:prompts?|commands|orders|training|programming)\s+(?:at|on|in)\b",
+    ),
+    _overrides(
+        "instruction directive guardrail safeguard guideline programming rules",
+        rf"""{_SET_ASIDE} (?:(?:all|any)\s+(?:of\s+)?)? your\s+ (?:[\w'’-]+,?\s+){{1,2}}?
+        (?: instructions | directives | guardrails | safeguards | guidelines | programming )\b
+        | {_SET_ASIDE} (?:[\w'’-]+\s+){{1,4}}? (?: instructions | directives | guidelines | rules )\s+
+        (?: of\s+yours | you\s+(?:were|have\s+been)\s+given )\b""",
+        unless=r"""\b(?: build | install\w* | lint\w* | eslint | compiler | style | import | editor | ide
+        | assembly | setup | brand\w* | contribut\w+ )\s+\w+ $""",
     ),
     _overrides(
         "instruction directive guardrail safeguard guideline",
@@ -140,6 +149,17 @@ INSTRUCTION_RULES = (
         [^.\n]{{0,50}}? \b{_UNBOUND}""",
     ),
     _role(
+        "censorship filter guideline guardrail safeguard restriction ethics policy policies constraint",
+        r"""\b(?: respond | answer | reply | act | operate | behave | speak | write | continue | proceed
+        | function | comply )\s+ (?:[\w'’]+\s+){0,3}? (?: without | with\s+no | free\s+(?:of|from) )\s+
+        (?: (?: any | all | your | the | these )\s+ )?
+        (?: (?: safety | ethical | moral | content | security )\s+ (?:\w+\s+)?
+          (?: filters? | guidelines | guardrails | restrictions | rules | limits | constraints | checks
+          | polic(?:y|ies) )
+        | censorship | guardrails | safeguards | ethics | content\s+polic(?:y|ies) )\b""",
+        unless_after=_NEGATED,
+    ),
+    _role(
         "now",
         r"""\byou\s+are\s+now\s+ (?: (?: going\s+to\s+be | acting\s+as | called | named | in )\s+ )?
         (?: (?:an?|the|my)\s+ )? (?:[\w-]+\s+){0,3}?
@@ -148,6 +168,7 @@ INSTRUCTION_RULES = (
         | superuser | admin | administrator | jailbr\w+ | model | entity | evil\w* | different\s+\w+
         | someone\s+else | terminal | (?:debug|maintenance|developer)\s+mode )\b""",
         unless=r"\b(?:talking|speaking|working|logged|connected|on|able|ready|using|running|with|inside|at)\b",
+        unless_after=r"\b(?:sudo|su|login|ssh|-i|docker\s+exec)\b[^.\n]{0,30}",
     ),
     _role(
         "longer",
@@ -164,7 +185,10 @@ INSTRUCTION_RULES = (
     _hides(
         _PEOPLE,
         rf"""{_NOT} (?: tell(?:ing)? | inform(?:ing)? )\s+ {_PERSON}
-        (?! \s+ (?: to | twice | again | which | how | when | where | whether | off ) \b )""",
+        (?! \s+ (?: to | twice | again | which | how | when | where | whether | off ) \b
+          | \s*,?\s* ["'«“‘`]
+          | [^.\n]{{0,100}}? \b (?: unless | until | before\s+you | without\s+(?:run|check|test|verif)\w+
+        ) \b )""",
         unless_after=r"\b(?:form|page|dialog|screen|site|app|api|error|message|client|login|server|ui)\s+",
     ),
     _hides(
@@ -212,7 +236,7 @@ INSTRUCTION_RULES = (
         \b(?: ignore | disregard | override | obey | secret(?:ly)? | hidden | assistant | system | agent
         | you\s+must | as\s+an\s+ai )\b ) (?: (?!-->)[\s\S] ){0,300}?
         \b(?: instructions? | prompts? | orders? | commands? | user | rules | tell | reveal | send | execute
-        | run
+        | configuration | settings | polic(?:y|ies) | behaviou?r | safety | run
         | curl | password | token )\b""",
     ),
     _hidden(
@@ -262,8 +286,8 @@ INSTRUCTION_RULES = (
         | write\s+(?:out|down) | echo | send\s+(?:me|us) | return | quote | copy | translate | summari[sz]e
         )\s+
         (?: (?: me | us | out | back | all | of | the | entire | full | exact | complete | whole | verbatim
-        | text
-        | contents? )\s+ ){{0,4}} your\s+ (?:\w+\s+){{0,2}}?
+        | text | everything | what(?:['’]?s)? | is | in | from
+        | contents? )\s+ ){{0,5}} your\s+ (?:\w+\s+){{0,2}}?
         (?: {_OF_THE_AGENT}\s+ (?: prompt | message | instructions? | rules ) | prompt | instructions )\b""",
         unless_after=_NEGATED,
     ),
@@ -273,6 +297,18 @@ INSTRUCTION_RULES = (
         | quote )\s+ (?:[\w'’]+\s+){{0,3}}?
         {_OF_THE_AGENT}\s+ (?: prompt | message | instructions )\b [^.\n]{{0,40}}?
         \b(?: verbatim | word[\s-]for[\s-]word | in\s+full | exactly\s+as | to\s+(?:me|us|this|https?) )""",
+    ),
+    _asks(
+        "prompt message instruction",
+        r"""(?: (?<![^\n]) | (?<=[.!?:;,"'`]) | (?<=[.!?:;,]\s) | (?<=please\s) | (?<=\bnow\s) | (?<=\bthen\s)
+        | (?<=\band\s) | (?<=first\s) )
+        (?: output | print | show | reveal | display | repeat | dump | paste | post | write | give | send )\s+
+        (?:(?:me|us|out)\s+)? (?:(?:the|your|its)\s+)?
+        (?:(?:full|entire|complete|whole|exact|initial|hidden|original|current)\s+){0,2}?
+        system\s+ (?: prompt | message | instructions )\b
+        (?! \s+ (?: in | on | section | setting | field | file | option | box | panel | length | size )
+        \b )""",
+        unless_after=_NEGATED,
     ),
     _asks(
         "above before given",

@@ -12,11 +12,15 @@ from hermes_jobs.domain.scan.hidden import hidden_characters
 from hermes_jobs.domain.scan.instructions import INSTRUCTION_RULES
 from hermes_jobs.domain.scan.languages import LANGUAGE_RULES
 from hermes_jobs.domain.scan.persistence import PERSISTENCE_RULES
+from hermes_jobs.domain.scan.poisons import POISON_RULES
 from hermes_jobs.domain.scan.theft import THEFT_RULES
+from hermes_jobs.domain.scan.tongues import TONGUE_RULES
 
 RULES: tuple[Rule, ...] = (
     *INSTRUCTION_RULES,
     *LANGUAGE_RULES,
+    *TONGUE_RULES,
+    *POISON_RULES,
     *THEFT_RULES,
     *PERSISTENCE_RULES,
     *CREDENTIAL_RULES,
@@ -26,6 +30,7 @@ _REACH = 600
 """Characters around a rule's word within which its pattern is tried: more than any pattern spans."""
 
 _BEFORE = 60
+_BEYOND = 200
 
 
 def scan(text: str, kinds: Collection[Kind] = KINDS) -> tuple[Finding, ...]:
@@ -52,7 +57,8 @@ def _found(reading: Reading, text: str) -> Iterator[Finding]:
             continue
         places = _around(_at(low, rule.near))
         for first, last in places if changed is None else _common(places, changed):
-            for match in compiled(rule.pattern).finditer(reading.text, first, last):
+            # A part's end must not hide what excuses a match before it.
+            for match in compiled(rule.pattern).finditer(reading.text, first, last + _BEYOND):
                 before = reading.text[max(match.start() - _BEFORE, 0) : match.start()]
                 if not rule.excuses(match[0], before):
                     start, end = reading.original(*match.span())

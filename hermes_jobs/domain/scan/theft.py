@@ -52,7 +52,8 @@ THEFT_RULES = (
         rf"""{_SENDER} [^\n]{{0,200}}?
         (?: {SECRET_NAME} | {SECRET_FILE} | \$\(\s*(?:env|printenv|cat)\b | {_WHOLE_ENVIRONMENT} )""",
         # A token in the header that is made for it goes to the service that it belongs to.
-        unless=r"""(?: (?:-H|--header)\s*\\?["'] (?:Authorization|[\w-]*(?:Api-Key|Token)) \s*:\s*
+        unless=r"""(?: --exclude(?:-from)?[=\s]\s*["']?\S*
+        | (?:-H|--header)\s*\\?["'] (?:Authorization|[\w-]*(?:Api-Key|Token)) \s*:\s*
         (?:\w+\s+)? \$\{?\w+\}? | (?:-u|--user)\s*\\?["']? [\w.:-]* \$\{?\w+\}? ) $""",
     ),
     _sends(
@@ -66,6 +67,18 @@ THEFT_RULES = (
         | submit | deliver )\s+ (?: (?: me | us | out | a\s+copy\s+of | the\s+contents?\s+of )\s+ )?
         (?: {_SOMEBODYS} (?:[\w-]+\s+){{0,2}}? {_SECRETS} | \S*{SECRET_FILE}\S* )
         [^.\n]{{0,60}}? \b(?:to|into|via|at|through)\s+ (?!the\s+secret) {_AWAY}""",
+        unless_after=DENIED,
+    ),
+    _sends(
+        "conversation chat transcript context history notes memory memories",
+        r"""\b(?: send | upload | post | e-?mail | forward | transmit | submit | copy | leak | deliver |
+        share )\s+
+        (?: (?: the | this | our | your | all | whole | entire | full | complete | every | of |
+        a\s+copy\s+of )\s+ )*
+        (?: conversations? | chat\s+(?:history|log)s? | message\s+history | context(?:\s+window)? |
+        session\s+history
+        | memor(?:y|ies) (?=\s+(?:to|at|via)\b) )
+        [^.\n]{0,40}? \b(?:to|at|via|into)\s+ (?: https?:// | [\w.+-]+@[\w-]+\.\w )""",
         unless_after=DENIED,
     ),
     _sends(
@@ -93,6 +106,8 @@ THEFT_RULES = (
         "env export declare",
         r"""\b(?: printenv | env | export\s+-p | declare\s+-x )\b\s* (?:\|\s*(?:sort|base64|gzip)\s*)?
         (?: \|\s*(?:curl|nc|ncat|netcat|wget|mail|base64|xxd|openssl|socat|telnet)\b | >{1,2}\s*[/~\w.$] )""",
+        # Sorted and kept beside another: what changed between two moments.
+        unless=r"\|\s*sort\s*>\s*\w",
     ),
     _dumps(
         "environment env",

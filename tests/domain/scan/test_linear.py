@@ -1,0 +1,114 @@
+"""What a scan costs grows with the text and no faster, whatever the text is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from re import _parser  # type: ignore[attr-defined]
+from typing import Any
+
+import pytest
+
+from hermes_jobs.domain.scan import scan
+from hermes_jobs.domain.scan.finding import MOST_REPEATS, bounded
+from hermes_jobs.domain.scan.scanning import RULES
+from hermes_jobs.skills.guard_rules import RULES as GUARD_RULES
+
+SHAPES = [
+    *(
+        "好",
+        "Password=",
+        "a",
+        "ignore ",
+        "ignore previous ",
+        "a-",
+        "a.",
+        "/",
+        "$api ",
+        ".env ",
+        "key=A",
+        "curl ",
+    ),
+    *(
+        "<a style=",
+        "<!-- ",
+        "аbc",
+        "QUJD",
+        "1a",
+        "a b ",
+        "\n",
+        '"',
+        "http://a:",
+        "do not ",
+        "your ",
+        "tell the user ",
+    ),
+    *(
+        "instructions ",
+        "sk-",
+        ".ssh/ ",
+        "crontab ",
+        ".bashrc > ",
+        "😀",
+        "bcc ",
+        "approve ",
+        "when says ",
+        " ",
+        "\u202e",
+    ),
+    *("http://a and ", "-----BEGIN A "),
+]
+SIZE = 60_000
+
+
+def repeats(parsed: Any) -> Iterator[int]:
+    """The upper bound of each repeat in a parsed pattern."""
+    for operation, argument in parsed:
+        if operation in {_parser.MAX_REPEAT, _parser.MIN_REPEAT, _parser.POSSESSIVE_REPEAT}:
+            yield int(argument[1])
+            yield from repeats(argument[2])
+        elif operation is _parser.SUBPATTERN:
+            yield from repeats(argument[-1])
+        elif operation is _parser.BRANCH:
+            for branch in argument[1]:
+                yield from repeats(branch)
+        elif operation in {_parser.ASSERT, _parser.ASSERT_NOT}:
+            yield from repeats(argument[1])
+
+
+PATTERNS = sorted(
+    {pattern for rule in RULES for pattern in (rule.pattern, rule.unless, rule.unless_after) if pattern}
+)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=range(len(PATTERNS)))
+def test_nothing_in_a_rule_repeats_without_a_bound(pattern: str) -> None:
+    parsed = _parser.parse(bounded(pattern), re.IGNORECASE | re.VERBOSE)
+    assert max(repeats(parsed), default=0) <= 3 * MOST_REPEATS
+
+
+@pytest.mark.parametrize("rule", GUARD_RULES)
+def test_nothing_in_a_rule_for_skills_repeats_without_a_bound(rule: Any) -> None:
+    for pattern in (rule.pattern, *([rule.unless] if rule.unless else [])):
+        parsed = _parser.parse(pattern.pattern, pattern.flags)
+        assert max(repeats(parsed), default=0) <= 10 * MOST_REPEATS
+
+
+@pytest.mark.parametrize(
+    ("written", "means"),
+    [
+        (r"a+b*", r"a{1,100}b{0,100}"),
+        (r"a+?[+*]\+\*", r"a{1,100}?[+*]\+\*"),
+        (r"(?:x){3,}[]*]+", r"(?:x){3,103}[]*]{1,100}"),
+        (r"a{2,5}\{,", r"a{2,5}\{,"),
+    ],
+)
+def test_a_repeat_gets_a_bound_and_nothing_else_changes(written: str, means: str) -> None:
+    assert bounded(written) == means
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)  # a scan whose cost grows with the square takes hours
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_worst_shapes_are_read_through(shape: str) -> None:
+    scan((shape * SIZE)[:SIZE])
