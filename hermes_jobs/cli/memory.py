@@ -52,13 +52,28 @@ def show(invocation: Invocation, target: MemoryTarget | None, limit: int | None,
 )
 @click.argument("words", metavar="TEXT", type=Text(), nargs=-1, required=True)
 @click.option("-t", "--target", type=click.Choice(TARGETS), help="Where to; memory unless it is said.")
+@click.option("--anyway", is_flag=True, help="Although a rule names it as suspicious; it goes into prompts.")
 @json_option
 @pass_invocation
-def add(invocation: Invocation, words: tuple[str, ...], target: MemoryTarget | None, as_json: bool) -> None:
-    """Add an entry; `-` reads it from standard input."""
+def add(
+    invocation: Invocation, words: tuple[str, ...], target: MemoryTarget | None, anyway: bool, as_json: bool
+) -> None:
+    """Add an entry; `-` reads it from standard input.
+
+    What looks like orders to the agent, or like a secret, is refused by a rule. If it is harmless, --anyway
+    takes it; so does an entry that is there already and that prompts leave out.
+    """
+    from hermes_jobs.domain.errors import Rejected
+
     named, (text,) = _arguments(words, target, ("TEXT",))
     content = read_stdin() if text == "-" else text
-    _write(invocation, "add", named or "memory", content=content, as_json=as_json)
+    try:
+        _write(invocation, "add", named or "memory", content=content, anyway=anyway, as_json=as_json)
+    except Rejected as refused:
+        if refused.kind != "memory_scan":
+            raise
+        hint = "Say it without that. If it is harmless, `memory add --anyway` takes it as it is."
+        raise Rejected(refused.message, kind=refused.kind, hint=hint) from refused
 
 
 @memory.command(
@@ -246,12 +261,13 @@ def _write(
     *,
     content: str | None = None,
     old_text: str | None = None,
+    anyway: bool = False,
     as_json: bool,
 ) -> None:
     from hermes_jobs.domain.memory_writing import Operation, Origin, Write
 
     installation = invocation.installation
-    operation = Operation(action=action, target=target, content=content, old_text=old_text)
+    operation = Operation(action=action, target=target, content=content, old_text=old_text, anyway=anyway)
     change = Write([operation], Origin("user"), installation.memory_limits)
     note(installation.memory.change(change, f"memory {action}").answer)
     _print_changed(invocation, as_json=as_json)
@@ -279,7 +295,7 @@ def _print(
         for each in targets:
             entries = now.entries(each)
             filled = {"chars": chars(entries), "limit": limits.of(each)}
-            out = left_out(entries, limits.of(each))
+            out = left_out(entries, limits.of(each), now.allowed)
             missing = [{"entry": entry, "why": why} for entry, why in out.items()]
             shown[each] = {"entries": newest(entries, limit), **filled}
             if missing:
@@ -290,7 +306,7 @@ def _print(
         entries = now.entries(each)
         blank = "\n" if number else ""
         click.echo(click.style(f"{blank}{TITLES[each]} [{fill(entries, limits.of(each))}]", bold=True))
-        out = left_out(entries, limits.of(each))
+        out = left_out(entries, limits.of(each), now.allowed)
         print_text("\n".join(_line(entry, out) for entry in newest(entries, limit)) or "(nothing)")
 
 

@@ -20,7 +20,7 @@ def memory(installation: Installation) -> Iterator[Finding]:
     problems = []
     for target in TARGETS:
         entries, limit = now.entries(target), limits.of(target)
-        out = left_out(entries, limit)
+        out = left_out(entries, limit, now.allowed)
         over = [entry for entry in out if out[entry] == OVER]
         if over:
             problems.append(

@@ -22,6 +22,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """The fold of the memory's stream at `version`: the entries of each target, oldest first, none twice.
 
     `undone`: the versions of the writes that were taken back. `persons`: the entries that a person wrote.
+    `allowed`: texts that a person wants in prompts although a rule of the scan names them.
     """
 
     stream: str = STREAM
@@ -30,6 +31,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     user: tuple[str, ...] = ()
     undone: frozenset[int] = frozenset()
     persons: frozenset[tuple[e.MemoryTarget, str]] = frozenset()
+    allowed: frozenset[str] = frozenset()
 
     def entries(self, target: e.MemoryTarget) -> tuple[str, ...]:
         """The entries of a target."""
@@ -52,6 +54,8 @@ def evolve(memory: Memory, event: e.MemoryEvent) -> Memory:
     entries = changed(memory.entries(event.target), event)
     undone = memory.undone if event.undoes is None else memory.undone | {event.undoes}
     persons = _persons(memory, event)
+    if isinstance(event, e.MemoryAdded | e.MemoryReplaced) and event.anyway:
+        memory = replace(memory, allowed=memory.allowed | {event.content})
     memory = replace(memory, version=memory.version + 1, undone=undone, persons=persons)
     return replace(memory, memory=entries) if event.target == "memory" else replace(memory, user=entries)
 

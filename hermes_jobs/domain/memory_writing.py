@@ -40,12 +40,16 @@ ALIKE = 0.35
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing to do. `old_text` is a part of the entry that is meant, which no other entry holds."""
+    """One thing to do. `old_text` is a part of the entry that is meant, which no other entry holds.
+
+    `anyway`: a person takes it although a rule of the scan names it; only a person may.
+    """
 
     action: MemoryAction
     target: e.MemoryTarget
     content: str | None = None
     old_text: str | None = None
+    anyway: bool = False
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -151,10 +155,18 @@ def _decide(memory: Memory, operation: Operation, origin: Origin) -> _Done:
     entries = memory.entries(target)
     match operation.action:
         case "add":
-            content = checked(operation.content)
-            if content in entries:
+            content = checked(operation.content, anyway=operation.anyway)
+            anyway = operation.anyway and bool(scan(content))
+            if content in entries and (not anyway or content in memory.allowed):
                 return _Done(None, "already there")
-            added = e.MemoryAdded(target=target, content=content, author=author, evidence=evidence)
+            if content in entries:
+                let_in = e.MemoryReplaced(
+                    target=target, old=content, content=content, author=author, evidence=evidence, anyway=True
+                )
+                return _Done(let_in, "let into prompts")
+            added = e.MemoryAdded(
+                target=target, content=content, author=author, evidence=evidence, anyway=anyway
+            )
             return _Done(added, "added")
         case "replace":
             content = checked(operation.content)
@@ -176,8 +188,11 @@ def _decide(memory: Memory, operation: Operation, origin: Origin) -> _Done:
             assert_never(operation.action)
 
 
-def checked(content: str | None) -> str:
-    """The content as an entry. Raises `Rejected` where there is none, or where it must not be kept."""
+def checked(content: str | None, *, anyway: bool = False) -> str:
+    """The content as an entry. Raises `Rejected` where there is none, or where it must not be kept.
+
+    `anyway`: whatever the rules of the scan say of it.
+    """
     entry = (content or "").replace("\r\n", "\n").replace("\r", "\n").strip()
     if not entry:
         raise Rejected("The content is empty.", kind="memory_empty", hint="Say what is to be remembered.")
@@ -187,7 +202,7 @@ def checked(content: str | None) -> str:
             kind="memory_separator",
             hint="Write two entries, or leave that line out.",
         )
-    for finding in scan(entry):
+    for finding in () if anyway else scan(entry):
         raise Rejected(
             f"Refused by the rule «{finding.rule}»: {finding.excerpt}",
             kind="memory_scan",

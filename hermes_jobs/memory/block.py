@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from hermes_jobs.domain.events import MemoryTarget
 from hermes_jobs.domain.memory import SEPARATOR, Limits, Memory, chars, fill
@@ -21,16 +21,16 @@ FRESH = "It was read when this session began; what you save meanwhile stands her
 def memory_block(memory: Memory, limits: Limits) -> str:
     """The section; empty where nothing is remembered."""
     parts = [
-        f"# {heading} [{fill(entries, limit)}]\n{SEPARATOR.join(shown(entries, limit))}"
+        f"# {heading} [{fill(entries, limit)}]\n{SEPARATOR.join(shown(entries, limit, memory.allowed))}"
         for target, heading in HEADINGS
         if (entries := memory.entries(target)) and (limit := limits.of(target))
     ]
     return "\n\n".join([*parts, FRESH]) if parts else ""
 
 
-def shown(entries: Sequence[str], limit: int) -> tuple[str, ...]:
+def shown(entries: Sequence[str], limit: int, allowed: Collection[str] = ()) -> tuple[str, ...]:
     """The entries as a prompt has them: those that fit, with a note in the place of what is left out."""
-    out = left_out(entries, limit)
+    out = left_out(entries, limit, allowed)
     lines = [_noted(entry, out.get(entry)) for entry in entries]
     over = [entry for entry in entries if out.get(entry) == OVER]
     if over:
@@ -38,8 +38,11 @@ def shown(entries: Sequence[str], limit: int) -> tuple[str, ...]:
     return tuple(line for line in lines if line)
 
 
-def left_out(entries: Sequence[str], limit: int) -> Mapping[str, str]:
-    """The entries that prompts do not have, each with the reason: `OVER`, or the rule that names it."""
+def left_out(entries: Sequence[str], limit: int, allowed: Collection[str] = ()) -> Mapping[str, str]:
+    """The entries that prompts do not have, each with the reason: `OVER`, or the rule that names it.
+
+    `allowed` are those that a person wants in prompts whatever a rule says.
+    """
     kept: list[str] = []
     out: dict[str, str] = {}
     for entry in entries:
@@ -47,7 +50,7 @@ def left_out(entries: Sequence[str], limit: int) -> Mapping[str, str]:
             out[entry] = OVER
             continue
         kept.append(entry)
-        findings = scan(entry)
+        findings = () if entry in allowed else scan(entry)
         if findings:
             out[entry] = f"the rule «{findings[0].rule}»"
     return out

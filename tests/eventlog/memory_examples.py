@@ -8,7 +8,13 @@ EVIDENCE = e.Evidence(session="s1", turn="t1", call="t1-1-0")
 FILE = "0123456789abcdef0123456789abcdef"
 EXAMPLES: tuple[e.Event, ...] = (
     e.MemoryAdded(
-        target="user", content="Likes «tea»\nat four", author="turn", evidence=EVIDENCE, undoes=3, file=FILE
+        target="user",
+        content="Likes «tea»\nat four",
+        author="turn",
+        evidence=EVIDENCE,
+        undoes=3,
+        file=FILE,
+        anyway=True,
     ),
     e.MemoryReplaced(
         target="memory",
@@ -18,6 +24,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         evidence=EVIDENCE,
         undoes=4,
         file=FILE,
+        anyway=True,
     ),
     e.MemoryRemoved(
         target="memory", old="Builds take long", author="review", evidence=EVIDENCE, undoes=5, file=FILE

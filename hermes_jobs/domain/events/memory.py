@@ -27,7 +27,8 @@ class MemoryAdded(Event, frozen=True, kw_only=True):
     """A new entry at the target's end.
 
     `undoes`: the version of the write that this one takes back. `file`: the digest of the file, as a person
-    had left it, that this was taken in from.
+    had left it, that this was taken in from. `anyway`: a person wants it in prompts although a rule of the
+    scan names it.
     """
 
     target: MemoryTarget
@@ -36,10 +37,11 @@ class MemoryAdded(Event, frozen=True, kw_only=True):
     evidence: Evidence | None = None
     undoes: int | None = None
     file: str | None = None
+    anyway: bool = False
 
 
 class MemoryReplaced(Event, frozen=True, kw_only=True):
-    """The entry `old` reads `content` from here on, at the same place."""
+    """The entry `old` reads `content` from here on, at the same place. `anyway`: see `MemoryAdded`."""
 
     target: MemoryTarget
     old: str
@@ -48,6 +50,7 @@ class MemoryReplaced(Event, frozen=True, kw_only=True):
     evidence: Evidence | None = None
     undoes: int | None = None
     file: str | None = None
+    anyway: bool = False
 
 
 class MemoryRemoved(Event, frozen=True, kw_only=True):
