@@ -426,7 +426,7 @@ def test_making_a_model_does_not_import_its_client() -> None:
         "model = OpenAIModel(api_key='k', base_url='http://127.0.0.1:9/v1')\n"
         "assert 'openai' not in sys.modules and 'asyncio' in sys.modules\n"
         "model.warm()\n"
-        "assert 'openai' in sys.modules\n"
+        "assert 'openai' in sys.modules and 'anthropic' not in sys.modules\n"
         "model.close()\n"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)

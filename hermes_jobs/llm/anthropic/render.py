@@ -117,21 +117,26 @@ def _restored(said: AssistantMessage, uses: dict[str, Json]) -> list[Json]:
     """The payload's blocks in their order, with the message's text and calls in their places."""
     assert said.payload is not None
     blocks: list[Json] = msgspec.json.decode(said.payload.data)["content"]
-    places = [block["chars"] for block in blocks if block["type"] == "text"]
-    fits = sum(places) == len(said.content)
+    fits = sum(map(_length, blocks)) == len(said.content)
     restored: list[Json] = []
     at = 0
     for block in blocks:
         match block["type"]:
             case "text":
-                restored += _spoken(said.content[at : at + block["chars"]]) if fits else []
-                at += block["chars"]
+                restored += _spoken(said.content[at : at + _length(block)]) if fits else []
+                at += _length(block)
             case "tool_use":
                 restored += [uses.pop(block["id"])] if block["id"] in uses else []
             case _:
                 restored.append(block)
     others = [] if fits else _spoken(said.content)
     return [*restored, *others, *uses.values()]
+
+
+def _length(block: Json) -> int:
+    """How many characters of the message's text stand in a block's place, also where it has them itself."""
+    length: int = block.get("chars", len(block.get("text", "")))
+    return length
 
 
 def _use(call: ToolCall) -> Json:

@@ -215,6 +215,13 @@ PLACES = '{"type": "text", "chars": 6}, {"type": "tool_use", "id": "c1"}'
             [THINKING, text("I do. "), use("c1")],
             id="beside another text and another call",
         ),
+        pytest.param(
+            '{"content": [{"type": "thinking", "thinking": "Hm.", "signature": "s1"}, '
+            '{"type": "text", "text": "I do. "}, '
+            '{"type": "tool_use", "id": "c1", "name": "look", "input": {}}]}',
+            [THINKING, text("I do. "), use("c1")],
+            id="as the api has the blocks",
+        ),
     ],
 )
 def test_what_was_thought_goes_back_in_its_place(data: str, blocks: list[dict[str, Any]]) -> None:
