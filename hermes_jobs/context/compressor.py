@@ -166,7 +166,7 @@ class Compressor:
         told = instructions(budget, history.focus)
         room = history.summary_window - 2 * budget - tokens(told) - tokens(UPDATE)
         summary = self._redact(before)
-        for part in _portions(material, max(room, 1_000)):
+        for part in _portions(material, max(room, 1_000), self._redact):
             text = self._redact(transcript(part))
             form = UPDATE if summary else FIRST
             asked = form.format(summary=summary, conversation=text)
@@ -209,8 +209,9 @@ def summary_budget(tokens: int, window: int) -> int:
     return max(1, min(wanted, int(window * SUMMARY_OF_WINDOW), SUMMARY_MOST))
 
 
-def _portions(messages: tuple[Message, ...], room: int) -> list[tuple[Message, ...]]:
-    """The messages in portions of about `room` tokens, units whole; one that is larger alone is cut."""
+def _portions(messages: tuple[Message, ...], room: int, redact: Redact) -> list[tuple[Message, ...]]:
+    """The messages in portions of about `room` tokens, units whole; one that is larger alone is cut, and
+    redacted before: half a key is hard to tell."""
     portions: list[list[Message]] = [[]]
     size = 0
     for unit in units_of(messages):
@@ -218,14 +219,15 @@ def _portions(messages: tuple[Message, ...], room: int) -> list[tuple[Message, .
         if portions[-1] and size + tokens > room:
             portions.append([])
             size = 0
-        portions[-1].extend(unit if tokens <= room else (_shortest(each, room) for each in unit))
+        portions[-1].extend(unit if tokens <= room else (_shortest(each, room, redact) for each in unit))
         size += tokens
     return [tuple(portion) for portion in portions if portion]
 
 
-def _shortest(message: Message, room: int) -> Message:
+def _shortest(message: Message, room: int, redact: Redact) -> Message:
     half = room * CHARACTERS_A_TOKEN // 2
     if weight(message.content) <= 2 * half:
         return message
-    cut_out = f"{beginning(message.content, half)}\n[…]\n{ending(message.content, half)}"
+    content = redact(message.content)
+    cut_out = f"{beginning(content, half)}\n[…]\n{ending(content, half)}"
     return msgspec.structs.replace(message, content=cut_out)

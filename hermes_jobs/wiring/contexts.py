@@ -9,7 +9,7 @@ from hermes_jobs.context.engines import BuiltIn, ModelInUse, Plugged
 from hermes_jobs.context.plugins import BUILT_IN, ENGINES
 from hermes_jobs.context.setup import CompressorOptions, EngineSetup, Factory
 from hermes_jobs.domain.errors import Misconfigured
-from hermes_jobs.domain.scan import scan
+from hermes_jobs.domain.scan.redacting import without_credentials
 from hermes_jobs.domain.session import Session
 from hermes_jobs.engine.ports import ModelError
 from hermes_jobs.engine.refs import kind_of
@@ -76,8 +76,4 @@ def model_of(installation: Installation, session: Session) -> ModelInUse:
 
 def without_secrets(text: str, settings: Settings) -> str:
     """The text without the secrets that are known, and without what looks like one."""
-    text = settings.secrets.redact_known(text)
-    found = sorted((each for each in scan(text) if each.kind == "credential"), key=lambda each: -each.start)
-    for each in found:
-        text = text[: each.start] + REDACTED + text[each.end :]
-    return text
+    return without_credentials(settings.secrets.redact_known(text), REDACTED)

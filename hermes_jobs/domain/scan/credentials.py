@@ -1,6 +1,7 @@
 """Rules for secrets themselves: the forms of well-known keys, and what is called a password or a token.
 
-The forms are those that the providers document, as secret scanners such as gitleaks collect them.
+The forms are those that the providers document, as secret scanners such as gitleaks collect them. Every
+repetition is bounded: a text without blanks takes no more time than another.
 """
 
 from __future__ import annotations
@@ -19,17 +20,18 @@ _PLACEHOLDER = r"""
     | vault | secret/ )"""
 
 _KNOWN_FORMS = r"""
-    (?-i: \bsk-(?:ant-|proj-|or-|svcacct-|admin-)?[A-Za-z0-9_-]{16,}
-    | \bgh[pousr]_[A-Za-z0-9]{20,} | \bgithub_pat_[A-Za-z0-9_]{20,} | \bgl(?:pat|dt|rt)-[A-Za-z0-9_-]{16,}
-    | \bxox[abeprs]-[A-Za-z0-9-]{10,} | \bxapp-\d-[A-Za-z0-9-]{10,}
-    | hooks\.slack\.com/services/T\w+/B\w+/\w{10,} | \b(?:AKIA|ASIA|AROA|AIDA)[0-9A-Z]{16}\b
-    | \bAIza[0-9A-Za-z_-]{30,} | \bya29\.[0-9A-Za-z_-]{20,} | \bGOCSPX-[A-Za-z0-9_-]{20,}
-    | \bnpm_[A-Za-z0-9]{30,} | \bpypi-[A-Za-z0-9_-]{30,} | \bhf_[A-Za-z0-9]{24,}
-    | \bSG\.[\w-]{16,}\.[\w-]{16,} | \b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}
-    | \bwhsec_[A-Za-z0-9]{20,} | \bdo[opr]_v1_[a-f0-9]{32,} | \bglc_[A-Za-z0-9+/]{30,}
-    | \bhvs\.[\w-]{20,} | \bgsk_[A-Za-z0-9]{20,} | \br8_[A-Za-z0-9]{30,} | \bpplx-[A-Za-z0-9]{30,}
-    | \btvly-[A-Za-z0-9-]{20,} | \bsq0(?:atp|csp)-[\w-]{20,} | \b\d{8,10}:AA[A-Za-z0-9_-]{30,}
-    | \beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}
+    (?-i: \bsk-(?:ant-|proj-|or-|svcacct-|admin-)?[A-Za-z0-9_-]{16,400}
+    | \bgh[pousr]_[A-Za-z0-9]{20,400} | \bgithub_pat_[A-Za-z0-9_]{20,400}
+    | \bgl(?:pat|dt|rt)-[A-Za-z0-9_-]{16,400}
+    | \bxox[abeprs]-[A-Za-z0-9-]{10,400} | \bxapp-\d-[A-Za-z0-9-]{10,400}
+    | hooks\.slack\.com/services/T\w+/B\w+/\w{10,400} | \b(?:AKIA|ASIA|AROA|AIDA)[0-9A-Z]{16}\b
+    | \bAIza[0-9A-Za-z_-]{30,400} | \bya29\.[0-9A-Za-z_-]{20,400} | \bGOCSPX-[A-Za-z0-9_-]{20,400}
+    | \bnpm_[A-Za-z0-9]{30,400} | \bpypi-[A-Za-z0-9_-]{30,400} | \bhf_[A-Za-z0-9]{24,400}
+    | \bSG\.[\w-]{16,400}\.[\w-]{16,400} | \b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,400}
+    | \bwhsec_[A-Za-z0-9]{20,400} | \bdo[opr]_v1_[a-f0-9]{32,400} | \bglc_[A-Za-z0-9+/]{30,400}
+    | \bhvs\.[\w-]{20,400} | \bgsk_[A-Za-z0-9]{20,400} | \br8_[A-Za-z0-9]{30,400} | \bpplx-[A-Za-z0-9]{30,400}
+    | \btvly-[A-Za-z0-9-]{20,400} | \bsq0(?:atp|csp)-[\w-]{20,400} | \b\d{8,10}:AA[A-Za-z0-9_-]{30,400}
+    | \beyJ[A-Za-z0-9_-]{10,2000}\.eyJ[A-Za-z0-9_-]{10,2000}\.[A-Za-z0-9_-]{10,2000}
     | -----BEGIN\ (?:[A-Z0-9]+\ )*PRIVATE\ KEY(?:\ BLOCK)?----- )"""
 _FORM_WORDS = """sk- ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- xox xapp- hooks.slack akia asia
     aroa
@@ -65,8 +67,9 @@ CREDENTIAL_RULES = (
     ),
     _password(
         _WORDS,
-        rf"""{_WORD} {_IS} ["'`«“]? (?!{_PLACEHOLDER}) (?=[^\s"'`,;]*\d) (?=[^\s"'`,;]*[A-Za-z!@\#$%^&*])
-        [^\s"'`,;<>()]{{5,}}""",
+        rf"""{_WORD} {_IS} ["'`«“]? (?!{_PLACEHOLDER})
+        (?=[^\s"'`,;]{{0,400}}\d) (?=[^\s"'`,;]{{0,400}}[A-Za-z!@\#$%^&*])
+        [^\s"'`,;<>()]{{5,400}}""",
         unless=r"""/ | \d+\s*(?:characters|chars|days|hours) | \.(?:py|md|ya?ml|json|txt|env|kdbx)\b | sha |
         bcrypt
         | argon | v\d""",
@@ -79,38 +82,40 @@ CREDENTIAL_RULES = (
         rf"""\b(?: my | our | the | his | her | their | root | admin | wi-?fi | wlan | login | user | ssh |
         vpn
         | router | database | db )\s+ (?:\w+\s+){{0,2}}? {_WORD} \s* (?:\bis\b|:) \s*
-        (?!{_PLACEHOLDER} | {_NO_SECRET}) [a-z]{{5,}} (?= \s*(?:$|[.!,;]) )""",
+        (?!{_PLACEHOLDER} | {_NO_SECRET}) [a-z]{{5,400}} (?= \s*(?:$|[.!,;]) )""",
     ),
     _token(
         "key token secret",
-        rf"""\b(?: api[\s_-]*(?:keys?|secret) | access[\s_-]*(?:key|token) | auth[\s_-]*token
-        | secret[\s_-]*(?:access[\s_-]*)?key | client[\s_-]*secret |
-        (?:bearer|private|refresh|bot)[\s_-]*token
+        rf"""\b(?: api[\s_-]{{0,9}}(?:keys?|secret) | access[\s_-]{{0,9}}(?:key|token)
+        | auth[\s_-]{{0,9}}token
+        | secret[\s_-]{{0,9}}(?:access[\s_-]{{0,9}})?key | client[\s_-]{{0,9}}secret |
+        (?:bearer|private|refresh|bot)[\s_-]{{0,9}}token
         | token | secret ) {_IS} ["'`]? (?!{_PLACEHOLDER})
-        (?=[\w+/=.-]*\d) (?=[\w+/=.-]*[A-Za-z]) [A-Za-z0-9_+/=.-]{{12,}}""",
+        (?=[\w+/=.-]{{0,400}}\d) (?=[\w+/=.-]{{0,400}}[A-Za-z]) [A-Za-z0-9_+/=.-]{{12,400}}""",
         unless=r"""/\w+/ | \.(?:py|md|ya?ml|json|txt|env|toml)\b | -\w+-\w+-[a-z]{3,} | \b\d{4}-\d\d-\d\d""",
     ),
     _token(
         "key token secret passw credential pwd",
-        rf"""(?-i:\b[A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|PWD)) \s*=\s* ["']?
-        (?!{_PLACEHOLDER}) (?=[^\s"']*\d) (?=[^\s"']*[A-Za-z]) [^\s"'$<>(){{}}]{{8,}}""",
+        rf"""(?-i:\b[A-Z][A-Z0-9_]{{0,60}}(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|PWD)) \s*=\s* ["']?
+        (?!{_PLACEHOLDER}) (?=[^\s"']{{0,400}}\d) (?=[^\s"']{{0,400}}[A-Za-z]) [^\s"'$<>(){{}}]{{8,400}}""",
         unless=r"""(?:CACHE|SORT|PRIMARY|FOREIGN)_KEY | =\s*["']?[~./]""",
     ),
     _token(
         "authorization bearer",
-        rf"""\bAuthorization\s*:\s*(?:Bearer|Basic|Token)\s+ (?!{_PLACEHOLDER}) [A-Za-z0-9_+/=.-]{{16,}}
-        | \bBearer\s+ (?!{_PLACEHOLDER}) (?=\S*\d) [A-Za-z0-9_+/=.-]{{24,}}""",
+        rf"""\bAuthorization\s*:\s*(?:Bearer|Basic|Token)\s+ (?!{_PLACEHOLDER}) [A-Za-z0-9_+/=.-]{{16,400}}
+        | \bBearer\s+ (?!{_PLACEHOLDER}) (?=\S{{0,400}}\d) [A-Za-z0-9_+/=.-]{{24,400}}""",
     ),
     _connection(
         "://",
         rf"""\b[a-z][a-z0-9+.-]{{1,20}}:// [^\s:/@"'<>]{{0,64}} :
-        (?! {_PLACEHOLDER} | (?:pass|password|passwd|pw|pwd|secret|token)@ ) [^\s:/@"'<>]{{3,}} @ [\w.-]+""",
+        (?! {_PLACEHOLDER} | (?:pass|password|passwd|pw|pwd|secret|token)@ ) [^\s:/@"'<>]{{3,400}}
+        @ [\w.-]+""",
     ),
     _connection(
         "password pwd accountkey sharedaccesskey",
         rf"""\b(?: Server | Data\s+Source | Host | AccountName | DefaultEndpointsProtocol | Endpoint |
         dbname )\s*=
         [^\n]{{1,120}}? \b(?: Password | Pwd | AccountKey | SharedAccessKey )\s*=\s*
-        (?!{_PLACEHOLDER}) [^;\s]{{4,}}""",
+        (?!{_PLACEHOLDER}) [^;\s]{{4,400}}""",
     ),
 )

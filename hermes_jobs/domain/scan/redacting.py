@@ -1,0 +1,106 @@
+"""Credentials taken out of a text whole: key blocks, values of telling names, the forms of well-known keys.
+
+This is for what a model reads and need not know, such as the material of a summary: a word too much that is
+taken out costs little. Every pattern is bounded, so that the time grows with the text and not faster.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from hermes_jobs.domain.scan.credentials import CREDENTIAL_RULES
+from hermes_jobs.domain.scan.finding import compiled
+
+Span = tuple[int, int]
+
+LONGEST_BLOCK = 40_000  # characters; a PGP key with its photograph is longer and has a password of its own
+_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
+_END = re.compile(r"-----END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
+_BODY = re.compile(
+    r"(?:(?:\s|\\[nr]){0,4}(?:[A-Za-z0-9+/=]{16,400}(?![A-Za-z0-9+/=])|[A-Z][A-Za-z-]{2,20}: [^\n\\]{1,100}))"
+    r"{0,999}"
+    r"(?:(?:\s|\\[nr]){0,4}[A-Za-z0-9+/]{1,400}(?:…|=))?"
+)
+"""What follows the beginning of a block without an end: headers, encoded lines, and one that was cut."""
+
+_NAME = r"""
+    (?: api[_-]?key | apikey | secret[_-]?access[_-]?key | access[_-]?key(?![_-]?id) | account[_-]?key
+    | private[_-]?key | encryption[_-]?key | signing[_-]?key | master[_-]?key | client[_-]?secret | secret
+    | (?:auth|access|refresh|bearer|session|bot|id|csrf|api)[_-]?token | (?<![a-z])token(?!s|iz|_count|_limit)
+    | passwords? | passwd | passphrase | passcode | pwd | credentials? | authorization )"""
+_SEPARATOR = r"""(?: \\{0,6}["'`] )? \s{0,4} (?: [:=] | => ) \s{0,4}"""
+_SECRET_VALUE = re.compile(
+    rf"""{_NAME} (?:_[a-z0-9]{{1,20}})? {_SEPARATOR}
+    (?: (?P<quote> \\{{0,6}} ["'`] ) (?P<quoted> (?: (?!(?P=quote)) [^\n] ){{1,2000}} ) (?P=quote)
+    | (?P<bare> [^\s"'`,;(){{}}<>\[\]\\]{{6,2000}} ) )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_PLACEHOLDER = re.compile(
+    r"""\s*(?: \$ | < | \{ | \*{3} | x{4} | \.{3} | … | %\( | your[_ -] | my[_-] | change[_-]?me | \[?redacted
+    | null\b | none\b | true\b | false\b | undefined\b | os\. | env[.(\[] | process\. | string\b | str\b )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_PLAIN = re.compile(r"[a-z_.-]+|\d{1,7}|(?:https?://|[~/.]{1,2}/|/[a-z])\S*", re.IGNORECASE)
+"""Bare values that are no secrets: words and names of variables, small numbers, addresses and paths."""
+
+
+def without_credentials(text: str, mark: str) -> str:
+    """The text with `mark` in the place of every credential that is found."""
+    pieces: list[str] = []
+    at = 0
+    for start, end in _merged(sorted((*_blocks(text), *_values(text), *_known(text)))):
+        pieces += (text[at:start], mark)
+        at = end
+    return "".join((*pieces, text[at:]))
+
+
+def _blocks(text: str) -> Iterator[Span]:
+    """Private keys, from their first line to their last; without a last one as far as they look like one."""
+    at = 0
+    ends = [found.end() for found in _END.finditer(text)]
+    following = iter(ends)
+    end = next(following, None)
+    while begun := _BEGIN.search(text, at):
+        while end is not None and end <= begun.end():
+            end = next(following, None)
+        if end is not None and end - begun.start() <= LONGEST_BLOCK:
+            at = end
+        else:
+            body = _BODY.match(text, begun.end())
+            at = body.end() if body else begun.end()
+        yield begun.start(), at
+
+
+def _values(text: str) -> Iterator[Span]:
+    """What is assigned to a name that tells of a secret, in JSON, YAML, a shell or code."""
+    for found in _SECRET_VALUE.finditer(text):
+        group = "bare" if found["bare"] is not None else "quoted"
+        value = found[group]
+        if _PLACEHOLDER.match(value) or (group == "bare" and _PLAIN.fullmatch(value)):
+            continue
+        yield found.span(group)
+
+
+def _known(text: str) -> Iterator[Span]:
+    low = text.lower()
+    for rule in CREDENTIAL_RULES:
+        if not any(word in low for word in rule.near):
+            continue
+        for found in compiled(rule.pattern).finditer(text):
+            if not rule.excuses(found[0], text[max(found.start() - 60, 0) : found.start()]):
+                yield found.span()
+
+
+def _merged(spans: list[Span]) -> Iterator[Span]:
+    """The spans without overlaps."""
+    last: Span | None = None
+    for start, end in spans:
+        if last is not None and start <= last[1]:
+            last = (last[0], max(last[1], end))
+            continue
+        if last is not None:
+            yield last
+        last = (start, end)
+    if last is not None:
+        yield last
