@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
+
 from msgspec.structs import replace
 
 from hermes_jobs.domain.changes import Change, Changed, Load, StreamFacts
@@ -13,15 +15,18 @@ from hermes_jobs.domain.steps import Step
 from hermes_jobs.engine.ports import Cancel, Ids
 from hermes_jobs.learning.prompts import review_prompt
 
-TOOLSETS = ("review",)
+ToolsetsOn = Callable[[Sequence[str] | None], Collection[str]]
+"""The toolsets that have tools among those named, None: among the configured ones."""
 
 
 class BeginReview:
-    """Begins the review that is due. `model` is the one that reviews; null: the conversation's own."""
+    """Begins the review that is due. `model` is the one that reviews; None: the conversation's own. It gets
+    the tools for what is on in the conversation, as `toolsets_on` says."""
 
-    def __init__(self, ids: Ids, model: str | None) -> None:
+    def __init__(self, ids: Ids, model: str | None, toolsets_on: ToolsetsOn) -> None:
         self._ids = ids
         self._model = model
+        self._toolsets_on = toolsets_on
 
     def perform(self, state: Session, step: Step, cancel: Cancel) -> Change:
         """The review's session and its one turn, begun together with the fact that says so."""
@@ -32,6 +37,7 @@ class BeginReview:
             review = to_begin(conversation)
             if review is None or step.id != f"{review.id}-begin" or conversation.started is None:
                 return Changed()
+            toolsets = review_toolsets(self._toolsets_on(conversation.started.toolsets))
             begun = ReviewStarted(review=review.id, session=review.id, turn=turn)
             started = replace(
                 conversation.started,
@@ -41,14 +47,14 @@ class BeginReview:
                 model=self._model or conversation.model or conversation.started.model,
                 parent=conversation.lineage,
                 at=review.at,
-                toolsets=TOOLSETS,
+                toolsets=toolsets,
             )
             submitted = TurnSubmitted(
                 turn=turn,
                 text=review_prompt(review.kind),
                 source=started.source,
                 session=review.id,
-                toolsets=TOOLSETS,
+                toolsets=toolsets,
                 attended=False,
             )
             return Changed(
@@ -59,3 +65,10 @@ class BeginReview:
             )
 
         return change
+
+
+def review_toolsets(on: Collection[str]) -> tuple[str, ...]:
+    """What a review of a conversation with these toolsets may use: it writes nothing that is off there."""
+    if "memory" in on and "skills" in on:
+        return ("review",)
+    return ("memory-review",) if "memory" in on else ("skills-review",)

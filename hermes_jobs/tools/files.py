@@ -18,7 +18,7 @@ from msgspec import Meta
 
 from hermes_jobs.domain.numbers import how_many
 from hermes_jobs.engine.ports import ToolContext, ToolOutcome
-from hermes_jobs.tools.pages import DEFAULT_LINES, page, refuse_binary
+from hermes_jobs.tools.pages import DEFAULT_LINES, page, page_room, refuse_binary
 from hermes_jobs.tools.patching import patched
 from hermes_jobs.tools.roots import Roots, verify_opened
 from hermes_jobs.tools.terminal import check_workdir
@@ -77,7 +77,7 @@ class Files:
             int, Meta(ge=1, description="First character to read of the first line, for very long lines.")
         ] = 1,
     ) -> ToolOutcome:
-        """Read a text file, a page at a time: at most 50,000 characters a call.
+        """Read a text file, a page at a time: at most 50,000 characters a call, fewer in a small window.
 
         The first line of the answer says which lines follow and how to go on; the text follows as it is.
         """
@@ -85,7 +85,8 @@ class Files:
         real = self._roots.to_read(self._kept_file(path, context.workdir) or path, context.workdir)
         self._roots.check_approved(real, context, writes=False)
         with os.fdopen(_opened(path, real), "rb") as file:
-            return ToolOutcome(content=page(file, path, offset, limit, column), source=path)
+            content = page(file, path, offset, limit, column, room=page_room(context))
+            return ToolOutcome(content=content, source=path)
 
     def _kept_file(self, path: str, workdir: str) -> str | None:
         """The file behind `results/CALL.txt`, as a large result's stand-in names it on every host."""

@@ -6,6 +6,7 @@ import codecs
 import os
 from typing import BinaryIO
 
+from hermes_jobs.engine.ports import ToolContext
 from hermes_jobs.tools.tool import ToolFailed
 
 PAGE_CHARS = 50_000
@@ -31,8 +32,14 @@ _SIGNATURES = (
 )
 
 
-def page(file: BinaryIO, path: str, offset: int, limit: int, column: int) -> str:
-    """A header in brackets, then the lines from `offset` on; the first one from character `column` on.
+def page_room(context: ToolContext) -> int:
+    """The characters that a page may have besides its header: fewer where the model's window is small."""
+    return min(PAGE_CHARS, context.result_chars) - HEADER_CHARS
+
+
+def page(file: BinaryIO, path: str, offset: int, limit: int, column: int, *, room: int) -> str:
+    """A header in brackets, then the lines from `offset` on; the first one from character `column` on; at
+    most `room` characters of them.
 
     Raises `ToolFailed` for a binary file and for an offset behind the end.
     """
@@ -43,7 +50,7 @@ def page(file: BinaryIO, path: str, offset: int, limit: int, column: int) -> str
     skipped = _skip_lines(file, offset - 1)
     if not _more(file):
         raise ToolFailed(f"{path} ends with line {skipped:,}; offset {offset:,} is behind it.")
-    lines, goes_on = _take(file, limit, column)
+    lines, goes_on = _take(file, limit, column, room)
     last = offset + len(lines) - 1
     of = f" of {last + _count_lines(file):,}" if size <= COUNTED_BYTES and not goes_on else ""
     header = f"lines {offset:,}–{last:,}{of}"
@@ -67,10 +74,9 @@ def refuse_binary(file: BinaryIO, path: str, size: int) -> None:
         raise ToolFailed(f"{path} is no text file: {kind}, {size:,} bytes.")
 
 
-def _take(file: BinaryIO, limit: int, column: int) -> tuple[list[str], int]:
+def _take(file: BinaryIO, limit: int, column: int, room: int) -> tuple[list[str], int]:
     """The lines of the page, the file left behind them; and where its only line goes on, 0 if it does not."""
     lines: list[str] = []
-    room = PAGE_CHARS - HEADER_CHARS
     while len(lines) < limit and _more(file):
         start = file.tell()
         text, whole = _read_line(file, 0 if lines else column - 1, room)

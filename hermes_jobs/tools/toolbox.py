@@ -19,6 +19,8 @@ from hermes_jobs.tools.tool import ALLOW, Arguments, InvalidArguments, Tool, Too
 TOOLSETS: Mapping[str, tuple[str, ...]] = {
     "coding": ("terminal", "files"),
     "review": ("memory", "skills"),
+    "memory-review": ("memory",),
+    "skills-review": ("skills",),
     "curate": ("curation",),
 }
 """Toolsets that include others. Every toolset that a tool names exists besides."""
@@ -26,7 +28,7 @@ TOOLSETS: Mapping[str, tuple[str, ...]] = {
 ALWAYS = ("todo", "context")
 """Toolsets that are on although nobody names them, unless they are disabled."""
 
-ALONE = frozenset({"review", "curate"})
+ALONE = frozenset({"review", "memory-review", "skills-review", "curate"})
 """Toolsets that bring nothing but what they include."""
 
 ON_FILES = frozenset({"terminal", "files"})

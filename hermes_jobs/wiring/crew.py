@@ -154,7 +154,14 @@ class Crew:
         )
 
     def _prefetch(self, asked: Asked) -> Prefetch:
-        return Prefetch(self._prompt, self._limits, asked.window_of, self._installation.providers.recall)
+        of = self._installation
+        return Prefetch(
+            self._prompt,
+            self._limits,
+            asked.window_of,
+            of.providers.recall,
+            toolsets_on=of.toolbox.toolsets_on,
+        )
 
     def _call_model(self, asked: Asked, sizing: Sizing) -> CallModel:
         of = self._installation
@@ -177,7 +184,7 @@ class Crew:
     def jobs(self) -> Mapping[StepKind, Job]:
         """Who performs the steps that are no turn's."""
         of = self._installation
-        begin = BeginReview(of.ids, self._reviews.name)
+        begin = BeginReview(of.ids, self._reviews.name, of.toolbox.toolsets_on)
         memory, context = self._listeners
         return {
             "schedule.fire": FireSchedule(of.clock, of.ids),

@@ -178,7 +178,7 @@ def test_a_summariser_that_is_down_leaves_the_history_as_it_is_and_the_turn_goes
         return Refuse(status=400, message="no such thing") if is_summary(seen) else talker(seen)
 
     model_server.follow(choose)
-    installation = make_installation(**SMALL)
+    installation = make_installation(**{**SMALL, "MODEL__CONTEXT_LENGTH": 9_000})
     with InlineWorker(installation) as worker:
         session = talk(worker, range(36))
     assert facts_of(installation, e.ContextCompressed) == []
@@ -214,7 +214,7 @@ def test_a_worker_that_remembers_the_long_history_does_not_compress_it_once_more
     make_installation: Make, model_server: ModelServer
 ) -> None:
     model_server.follow(talker)
-    installation = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=3_000)
+    installation = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=12_000)
     first, other = (installation.engine(carrier=Wakes()) for _ in range(2))
 
     def perform_until(reached: Callable[[Session, Step], bool]) -> Step:
@@ -225,8 +225,9 @@ def test_a_worker_that_remembers_the_long_history_does_not_compress_it_once_more
                 return step
             first.perform(STREAM, step.id)
 
-    for number in range(12):
-        first.submit(c.SubmitTurn(turn=f"t{number}", session="s1", text=question(number), source="cli"))
+    for number in range(24):
+        text = question(number) + "word " * 200
+        first.submit(c.SubmitTurn(turn=f"t{number}", session="s1", text=text, source="cli"))
     perform_until(lambda session, step: session.compression is not None)
     other.sessions.keep(first.sessions.load_at(STREAM, first.sessions.load(STREAM).version - 1))
     step = perform_until(lambda session, step: session.num_compressed == 1)
@@ -243,7 +244,7 @@ def test_a_person_compresses_with_a_focus_and_the_summary_is_asked_for_it(
     model_server.follow(talker)
     installation = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=8_000)
     with InlineWorker(installation) as worker:
-        talk(worker, range(6))
+        talk(worker, range(14))
         worker.engine.execute(STREAM, c.RequestCompression(reason="manual", focus="the trip to Rome"))
         worker.work(lambda: worker.engine.sessions.load(STREAM).compression is None, stream=STREAM)
         session = worker.engine.sessions.load(STREAM)

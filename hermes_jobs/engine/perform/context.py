@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from hermes_jobs.domain.results import UNLIMITED
 from hermes_jobs.domain.session import Session
 from hermes_jobs.domain.turn import Turn
 from hermes_jobs.engine.ports import ToolContext
@@ -22,6 +23,7 @@ def context_of(session: Session, turn: Turn, call: str) -> ToolContext:
         deliver=turn.deliver,
         author=purpose_of(session),
         lineage=session.lineage,
+        result_chars=turn.result_chars or UNLIMITED,
     )
 
 

@@ -70,8 +70,9 @@ class Flush:
 
     def _flushed(self, session: Session, step: Step, cancel: Cancel) -> c.FinishFlush:
         job = compression_of(session)
+        on = self._toolbox.toolsets_on(session.started.toolsets if session.started else None)
         tools = tuple(spec for spec in self._toolbox.specs((FLUSH_TOOLSET,)) if spec.name == "memory")
-        if not tools or session.started is None:
+        if FLUSH_TOOLSET not in on or not tools or session.started is None:
             return c.FinishFlush(step=step.id, message="memory is turned off")
         name = self._name or session.model or session.started.model
         summariser = Summariser(self._model, name, self._pricing, "flush", cancel)

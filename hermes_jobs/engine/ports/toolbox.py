@@ -11,6 +11,7 @@ import msgspec
 from hermes_jobs.domain.changes import Change
 from hermes_jobs.domain.events import Author, Effect, PlannedCall, SessionEvent, Todo
 from hermes_jobs.domain.messages import ToolCall
+from hermes_jobs.domain.results import UNLIMITED
 from hermes_jobs.engine.ports.cancel import Cancel
 
 
@@ -45,7 +46,8 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
 
     `author`: as whose words the log keeps what the tool writes. `toolsets` are those that are on. `source`:
     where the turn's text came from; `deliver`: where its answer goes. `lineage` is the session that its
-    lineage began with. `approved`: a person has allowed this very call.
+    lineage began with. `approved`: a person has allowed this very call. `result_chars`: how many
+    characters the model's window leaves for one result.
     """
 
     session: str
@@ -60,6 +62,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     deliver: tuple[str, ...] = ()
     lineage: str = ""
     approved: bool = False
+    result_chars: int = UNLIMITED
 
 
 class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
