@@ -85,7 +85,7 @@ def test_flush_and_summary_are_asked_for_where_compression_is(
         AUXILIARY__COMPRESSION__MODEL="small",
         AUXILIARY__COMPRESSION__BASE_URL=other_server.base_url,
     )
-    talk(installation, 14, compress=True)
+    talk(installation, 6, compress=True)
     assert asked(model_server) == {("turn", "scripted", MAIN)}
     assert asked(other_server) == {
         ("flush", "small", f"Bearer {OWN}"),
@@ -106,7 +106,7 @@ def test_an_auxiliary_endpoint_serves_all_of_them_with_the_main_models_name(
         COMPRESSION__PROTECT_LAST_N=2,
         AUXILIARY__BASE_URL=other_server.base_url,
     )
-    talk(installation, 14, compress=True)
+    talk(installation, 6, compress=True)
     assert asked(model_server) == {("turn", "scripted", MAIN)}
     assert asked(other_server) == {
         (purpose, "scripted", f"Bearer {OWN}") for purpose in ("flush", "summary", "review")
@@ -120,5 +120,5 @@ def test_where_nothing_is_set_all_are_asked_for_at_the_main_endpoint(
     installation = make_installation(
         MEMORY__NUDGE_INTERVAL=6, MODEL__CONTEXT_LENGTH=8_000, COMPRESSION__PROTECT_LAST_N=2
     )
-    talk(installation, 14, compress=True)
+    talk(installation, 6, compress=True)
     assert {purpose for purpose, _, _ in asked(model_server)} == {"turn", "flush", "summary", "review"}

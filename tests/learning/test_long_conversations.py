@@ -27,7 +27,7 @@ from tests.model_script import Action, Answer, AskedCall, Hold, Refuse, Seen, co
 from tests.model_server import ModelServer
 from workers.inline import InlineWorker
 
-SMALL = {"MODEL__CONTEXT_LENGTH": 12_000, "COMPRESSION__PROTECT_LAST_N": 6}
+SMALL = {"MODEL__CONTEXT_LENGTH": 9_000, "COMPRESSION__PROTECT_LAST_N": 6}
 STREAM = "session-s1"
 
 
@@ -47,7 +47,7 @@ def facts_of(installation: Installation, *kinds: type[e.Event]) -> list[Any]:
 @pytest.mark.slow
 def test_sixty_turns_in_a_small_window(make_installation: Make, model_server: ModelServer) -> None:
     model_server.follow(talker)
-    installation = make_installation(**SMALL)
+    installation = make_installation(**{**SMALL, "MODEL__CONTEXT_LENGTH": 6_500})
     with InlineWorker(installation) as worker:
         session = talk(worker, range(60))
         worker.drain()
@@ -178,7 +178,7 @@ def test_a_summariser_that_is_down_leaves_the_history_as_it_is_and_the_turn_goes
         return Refuse(status=400, message="no such thing") if is_summary(seen) else talker(seen)
 
     model_server.follow(choose)
-    installation = make_installation(**{**SMALL, "MODEL__CONTEXT_LENGTH": 9_000})
+    installation = make_installation(**SMALL)
     with InlineWorker(installation) as worker:
         session = talk(worker, range(36))
     assert facts_of(installation, e.ContextCompressed) == []

@@ -99,7 +99,9 @@ class Compress:
         after = fixed + job.context.estimate(shortened.messages)
         if shortened.removed == 0:
             kind, told = "nothing_to_compress", "there was nothing to take away"
-        elif after >= estimated:
+        elif after >= estimated and not (
+            job.asked.reason == "manual" and after - fixed < estimated - size.fixed
+        ):
             kind, told = "no_effect", "a summary would take no less than what it stands for"
         else:
             return self._compressed(job, shortened, prompt, before=estimated, after=after)
