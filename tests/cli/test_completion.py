@@ -24,7 +24,7 @@ def offered(home: Home, line: str) -> list[str]:
 
 
 def test_commands_and_flags_are_offered(home: Home) -> None:
-    assert offered(home, "hermes-jobs se") == ["send", "sessions"]
+    assert offered(home, "hermes-jobs se") == ["setup", "send", "sessions"]
     assert offered(home, "hermes-jobs turns f") == ["follow"]
     assert offered(home, "hermes-jobs send --if") == ["--if-busy"]
     assert offered(home, "hermes-jobs send --if-busy st") == ["steer"]

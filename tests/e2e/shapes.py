@@ -154,6 +154,7 @@ REPORT = {
     "memory": [{"period": str, "target": ("memory", "user"), "entries": int, "chars": int}],
     "schedules": list,
 }
+MODELS = {"provider": str, "endpoint": str, "models": list, "aliases": dict}
 DOCTOR = {
     "ok": bool,
     "checks": [{"check": str, "status": ("ok", "warn", "fail"), "message": str, "hint": str}],

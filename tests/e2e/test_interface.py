@@ -35,6 +35,7 @@ SCRIPT = Script(
 )
 # They have tests of their own.
 ELSEWHERE = {
+    "setup",
     "chat",
     "gateway",
     "up",
@@ -81,6 +82,8 @@ TABLE = (  # of rows that hold in any order: processes that run tests share them
         shape=[],
     ),
     Row("turns retry nosuch --budget 1", 2, out=""),
+    Row("turns retry nosuch -m other", 2, out=""),
+    Row("turns retry nosuch --model other", 2, out=""),
     Row("reviews list"),
     Row("reviews list -n 3 --json", shape=list),
     Row("reviews show nosuch -n 1 --json", 2, out=""),
@@ -194,6 +197,9 @@ TABLE = (  # of rows that hold in any order: processes that run tests share them
     Row("report --html report.html --json", 2, out=""),
     Row("report --since 2999-01-01", 2, out=""),
     Row("doctor --live --json", shape=shapes.DOCTOR),
+    Row("models"),
+    Row("models list scripted -n 1 --json", shape=shapes.MODELS),
+    Row("models forget-limits nosuch --json", shape={"forgotten": []}),
     Row("events -n 2 --json", shape=shapes.EVENT, lines=True),
     Row("events --after 1 --stream session-SESSION --json", shape=shapes.EVENT, lines=True),
     Row("events --stream nosuch", 2, out=""),
