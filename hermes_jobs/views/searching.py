@@ -24,6 +24,7 @@ BY_ROLE: Mapping[Role, float] = {"user": 1.0, "assistant": 1.0, "tool": 0.8}
 UNREAD = 0.5  # the share of the usual score that a match gets which stands in what was not read
 SECOND_HAND = 0.5  # what a turn counts that searched the past itself: it asks for it, or repeats it
 A_SENTENCE = 4  # words, from which on a query is rather a question
+TELLING = 0.25  # of the rarest one's weight, from which on a word tells enough to be marked
 MARKED = 8  # words of a question, the rarest, that are marked where they stand
 TOO_FEW = 5  # matches of a question's every word
 
@@ -75,6 +76,8 @@ def answers(shelf: Shelf, query: str, scope: Scope) -> list[Answer]:
     loose: list[Answer] = []
     if asked_for is not None and len(first) < (TOO_FEW if asked_for.words >= A_SENTENCE else 1):
         loose = _telling(shelf, asked_for, scope)
+        if not loose and asked_for.words >= A_SENTENCE:
+            loose = _telling(shelf, asked_for.without_must, scope)
     exact = {each.position: Answer(each) for each in (*first, *second, *echoes)}
     loose = [exact.get(each.message.position, each) for each in loose]
     found = [
@@ -122,7 +125,7 @@ def _telling(shelf: Shelf, asked_for: Question, scope: Scope) -> list[Answer]:
         for each in found
     }
     rarest = sorted(zip(rarities, asked_for.wanted, strict=True), key=lambda pair: -pair[0])[:MARKED]
-    looked_for = tuple(wanted for _, wanted in rarest)
+    looked_for = tuple(wanted for rare, wanted in rarest if rare >= rarest[0][0] * TELLING)
     best = sorted(found, key=lambda each: (-total[each.position], -each.position))
     return [Answer(each, looked_for) for each in best]
 

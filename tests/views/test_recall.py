@@ -101,6 +101,13 @@ def test_a_phrase_in_a_question_has_to_be_there(archive: Archive) -> None:
     assert archive.found('which bread did we bake, "sour dough" perhaps') == [said]
 
 
+def test_a_sentence_around_a_phrase_that_nobody_used_finds_what_tells_of_the_rest(archive: Archive) -> None:
+    said = archive.say("Fahim began to read Orange on Tuesday", "s1")
+    archive.say("something else", "s2")
+    (hit,) = archive.hits('when did Fahim start reading "the orange book" last year')
+    assert (hit.turn, hit.relaxed) == (said, True)
+
+
 def test_a_rare_word_counts_more_than_common_ones_however_old_it_is(archive: Archive) -> None:
     rare = archive.say("zanzibar", "s0")
     for number in range(60):

@@ -1,6 +1,7 @@
 """A query whose words need not all be there: what of it has to be, and what is worth looking for.
 
-Quoted phrases have to be in every message. Each other word may be, in any of its forms. A query with
+Quoted phrases have to be in every message; in a whole sentence, where none holds them, they are looked for
+like words. Each other word may be there, in any of its forms. A query with
 `AND`, `OR` or `NOT` says itself what it needs, and is no question.
 """
 
@@ -13,7 +14,7 @@ from itertools import pairwise
 import msgspec
 
 from hermes_jobs.domain.search.folding import UNSPACED, WORD_CHARACTERS, pattern
-from hermes_jobs.domain.search.query import MAX_CHARS, Expression, any_of, every, tokens
+from hermes_jobs.domain.search.query import MAX_CHARS, Expression, any_of, every, positive_terms, tokens
 from hermes_jobs.domain.search.stems import forms, stem
 from hermes_jobs.domain.search.terms import Term, pieces
 
@@ -49,6 +50,12 @@ class Question(msgspec.Struct, frozen=True):
         """About how many words it has; two characters of a script without spaces are taken for one."""
         pairs = sum(each.root is not None and is_unspaced(each.root) for each in self.wanted)
         return len(self.wanted) - pairs / 2
+
+    @property
+    def without_must(self) -> Question:
+        """The same where no phrase has to be there: each is looked for like a word, and stays whole."""
+        phrases = () if self.must is None else positive_terms(self.must)
+        return Question(None, (*self.wanted, *(Wanted((phrase,)) for phrase in phrases)))
 
 
 def question(query: str) -> Question | None:
