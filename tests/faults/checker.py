@@ -174,7 +174,7 @@ def _unbooked(lines: Sequence[Line], given: Sequence[Given]) -> Iterator[str]:
     texts = {data["turn"]: data["text"] for data in _data(lines, "TurnSubmitted")}
     missing = Counter(each.request for each in given if not booked[each.output_tokens])
     for request, times in missing.items():
-        turns = [turn for turn, text in texts.items() if request in text] if request else [""]
+        turns = [turn for turn, text in texts.items() if request in text] if request else list(estimates)
         estimated = sum(estimates[turn] for turn in turns)
         if times > estimated:
             asked = f"of {request!r}" if request else "of flushes and summaries"
