@@ -20,12 +20,14 @@ import msgspec
 from hermes_jobs.cli.failures import FAILED, LOG, USAGE
 from hermes_jobs.domain.errors import HermesJobsError, Misconfigured, Rejected
 from hermes_jobs.domain.numbers import how_many
+from hermes_jobs.domain.tokens import CHARACTERS_A_TOKEN
 from hermes_jobs.eventlog.log import NOBODY
 
 if TYPE_CHECKING:
     from hermes_jobs.settings import Settings
     from hermes_jobs.wiring import Installation
 
+MUCH_FOR_TOOLS = 0.35  # of the window; the system prompt comes on top
 LITTLE_SPACE, NO_SPACE = 1_000_000_000, 100_000_000  # bytes
 COMMAND_SECONDS = 10.0
 CONNECT_SECONDS = 1.0
@@ -133,7 +135,15 @@ def context(installation: Installation) -> Finding:
     when = f"compresses at {threshold:,} of {window:,} tokens ({source})"
     if not settings.compression.enabled:
         when = "compresses only when asked to (compression.enabled is false)"
-    return Finding(check="context", status="ok", message=f"the engine {settings.context.engine} {when}")
+    told = f"the engine {settings.context.engine} {when}"
+    tools = sum(spec.num_characters for spec in installation.toolbox.specs(None)) // CHARACTERS_A_TOKEN
+    if tools < window * MUCH_FOR_TOOLS:
+        return Finding(check="context", status="ok", message=told)
+    hint = (
+        f"The tools alone take about {tools:,} tokens of that window: turn off toolsets that you do not need "
+        "(toolsets.disabled), or take a model with a larger window."
+    )
+    return Finding(check="context", status="warn", message=told, hint=hint)
 
 
 def log(installation: Installation) -> Finding:

@@ -103,9 +103,11 @@ class Sizing:
 
     def pressure(self, session: Session, turn: Turn, reply: ModelReplied) -> ContextPressure | None:
         """What to tell people of how full the context is, where that has changed."""
-        tokens, context = reply.usage.prompt_tokens, self._contexts.of(session)
-        size = msgspec.structs.replace(self.size(session, turn), tokens=tokens, is_measured=True)
-        if tokens <= 0 or context.pressure(size) == session.pressed:
+        context, size = self._contexts.of(session), self.size(session, turn)
+        tokens = reply.usage.prompt_tokens or size.tokens  # the estimate stands in where usage is missing
+        size = msgspec.structs.replace(size, tokens=tokens, is_measured=True)
+        advice = self.advice(session, turn)
+        if (context.pressure(size) or bool(advice)) == session.pressed:
             return None
         return ContextPressure(
             turn=turn.id,
@@ -113,7 +115,7 @@ class Sizing:
             threshold=context.threshold(size.window, size.fixed),
             window=size.window,
             high=not session.pressed,
-            advice="" if session.pressed else self.advice(session, turn),
+            advice="" if session.pressed else advice,
         )
 
     def size(self, session: Session, turn: Turn | None) -> ContextSize:
