@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -26,10 +26,10 @@ class WrittenCall(msgspec.Struct, frozen=True):
 
 
 class Read(msgspec.Struct, frozen=True):
-    """How far the text was read, and the call in it; null: so far it is text after all."""
+    """How far the text was read, and the calls in it; none: so far it is text after all."""
 
     end: int
-    call: WrittenCall | None
+    calls: tuple[WrittenCall, ...] = ()
 
 
 class Braces:
@@ -83,33 +83,60 @@ class Form(msgspec.Struct, frozen=True):
     read: Reader
 
 
-def _read_tagged(text: str, opened: Opened, final: bool) -> Read | None:
+def read_tagged(text: str, opened: Opened, final: bool) -> Read | None:
     """`<tool_call>{"name": …, "arguments": {…}}</tool_call>`; the closing tag may be missing."""
     end = opened.braces.end(text)
     if end is None and not final:
         return None
-    call = _named(text[opened.braces.start : end]) if end is not None else None
+    debris = _DEBRIS.match(text, opened.braces.start)
+    start = debris.end() if debris else opened.braces.start
+    call = _named(text[start:end]) if end is not None else None
     if call is not None and end is not None:
-        closed = _closed(text, end, _CLOSE, final=final)
-        return None if closed is None else Read(closed, call)
+        return _rest_of_block(text, end, call, final=final)
     limit = len(text) if end is None else end
     stops = [at for tag in (_CLOSE, _OPEN) if (at := text.find(tag, opened.braces.start, limit)) >= 0]
     stop = min(stops, default=limit)
     after = _closed(text, stop, _CLOSE, final=final)
-    return None if after is None else Read(after, _broken(text[opened.braces.start : stop]))
+    return None if after is None else Read(after, (_broken(text[opened.braces.start : stop]),))
+
+
+_DEBRIS = re.compile(r"(?:[\s,`\[\]*-]|json\b)*")
+"""What models leave between and after the objects of a block: fences, the marks of lists."""
+
+
+def _rest_of_block(text: str, end: int, call: WrittenCall, *, final: bool) -> Read | None:
+    """The calls of a block whose first one ends there: more may follow, and debris, up to the closing tag."""
+    calls, at = [call], end
+    while True:
+        debris = _DEBRIS.match(text, at)
+        at = debris.end() if debris else at
+        rest = text[at : at + len(_CLOSE)]
+        if rest == _CLOSE:
+            return Read(at + len(_CLOSE), tuple(calls))
+        if not final and _CLOSE.startswith(rest):
+            return None
+        more = Braces(at).end(text) if rest.startswith("{") else None
+        if rest.startswith("{") and more is None and not final:
+            return None
+        another = _named(text[at:more]) if more is not None else None
+        if another is None or more is None:
+            return Read(end, tuple(calls))
+        calls.append(another)
+        at = end = more
 
 
 def _read_named(text: str, opened: Opened, final: bool) -> Read | None:
     """`call:NAME{…}`, with JSON or bare keys in the braces."""
     end = opened.braces.end(text)
     if end is None:
-        return Read(len(text), WrittenCall(opened.name, text[opened.braces.start :])) if final else None
+        broken = WrittenCall(opened.name, text[opened.braces.start :])
+        return Read(len(text), (broken,)) if final else None
     body = text[opened.braces.start : end].replace('<|"|>', '"')
     for written in (body, _BARE_KEY.sub(_quoted_key, body)):
-        arguments = _decoded(written)
+        arguments = decoded(written)
         if arguments is not None:
-            return Read(end, WrittenCall(opened.name, _encoded(arguments)))
-    return Read(end, WrittenCall(opened.name, body))
+            return Read(end, (WrittenCall(opened.name, _encoded(arguments)),))
+    return Read(end, (WrittenCall(opened.name, body),))
 
 
 def _read_fenced(text: str, opened: Opened, final: bool) -> Read | None:
@@ -127,9 +154,9 @@ def _read_fenced(text: str, opened: Opened, final: bool) -> Read | None:
         return None
     closed = text.startswith(_FENCE, after - len(_FENCE)) or not text[limit:].strip()
     call = _named(body, needs_arguments=True)
-    if call is None and _decoded(body) is None and _NAME.search(body) and '"arguments"' in body:
+    if call is None and decoded(body) is None and _NAME.search(body) and '"arguments"' in body:
         call = _broken(body)
-    return Read(after, call) if call and closed else Read(opened.braces.start, None)
+    return Read(after, (call,)) if call and closed else Read(opened.braces.start)
 
 
 _OPEN, _CLOSE, _FENCE = "<tool_call>", "</tool_call>", "```"
@@ -147,7 +174,7 @@ FORMS = (
     Form(
         re.compile(rf"(?<!`){_OPEN}"),
         re.compile(rf"(?<!`)(?:{_beginnings(_OPEN)})\Z"),
-        _read_tagged,
+        read_tagged,
     ),
     Form(
         re.compile(rf"(?<![\w`:/.-])call:(?P<name>{_TOOL})(?=\{{)"),
@@ -171,9 +198,14 @@ def _closed(text: str, end: int, closing: str, *, final: bool) -> int | None:
 
 
 def _named(body: str, *, needs_arguments: bool = False) -> WrittenCall | None:
-    said = _decoded(body)
-    name = said.get("name") if said is not None else None
-    if said is None or not isinstance(name, str) or not name.strip():
+    said = decoded(body)
+    return None if said is None else named(said, needs_arguments=needs_arguments)
+
+
+def named(said: Mapping[str, object], *, needs_arguments: bool = False) -> WrittenCall | None:
+    """The call that an object with `name` and `arguments` (or `parameters`) is; None where it is none."""
+    name = said.get("name")
+    if not isinstance(name, str) or not name.strip():
         return None
     given = [said[key] for key in ("arguments", "parameters") if key in said]
     if needs_arguments and not given:
@@ -188,7 +220,7 @@ def _broken(body: str) -> WrittenCall:
     return WrittenCall(name[1] if name else UNNAMED, body.strip())
 
 
-def _decoded(body: str) -> dict[str, object] | None:
+def decoded(body: str) -> dict[str, object] | None:
     """The object in the body; line breaks inside of strings are let pass, as models write them."""
     try:
         decoded = json.loads(body, strict=False)

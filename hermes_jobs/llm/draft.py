@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from hermes_jobs.domain.messages import AssistantMessage, ToolCall
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports import ModelRequest, Reply
 from hermes_jobs.llm.dialect import PLAIN, Dialect
 from hermes_jobs.llm.payloads import Attachments, payload_of
+from hermes_jobs.llm.tail import TailFilter
 from hermes_jobs.llm.text import WholeCharacters, well_formed
 from hermes_jobs.llm.text_calls import TextCallFilter
-from hermes_jobs.llm.think import Split, ThinkFilter
+from hermes_jobs.llm.think import Split, ThinkFilter, end_of_unopened
 from hermes_jobs.llm.tool_calls import ToolCallJoiner
 from hermes_jobs.llm.usage import canonical_usage
 
@@ -32,6 +33,7 @@ class ReplyDraft:
         taken: Collection[str] = (),
         dialect: Dialect = PLAIN,
         model: str = "",
+        offered: Collection[str] = (),
     ) -> None:
         self.calls = ToolCallJoiner(dialect.family.call_fields)
         self.attached = Attachments(dialect.family.fields)
@@ -44,15 +46,25 @@ class ReplyDraft:
         self._reported: object = None
         self._taken = taken
         self._text = WholeCharacters()
-        self._thinking = ThinkFilter()
-        self._written = TextCallFilter() if calls_in_text else None
-        self._content: list[str] = []
+        self._calls_in_text = calls_in_text
+        self._offered = offered
+        self._raw: list[str] = []
+        self._begin_text()
         self._reasoning: list[str] = []  # said apart
-        self._thoughts: list[str] = []  # from blocks in the text
+
+    def _begin_text(self, thoughts: str = "") -> None:
+        """Read the text from its beginning."""
+        self._thinking = ThinkFilter()
+        self._tail = TailFilter(self._offered, tagged=not self._calls_in_text) if self._offered else None
+        self._written = TextCallFilter() if self._calls_in_text else None
+        self._content: list[str] = []
+        self._thoughts: list[str] = [thoughts]  # from blocks in the text
 
     def say(self, text: str) -> str:
         """The next piece of text; returns what of it may be shown."""
-        return self._keep(self._thinking.feed(self._text.feed(text)))
+        piece = self._text.feed(text)
+        self._raw.append(piece)
+        return self._keep(self._thinking.feed(piece))
 
     def think(self, text: str) -> None:
         """The next piece of reasoning."""
@@ -69,12 +81,14 @@ class ReplyDraft:
 
     def finish(self) -> tuple[Reply, str]:
         """The reply, and the last of its text that may be shown."""
-        shown = self._keep(self._thinking.feed(self._text.finish())) + self._keep(self._thinking.finish())
-        if self._written is not None:
-            rest = self._written.finish()
-            self._content.append(rest)
-            shown += rest
-        calls = (*self.calls.calls(), *self._written_calls())
+        native = self.calls.calls()
+        last = self._text.finish()
+        shown = self._keep(self._thinking.feed(last)) + self._finish_text(native)
+        if self._thinking.had_stray and (parts := end_of_unopened("".join([*self._raw, last]))):
+            self._begin_text(thoughts=parts[0])
+            self._keep(self._thinking.feed(parts[1]))
+            self._finish_text(native)
+        calls = (*native, *self._written_calls())
         reason = self.finish_reason or "stop"
         reply = Reply(
             content="".join(self._content),
@@ -94,14 +108,33 @@ class ReplyDraft:
         return {**self.attached.found(), **({"tool_calls": of_calls} if of_calls else {})}
 
     def _keep(self, split: Split) -> str:
-        visible = self._written.feed(split.visible) if self._written is not None else split.visible
-        self._content.append(visible)
         self._thoughts.append(split.reasoning)
+        return self._keep_text(split.visible if self._tail is None else self._tail.feed(split.visible))
+
+    def _keep_text(self, text: str) -> str:
+        visible = text if self._written is None else self._written.feed(text)
+        self._content.append(visible)
         return visible
+
+    def _finish_text(self, native: Sequence[ToolCall]) -> str:
+        """The end of the text; what of it may be shown."""
+        shown = self._keep(self._thinking.finish())
+        if self._tail is not None:
+            shown += self._keep_text(self._tail.finish([call.name for call in native]))
+        if self._written is not None:
+            rest = self._written.finish()
+            self._content.append(rest)
+            shown += rest
+        if self._tail is not None and self._tail.calls and self._content:
+            self._content = ["".join(self._content).rstrip()]
+        return shown
 
     def _written_calls(self) -> list[ToolCall]:
         """Nine letters and digits make an id that every endpoint takes back, Mistral's too."""
-        written = self._written.calls if self._written is not None else []
+        written = [
+            *(self._tail.calls if self._tail is not None else ()),
+            *(self._written.calls if self._written is not None else ()),
+        ]
         taken = {*self._taken, *(call.id for call in self.calls.calls())}
         numbers = range(len(self._taken), len(self._taken) + len(taken) + len(written))
         fresh = (name for number in numbers if (name := f"call{number:05d}") not in taken)
@@ -120,4 +153,5 @@ def draft_for(request: ModelRequest, dialect: Dialect) -> ReplyDraft:
         taken=taken,
         dialect=dialect,
         model=request.model,
+        offered=[spec.name for spec in request.offered],
     )

@@ -44,10 +44,10 @@ class TextCallFilter:
                 break
             text = self._taken(read.end)
             self._open = None
-            if read.call is None:
+            if not read.calls:
                 shown.append(self._show(text))
             else:
-                self.calls.append(read.call)
+                self.calls += read.calls
                 self._after_call = True
         return "".join(shown)
 

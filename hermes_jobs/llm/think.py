@@ -2,7 +2,8 @@
 
 The result depends on the text alone, not on how it was cut into pieces. A tag right after a backtick is
 spoken of, not used: an answer that explains `<think>` stays whole. A closing tag without its opening one is
-dropped. White space before the answer goes with the block that it followed.
+dropped, or ends reasoning whose opening tag the template had written: see `end_of_unopened`. White space
+before the answer goes with the block that it followed.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ class ThinkFilter:
         self._held = ""
         self._inside = False
         self._had_block = False
+        self.had_stray = False
+        """A closing tag came before any opening one; see `end_of_unopened`."""
         self._spaces: str | None = ""  # what may still turn out to surround a block; null once text was shown
 
     def feed(self, text: str) -> Split:
@@ -65,6 +68,8 @@ class ThinkFilter:
             self._inside = self._had_block = True
             if self._spaces:
                 self._spaces = ""
+        else:
+            self.had_stray = self.had_stray or not self._had_block
 
     def _take(self, text: str, visible: list[str], reasoning: list[str]) -> None:
         if self._inside:
@@ -76,3 +81,28 @@ class ThinkFilter:
         else:
             visible.append(text.lstrip() if self._had_block else self._spaces + text)
             self._spaces = None
+
+
+_STRAY = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+_ENDS_A_SENTENCE = ".!?…。！？\n"
+_GOES_ON = ".,;:!?)]}\"'`»”"
+
+
+def end_of_unopened(text: str) -> tuple[str, str] | None:
+    """Reasoning and answer of a text with a closing tag that was not opened; None where that is spoken of.
+
+    Templates that open the block themselves leave the model to close it. The tag closes one where a line or
+    a sentence ends before it, a line ends behind it, or the answer follows without a blank; what stands in
+    code is spoken of.
+    """
+    found = _STRAY.search(text)
+    if found is None:
+        return None
+    before, after = text[: found.start()], text[found.end() :]
+    if before.endswith("`") or before.count("```") % 2 or "<think" in before.lower():
+        return None
+    follows = after[:1]
+    joined = bool(follows) and not follows.isspace() and follows not in _GOES_ON
+    if joined or follows in {"\n", "\r"} or before.rstrip(" ")[-1:] in tuple(_ENDS_A_SENTENCE):
+        return before, after.lstrip()
+    return None

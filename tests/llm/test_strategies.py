@@ -19,6 +19,8 @@ from tests.model_server import ModelServer
 TOOLS = ("terminal", "read_file")
 LS = '<tool_call>\n{"name": "terminal", "arguments": {"command": "ls"}}\n</tool_call>'
 
+SPOKEN_OF = f"Such a model writes {LS}, and the server reads it."
+
 
 @pytest.fixture
 def model(model_server: ModelServer) -> Iterator[OpenAIModel]:
@@ -64,7 +66,7 @@ def test_a_session_goes_from_structured_to_text_and_back(
             Answer(text="One.", tool_calls=(AskedCall("terminal", {"command": "date"}, id="call_a"),)),
             Answer(text=f"Two.\n{LS}{LS}"),
             Answer(text=LS, tool_calls=(AskedCall("terminal", {"command": "id"}, id="call_b"),)),
-            Answer(text=LS),
+            Answer(text=SPOKEN_OF),
             Answer(text="Five."),
         ]
     )
@@ -89,15 +91,25 @@ def test_a_session_goes_from_structured_to_text_and_back(
     answers = [each["tool_call_id"] for each in last["messages"] if each["role"] == "tool"]
     assert calls == answers
     assert len(set(calls)) == len(calls) == 5
-    assert last["messages"][-1] == {"role": "assistant", "content": LS}
+    assert last["messages"][-1] == {"role": "assistant", "content": SPOKEN_OF}
 
 
-def test_a_structured_answer_with_markup_in_its_text_stays_as_it_is(
+def test_a_structured_answer_that_speaks_of_markup_stays_as_it_is(
     model: OpenAIModel, model_server: ModelServer
 ) -> None:
-    model_server.follow([Answer(text=LS)])
+    model_server.follow([Answer(text=SPOKEN_OF)])
     reply, pieces = said_in_pieces(model, "gpt-5", "Look")
-    assert (reply.content, "".join(pieces), reply.tool_calls) == (LS, LS, ())
+    assert (reply.content, "".join(pieces), reply.tool_calls) == (SPOKEN_OF, SPOKEN_OF, ())
+
+
+def test_a_structured_answer_that_ends_with_a_written_call_makes_it(
+    model: OpenAIModel, model_server: ModelServer
+) -> None:
+    model_server.follow([Answer(text=f"I look.\n{LS}\n", piece=3)])
+    reply, pieces = said_in_pieces(model, "gpt-5", "Look")
+    assert reply.content == "".join(pieces).rstrip() == "I look."
+    assert [(call.name, call.arguments) for call in reply.tool_calls] == [("terminal", '{"command": "ls"}')]
+    assert reply.finish_reason == "tool_calls"
 
 
 def test_without_tools_markup_is_text_unless_the_history_has_calls(
