@@ -14,7 +14,9 @@ def notices(event: Event) -> tuple[str, ...]:
                 f"the conversation fills {event.tokens / max(event.threshold, 1):.0%} of what is kept before "
                 f"it is compressed ({event.tokens:,} of {event.threshold:,} tokens)"
             )
-            return (filled, *((event.advice,) if event.advice else ()))
+            if not event.advice:
+                return (filled,)
+            return (filled, event.advice) if event.tokens > event.threshold / 2 else (event.advice,)
         case ContextCompressed():
             return _compressed(event)
         case CompressionFailed(retry_at=None):
