@@ -100,15 +100,15 @@ def _utc(moment: datetime | None) -> str | None:
 
 
 def _as_object(hit: Hit) -> dict[str, object]:
-    return {
+    found: dict[str, object] = {
         "session": hit.session,
         "title": hit.title,
         "turn": hit.turn,
         "role": hit.role,
         "snippet": hit.snippet,
         "at": hit.at,
-        "relaxed": hit.relaxed,
     }
+    return {**found, "relaxed": True} if hit.relaxed else found
 
 
 def _print_hits(hits: Sequence[Hit]) -> None:

@@ -69,9 +69,9 @@ def test_no_query_is_an_error(query: str, three: Home) -> None:
 
 
 def test_nothing_found_says_what_was_searched_and_how_to_widen_it(three: Home) -> None:
-    done = three.run("sessions", "search", "proxy", "absent", "--role", "user")
+    done = three.run("sessions", "search", "missing", "absent", "--role", "user")
     assert (done.code, done.out) == (0, "")
-    for part in ("all of «proxy», «absent»", "6 searched", "--role user", "leave out --role", "--all"):
+    for part in ("all of «missing», «absent»", "6 searched", "--role user", "leave out --role", "--all"):
         assert part in done.err
     assert "nothing to search for" in three.run("sessions", "search", "?!").err
 
@@ -97,3 +97,10 @@ def test_wrong_usage_is_said_in_a_sentence(arguments: tuple[str, ...], told: str
     assert done.code == 2
     assert told in done.err
     assert "Traceback" not in done.err
+
+
+def test_hits_that_do_not_hold_all_the_words_are_said_to_be_so(three: Home) -> None:
+    done = three.run("sessions", "search", "proxy", "absent", "--json")
+    assert done.json
+    assert all(hit["relaxed"] is True for hit in done.json)
+    assert "No message holds all of «proxy», «absent». These hold some of that" in done.err
