@@ -20,7 +20,8 @@ from hermes_jobs.eventlog.sql import SqlEventLog
 
 def stop_after(fact: str) -> None:
     """Let this process stop when a fact of that name is committed."""
-    written, stopped = threading.Event(), threading.Event()
+    written, stopped, resumed = threading.Event(), threading.Event(), threading.Event()
+    signal.signal(signal.SIGCONT, lambda _number, _frame: resumed.set())
     write, tell = PreparedAppend.__call__, SqlEventLog._tell
 
     def writing(prepared: PreparedAppend, connection: Connection) -> tuple[Recorded, ...]:
@@ -33,6 +34,7 @@ def stop_after(fact: str) -> None:
         if written.is_set() and not stopped.is_set():
             stopped.set()
             os.kill(os.getpid(), signal.SIGSTOP)
+            resumed.wait()  # the signal may reach another thread first, and this one run on for a moment
         tell(log)
 
     PreparedAppend.__call__ = writing  # type: ignore[method-assign, assignment]
