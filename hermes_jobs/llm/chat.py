@@ -227,7 +227,7 @@ class Chat:
                 self._take(json.loads(data), answer, on_text)
         if not answer.draft.begun:
             raise self._garbage("is an empty stream", answer)
-        if not answer.draft.finish_reason and not done:
+        if not answer.draft.finish_reason and not (done and answer.draft.says_something):
             raise self._garbage("ended before it was complete", answer)
 
     def _read_whole(self, body: bytes, answer: Answer, on_text: OnText) -> None:

@@ -75,6 +75,12 @@ class ReplyDraft:
         self._reported = usage or self._reported
 
     @property
+    def says_something(self) -> bool:
+        """Whether any text, reasoning or call has come."""
+        said = any(self._content) or any(self._reasoning) or any(self._thoughts)
+        return said or bool(self.calls.calls())
+
+    @property
     def usage(self) -> Usage:
         """What was reported so far."""
         return canonical_usage(self._reported) if self._reported else NO_USAGE

@@ -52,7 +52,8 @@ def test_a_gateway_alone_answers_and_ends_well(home: Home, bot: BotServer, numbe
 
 @pytest.mark.slow
 def test_beside_workers_it_only_listens(home: Home, bot: BotServer) -> None:
-    with home.start("up", "--no-flower") as up:
+    nobody = {"HERMES_JOBS_GATEWAY__TELEGRAM__ALLOWED_USERS": "[]"}  # so that `up` does not listen itself
+    with home.start("up", "--no-flower", **nobody) as up:
         up.wait_for("Ctrl-C")
         with home.start("gateway", "telegram") as gateway:
             gateway.wait_for("Listening as")

@@ -79,9 +79,9 @@ class Chat:
         self._told: set[str] = set()
         self._output = create_output(sys.stdout)
         self._prompt = self._make_prompt()
-        self._greet(start)
         self._watcher = Watcher(installation.log, self._news, self._trouble)  # before the session is read
         self.conversation = Conversation(installation, self._stage, self._channels, start)
+        self._greet()
         self._standing = standing(installation, self.conversation)
 
     def run(self) -> None:
@@ -209,7 +209,7 @@ class Chat:
 
     # --- what is shown --------------------------------------------------------------------------
 
-    def _greet(self, start: Start) -> None:
+    def _greet(self) -> None:
         settings = self.installation.settings
         model = self.conversation.model
         self._stage.line(f"hermes-jobs chat with {one_line(model)} ({model_told(settings, model)}).")
