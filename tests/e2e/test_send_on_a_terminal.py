@@ -86,6 +86,7 @@ def test_tools_are_shown_while_they_run_and_before_the_answer(home: Home, model_
     wait = "while [ ! -e go ]; do sleep 0.05; done"
     calls = (AskedCall("terminal", {"command": wait}), AskedCall("terminal", {"command": "exit 3"}))
     model_server.follow([Answer(text="Let me *look*.", tool_calls=calls), Answer(text="It is there.")])
+    home.environ["HERMES_JOBS_TOOLS__SERIALIZE_TERMINAL"] = "false"
     with Screen(home, "send", "Look.") as screen:
         screen.shows("· terminal exit 3: failed")
         screen.shows(f"· terminal {wait[:30]}")

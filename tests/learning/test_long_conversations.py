@@ -178,9 +178,9 @@ def test_a_summariser_that_is_down_leaves_the_history_as_it_is_and_the_turn_goes
         return Refuse(status=400, message="no such thing") if is_summary(seen) else talker(seen)
 
     model_server.follow(choose)
-    installation = make_installation(**SMALL)
+    installation = make_installation(**{**SMALL, "MODEL__CONTEXT_LENGTH": 6_500})
     with InlineWorker(installation) as worker:
-        session = talk(worker, range(36))
+        session = talk(worker, range(32))
     assert facts_of(installation, e.ContextCompressed) == []
     failed = facts_of(installation, e.CompressionFailed)
     assert failed

@@ -73,9 +73,9 @@ def test_a_summary_that_was_cancelled_is_booked_as_estimated(
     make_installation: Make, model_server: ModelServer
 ) -> None:
     model_server.follow(lambda seen: Hold() if is_summary(seen) else talker(seen))
-    installation = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=3_000)
+    installation = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=6_500)
     with InlineWorker(installation) as worker:
-        for number in range(12):
+        for number in range(60):
             command = c.SubmitTurn(turn=f"t{number}", session="s1", text=question(number), source="cli")
             worker.engine.submit(command)
         worker.work(lambda: any(map(is_summary, model_server.requests)), stream=STREAM)
