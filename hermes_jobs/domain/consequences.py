@@ -78,7 +78,7 @@ def _run_ended(session: Session, turn: Turn, end: e.TurnEnd, load: Load) -> Iter
 
 
 def _review_taken_up(session: Session, resumed: e.TurnResumed, load: Load) -> Iterator[StreamFacts]:
-    turn = session.find(resumed.turn)
+    turn = reviewing.known_turn(session, resumed.turn)
     if turn is None or not reviewing.is_its_turn(session, turn) or session.forked_from is None:
         return
     stream = sessions.stream_of(session.forked_from)

@@ -37,6 +37,12 @@ def is_its_turn(session: Session, turn: Turn) -> bool:
     return session.is_review and session.started is not None and turn.source == session.started.source
 
 
+def known_turn(session: Session, turn: str) -> Turn | None:
+    """The turn with that id, open or, where it can be taken up again, ended."""
+    ended = session.ended.get(turn)
+    return session.find(turn) or (ended.turn if ended else None)
+
+
 def end_of(review: str, turn: Turn, end: e.TurnEnd) -> e.ReviewCompleted | e.ReviewFailed:
     """What the end of its turn means for a review."""
     if isinstance(end, e.TurnCompleted):
@@ -65,7 +71,7 @@ def of_curator(session: Session, facts: Iterable[e.SessionEvent]) -> Iterator[e.
         return
     review = session.lineage
     for fact in facts:
-        turn = session.find(fact.turn) if isinstance(fact, e.TurnResumed | e.TurnEnd) else None
+        turn = known_turn(session, fact.turn) if isinstance(fact, e.TurnResumed | e.TurnEnd) else None
         if turn is None or not is_its_turn(session, turn):
             continue
         if isinstance(fact, e.TurnResumed):
