@@ -26,7 +26,7 @@ KILLED = -9
 STRIDE = 1 if os.environ.get("FAULTS") == "full" else 3  # the three moments begin apart
 TALK = "stalk"
 FIRST_APPENDS = 2  # the turn is accepted; nothing is learned yet
-ROUNDS = 14  # turns after which the history fills the window
+ROUNDS = 36  # turns after which the history fills the window
 WHILE_TALKING = {"HERMES_JOBS_COMPRESSION__ENABLED": "false", "HERMES_JOBS_MEMORY__NUDGE_INTERVAL": "0"}
 AFTERWARDS = {
     "HERMES_JOBS_MODEL__CONTEXT_LENGTH": "9000",
