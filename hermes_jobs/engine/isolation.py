@@ -1,9 +1,7 @@
-"""What parts the processes that a person starts from those of the agent, and ours from a folder's files.
+"""Isolation of processes: ours import nothing from the current folder, the agent's cannot act as the user.
 
-How a process of ours is started so that it imports nothing from the current folder.
-
-That folder may be a project that others wrote, with a `click.py` or `sitecustomize.py` of its own: whatever
-is found there first would run with our keys.
+The current folder may be a project that others wrote, with a `click.py` or `sitecustomize.py` of its own,
+which would run with our keys. A command of the agent is known by its environment and by its ancestors.
 """
 
 from __future__ import annotations

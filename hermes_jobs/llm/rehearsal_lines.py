@@ -18,7 +18,7 @@ HELLO = "Hello! Ask me what I can do, or say «look around»."
 HELP = """\
 I am a stand-in for a language model, and know a few lines by heart. Try:
 
-- «look around»: runs two commands at the same time and answers from what they print
+- «look around»: runs two tools at the same time and answers from what they give
 - «run `uname -a`»: runs the command between the backticks
 - «read notes.txt», «write Buy milk to notes.txt»: works with a file
 - «remember that I like tea»: writes to the memory
@@ -134,7 +134,7 @@ def _show_tools(match: re.Match[str], tools: Tools) -> Response:
     return Response("These tools are at hand: " + ", ".join(f"`{name}`" for name in sorted(tools)) + ".")
 
 
-_LOOK_AROUND: tuple[Call, ...] = (("terminal", {"command": "ls"}), ("terminal", {"command": "date"}))
+_LOOK_AROUND: tuple[Call, ...] = (("terminal", {"command": "ls"}), ("session_search", {}))
 
 
 def _pattern(words: str) -> re.Pattern[str]:
@@ -158,7 +158,7 @@ _TABLE: tuple[tuple[re.Pattern[str], Speaker], ...] = (
             r"\blook around\b|\b(?:list|show)\b.{0,20}\bfiles?\b|\bwhat(?:'s| is) here\b"
             r"|\bwhere are (?:we|you)\b"
         ),
-        _calls("I look around, with two commands at the same time.", *_LOOK_AROUND),
+        _calls("I look around, with two tools at the same time.", *_LOOK_AROUND),
     ),
     (_pattern(r"\bskills?\b"), _calls("I look at the skills.", ("skills_list", {}))),
     (
