@@ -12,9 +12,9 @@ from hermes_jobs.cli.invocation import Invocation, pass_invocation
 from hermes_jobs.cli.options import example, json_option, limit_option
 from hermes_jobs.cli.output import note, one_line, print_json, short_time
 from hermes_jobs.cli.values import Moment, Text
-from hermes_jobs.domain.search.excerpt import CLOSE, OPEN
 from hermes_jobs.domain.titles import printable
 from hermes_jobs.engine.archive import Hit, Role, Scope
+from hermes_jobs.text.search.snippet import CLOSE, OPEN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,9 +90,9 @@ def search(  # noqa: PLR0913 - the options
     if not hits:
         note(_nothing(query, views.searched(scope), scope))
     elif any(hit.relaxed for hit in hits):
-        from hermes_jobs.domain.search.advice import relaxed
+        from hermes_jobs.text.search.hints import relaxed_hint
 
-        note(relaxed(query, sum(not hit.relaxed for hit in hits)))
+        note(relaxed_hint(query, sum(not hit.relaxed for hit in hits)))
 
 
 def _utc(moment: datetime | None) -> str | None:
@@ -133,7 +133,7 @@ def _shown(snippet: str) -> str:
 
 
 def _nothing(query: str, messages: int, scope: Scope) -> str:
-    from hermes_jobs.domain.search.advice import advice
+    from hermes_jobs.text.search.hints import no_results_hint
 
     given = (
         ("--role", ",".join(scope.roles)),
@@ -146,4 +146,4 @@ def _nothing(query: str, messages: int, scope: Scope) -> str:
     if not scope.hidden:
         limits.append("reviews and sub-agents left out")
         wider.append("--all")
-    return advice(query, messages, limits, wider)
+    return no_results_hint(query, messages, limits, wider)

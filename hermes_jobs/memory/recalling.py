@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hermes_jobs.domain.search.question import as_question
 from hermes_jobs.domain.session import Session
 from hermes_jobs.engine.archive import Archive, Near, Passage, Scope
+from hermes_jobs.text.search.question import as_question
 
 FOUND = 6  # passages, each with what was said around it
 TEXT_CHARS = 400  # of a passage that are told

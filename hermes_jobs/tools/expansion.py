@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hermes_jobs.domain.messages import UserMessage
-from hermes_jobs.domain.search.question import as_question
 from hermes_jobs.engine.ports import Cancel, ModelRequest
+from hermes_jobs.text.search.question import as_question
 from hermes_jobs.tools.summaries import Summariser, Summary, asked
 
 PURPOSE = "search_expand"

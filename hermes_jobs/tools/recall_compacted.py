@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from hermes_jobs.domain.search import Matcher, parse, positive_terms, window
-from hermes_jobs.domain.search.folding import normal
 from hermes_jobs.engine.archive import Archive
 from hermes_jobs.engine.ports import ToolContext
+from hermes_jobs.text.search import Matcher, best_window, parse, positive_terms
+from hermes_jobs.text.search.folding import normal
 from hermes_jobs.tools.session_search import line_of
 from hermes_jobs.tools.tool import Tool, ToolFailed, tool
 
@@ -44,7 +44,7 @@ class RecallCompacted:
         matcher = Matcher(terms)
         if not matcher.spans(said):
             return f"Nothing in this conversation holds «{query}». Try fewer or other words."
-        start, end = window(said, matcher, EXCERPT_CHARS)
+        start, end = best_window(said, matcher, EXCERPT_CHARS)
         before = "[… earlier messages are left out]\n" if start else ""
         after = "\n[later messages are left out …]" if end < len(said) else ""
         return f"{before}{said[start:end]}{after}"

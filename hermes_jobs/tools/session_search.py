@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from hermes_jobs.domain.events import ResponseBooked
 from hermes_jobs.domain.numbers import how_many
-from hermes_jobs.domain.search import Matcher, fold, parse, positive_terms, window
-from hermes_jobs.domain.search.advice import advice, relaxed
-from hermes_jobs.domain.search.folding import normal
-from hermes_jobs.domain.search.question import question
-from hermes_jobs.domain.search.ranking import fused, terms_in
 from hermes_jobs.engine.archive import Archive, Hit, Near, Passage, Past, Role, Scope, Utterance
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome
+from hermes_jobs.text.search import Matcher, best_window, fold, parse, positive_terms
+from hermes_jobs.text.search.folding import normal
+from hermes_jobs.text.search.hints import no_results_hint, relaxed_hint
+from hermes_jobs.text.search.question import question
+from hermes_jobs.text.search.ranking import fused, terms_in
 from hermes_jobs.tools.expansion import PURPOSE as EXPANDING
 from hermes_jobs.tools.expansion import SECONDS as EXPANDING_SECONDS
 from hermes_jobs.tools.expansion import expansion
@@ -141,7 +141,7 @@ class SessionSearch:
         terms = () if expression is None else positive_terms(expression)
         if asked_for is not None and any(hit.relaxed for hit in hits):
             terms = terms_in(fold(said), asked_for.wanted)
-        start, end = window(said, Matcher(terms), room)
+        start, end = best_window(said, Matcher(terms), room)
         before = "[… earlier messages are left out]\n" if start else ""
         after = "\n[later messages are left out …]" if end < len(said) else ""
         return f"Matches:\n{quoted}\n\n{before}{said[start:end]}{after}"
@@ -173,7 +173,7 @@ class SessionSearch:
             limits.append("reviews and sub-agents left out")
             wider.append("include_hidden")
         limits.append("this conversation left out")
-        return advice(query, self._archive.searched(scope), limits, wider)
+        return no_results_hint(query, self._archive.searched(scope), limits, wider)
 
 
 def roles_of(written: str) -> tuple[Role, ...]:
@@ -244,7 +244,7 @@ def _answer(
     parts = [f"{how_many(len(groups), 'conversation')} about «{query}»:"]
     best = passages[:PASSAGES]
     if any(each.hit.relaxed for each in best):
-        parts.append(relaxed(query, sum(not each.hit.relaxed for each in best)))
+        parts.append(relaxed_hint(query, sum(not each.hit.relaxed for each in best)))
     for number, (group, summary) in enumerate(zip(groups, told, strict=True), start=1):
         first = group[0].hit
         days = sorted({each.hit.at[:10] for each in group})

@@ -17,15 +17,15 @@ from typing import NamedTuple, get_args
 
 import msgspec
 
-from hermes_jobs.domain.search import All, AnyOf, Matcher, Term, Without, fold
-from hermes_jobs.domain.search.query import Expression, every
-from hermes_jobs.domain.search.terms import is_searchable, pieces
 from hermes_jobs.engine.archive import Role, Scope
-from hermes_jobs.views.entries import ECHO
+from hermes_jobs.text.search import All, AnyOf, Matcher, Term, Without, fold
+from hermes_jobs.text.search.query import Expression, every
+from hermes_jobs.text.search.terms import is_searchable, pieces
+from hermes_jobs.views.index_tokens import fts_query, is_exact, metadata_token, quoted
 from hermes_jobs.views.reading import HIDDEN_KINDS, contents_of
-from hermes_jobs.views.spelling import fact, is_exact, matching, quoted
+from hermes_jobs.views.search_index import ECHO
+from hermes_jobs.views.searchable_text import searchable_text
 from hermes_jobs.views.texts import Texts
-from hermes_jobs.views.wording import worded
 
 CANDIDATES = 200  # for the whole query
 RANKED = 3_000  # matches that are so few that the index ranks them; of more the newest are taken
@@ -57,7 +57,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     echo: bool = False
 
 
-class Shelf(NamedTuple):
+class IndexedMessages(NamedTuple):
     """Where is looked: the rows, and the log's texts that they point at."""
 
     rows: Connection
@@ -65,13 +65,13 @@ class Shelf(NamedTuple):
 
 
 def candidates(
-    shelf: Shelf, expression: Expression, scope: Scope, *, echoes: bool = False
+    index: IndexedMessages, expression: Expression, scope: Scope, *, echoes: bool = False
 ) -> list[Candidate]:
     """At most about `CANDIDATES` messages, newest first. `echoes`: those of searches of the past alone."""
     ways = alternatives(expression)
     most = max(FEWEST, CANDIDATES // len(ways))
     where = Where(scope, echoes=echoes)
-    found = {each.position: each for way in ways for each in _of_way(shelf, way, where, most)}
+    found = {each.position: each for way in ways for each in _of_way(index, way, where, most)}
     return [found[position] for position in sorted(found, reverse=True)]
 
 
@@ -94,18 +94,18 @@ def _alternatives(expression: Expression) -> tuple[Expression, ...]:
             return (expression,)
 
 
-def _of_way(shelf: Shelf, way: Expression, where: Where, most: int) -> list[Candidate]:
+def _of_way(index: IndexedMessages, way: Expression, where: Where, most: int) -> list[Candidate]:
     begins = any(map(_is_beginning, _terms(way)))
     if begins:
         plan = _plan(way, reading=True)
         if where.echoes:
-            return _read(plan, matches(shelf, plan, where, most=ECHOES), most) or []
-        found = _read(plan, matches(shelf, plan, where), min(most, READ), impatient=True)
+            return _read(plan, matches(index, plan, where, most=ECHOES), most) or []
+        found = _read(plan, matches(index, plan, where), min(most, READ), impatient=True)
         if found is not None:
             return found
     plan = _plan(way, reading=False)
-    best = not begins and most < _count(shelf.rows, plan, where, RANKED + 1) <= RANKED
-    found = _read(plan, matches(shelf, plan, where, best=best), most)
+    best = not begins and most < _count(index.rows, plan, where, RANKED + 1) <= RANKED
+    found = _read(plan, matches(index, plan, where, best=best), most)
     assert found is not None, "only the impatient give up"
     return found
 
@@ -211,7 +211,7 @@ def _read(
 
 
 def matches(
-    shelf: Shelf, plan: Plan, where: Where, *, best: bool = False, most: int | None = None
+    index: IndexedMessages, plan: Plan, where: Where, *, best: bool = False, most: int | None = None
 ) -> Iterator[Candidate]:
     """What the index gives, newest first or best first, some of it read whenever one is asked for."""
     # CROSS JOIN: the index comes first, and gives its rows in order and only as far as they are wanted.
@@ -222,37 +222,37 @@ def matches(
         ORDER BY {"entries.rank" if best else "entries.rowid DESC"} LIMIT ?
     """
     scope = where.scope
-    first, last = bounds(shelf.rows, scope)
+    first, last = bounds(index.rows, scope)
     among = (max(first, where.first), min(last, where.last), scope.after or "", scope.before or END)
-    cursor = shelf.rows.cursor()
+    cursor = index.rows.cursor()
     cursor.row_factory = Row
     with closing(cursor):
         others = (scope.outside or "", where.lineage, -1 if most is None else most)
         cursor.execute(query, (_asked(plan, where), *among, *others))
         while rows := cursor.fetchmany(AT_ONCE):
-            for row, content in zip(rows, contents_of(rows, shelf.texts), strict=True):
-                yield _candidate(shelf.rows, row, content, echo=where.echoes)
+            for row, content in zip(rows, contents_of(rows, index.texts), strict=True):
+                yield _candidate(index.rows, row, content, echo=where.echoes)
 
 
 def _asked(plan: Plan, where: Where) -> str:
     """What FTS5 is asked for."""
     scope = where.scope
-    of_roles = " OR ".join(quoted(fact("role", role)) for role in scope.roles or get_args(Role))
-    asked = [matching(plan.asked)] if plan.asked is not None else []
+    of_roles = " OR ".join(quoted(metadata_token("role", role)) for role in scope.roles or get_args(Role))
+    asked = [fts_query(plan.asked)] if plan.asked is not None else []
     if scope.roles or not asked:
         asked.append(f"({of_roles})")
     if scope.source is not None:
-        asked.append(quoted(fact("source", scope.source)))
-    refused = list(map(matching, plan.refused))
+        asked.append(quoted(metadata_token("source", scope.source)))
+    refused = list(map(fts_query, plan.refused))
     (asked if where.echoes else refused).append(quoted(ECHO))
     if not scope.hidden:
-        refused += [quoted(fact("kind", kind)) for kind in HIDDEN_KINDS]
+        refused += [quoted(metadata_token("kind", kind)) for kind in HIDDEN_KINDS]
     both = " AND ".join(asked)
     return f"({both}) NOT ({' OR '.join(refused)})" if refused else both
 
 
 def _candidate(connection: Connection, row: Row, content: str, *, echo: bool) -> Candidate:
-    text = worded(content, calls_of(connection, row["step"], row["call"]))
+    text = searchable_text(content, calls_of(connection, row["step"], row["call"]))
     return Candidate(
         position=row["position"],
         lineage=row["lineage"],

@@ -2,7 +2,7 @@
 
 A text is a message from the moment it is accepted, and takes its place in the conversation when its turn
 begins, or when it is handed to the running one. The text itself stands in the log, at the message's position
-(see `texts`), and the search index beside this table holds its tokens (see `entries`).
+(see `texts`), and the search index beside this table holds its tokens (see `search_index`).
 """
 
 from __future__ import annotations

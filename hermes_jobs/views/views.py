@@ -13,8 +13,7 @@ from hermes_jobs.domain.errors import NewerSchema, Rejected
 from hermes_jobs.engine.archive import EVERYWHERE, Hit, Passage, Past, Scope, Utterance
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.views import finding, reading
-from hermes_jobs.views.around import passages
-from hermes_jobs.views.candidates import Shelf
+from hermes_jobs.views.candidates import IndexedMessages
 from hermes_jobs.views.counts import Counts, select_counts
 from hermes_jobs.views.deliveries import (
     Deliveries,
@@ -23,9 +22,10 @@ from hermes_jobs.views.deliveries import (
     select_deliveries,
     select_delivery,
 )
-from hermes_jobs.views.entries import Entries, in_one_piece
 from hermes_jobs.views.estimates import Estimate, Estimates, select_estimates
 from hermes_jobs.views.fill import Fill
+from hermes_jobs.views.hit_context import passages
+from hermes_jobs.views.message_search import count_messages, search, select_recent, within
 from hermes_jobs.views.messages import Messages
 from hermes_jobs.views.planned import (
     RunView,
@@ -45,7 +45,7 @@ from hermes_jobs.views.rows import (
     ViewsStatus,
 )
 from hermes_jobs.views.schedules import Schedules
-from hermes_jobs.views.searching import count_messages, search, select_recent, within
+from hermes_jobs.views.search_index import SearchIndex, in_one_piece
 from hermes_jobs.views.sessions import Sessions
 from hermes_jobs.views.skills import SkillUse, SkillUses, select_skill_uses
 from hermes_jobs.views.spending import Spending, SpendingKey, select_spending
@@ -88,7 +88,7 @@ class Views:
         self._log = log
         self._texts = texts_of(log)
         texts = self._texts
-        others: Sequence[Projection] = (Messages(texts), Turns(texts), Entries(log.result, texts))
+        others: Sequence[Projection] = (Messages(texts), Turns(texts), SearchIndex(log.result, texts))
         self._store = Store(log, folder, (*PROJECTIONS, *others), in_one_piece, notify)
 
     # --- turns ------------------------------------------------------------------------------------
@@ -151,20 +151,22 @@ class Views:
     # --- what was said ----------------------------------------------------------------------------
 
     def search(self, query: str, *, scope: Scope = EVERYWHERE, limit: int = 20) -> tuple[Hit, ...]:
-        """What of all that was said fits the query best (see `hermes_jobs.domain.search.query`).
+        """What of all that was said fits the query best (see `hermes_jobs.text.search.query`).
 
         The hits of a lineage stand together, every lineage's best before another's second. Nothing in a
         query raises.
         """
         return self._store.read(
-            lambda rows: search(Shelf(rows, self._texts), query, within(rows, scope), limit, self._log.result)
+            lambda rows: search(
+                IndexedMessages(rows, self._texts), query, within(rows, scope), limit, self._log.result
+            )
         )
 
     def passages(self, query: str, *, scope: Scope = EVERYWHERE, limit: int = 10) -> tuple[Passage, ...]:
         """The best hits wherever they stand, best first, each with what was said around it."""
         return self._store.read(
             lambda rows: passages(
-                Shelf(rows, self._texts), query, within(rows, scope), limit, self._log.result
+                IndexedMessages(rows, self._texts), query, within(rows, scope), limit, self._log.result
             )
         )
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.messages import ToolCall
-from hermes_jobs.domain.search import All, AnyOf, Matcher, Term, Without, fold, parse
-from hermes_jobs.domain.search.query import Expression
 from hermes_jobs.domain.session import stream_of
 from hermes_jobs.engine.archive import Hit, Scope
 from hermes_jobs.eventlog.log import Append, LargeResult, Meta, StreamWrite
 from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.text.search import All, AnyOf, Matcher, Term, Without, fold, parse
+from hermes_jobs.text.search.query import Expression
 from hermes_jobs.views import Views
 from hermes_jobs.views.candidates import alternatives
 from tests.views.histories import append, new_log

@@ -7,10 +7,10 @@ from typing import cast
 
 import pytest
 
-from hermes_jobs.domain.search import Term, fold, parse
-from hermes_jobs.domain.search.matching import pattern_of
 from hermes_jobs.engine.archive import Scope
 from hermes_jobs.eventlog.log import EventLog, Recorded
+from hermes_jobs.text.search import Term, fold, parse
+from hermes_jobs.text.search.matching import pattern_of
 from hermes_jobs.views import Views
 from tests.views.corpus import Corpus
 

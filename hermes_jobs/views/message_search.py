@@ -11,14 +11,14 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from hermes_jobs.domain.events import SessionKind
-from hermes_jobs.domain.search import Matcher, Term, excerpt, parse, positive_terms
-from hermes_jobs.domain.search.question import Question, Wanted, question
-from hermes_jobs.domain.search.ranking import READ, counter_of_forms, fits, fused, scores, terms_in
 from hermes_jobs.engine.archive import Hit, Past, Role, Scope
-from hermes_jobs.views.candidates import END, Candidate, Shelf, are_echoes, bounds, candidates
-from hermes_jobs.views.entries import OF_THE_PAST, Kept
+from hermes_jobs.text.search import Matcher, Term, parse, positive_terms, snippet
+from hermes_jobs.text.search.question import Question, Wanted, question
+from hermes_jobs.text.search.ranking import READ, counter_of_forms, fits, fused, scores, terms_in
+from hermes_jobs.views.candidates import END, Candidate, IndexedMessages, are_echoes, bounds, candidates
+from hermes_jobs.views.question_candidates import passage_of, question_candidates
 from hermes_jobs.views.reading import HIDDEN_KINDS, fetched
-from hermes_jobs.views.telling import passage_of, telling
+from hermes_jobs.views.search_index import OF_THE_PAST, Kept
 
 BY_ROLE: Mapping[Role, float] = {"user": 1.0, "assistant": 1.0, "tool": 0.8}
 UNREAD = 0.5  # the share of the usual score that a match gets which stands in what was not read
@@ -29,16 +29,16 @@ MARKED = 8  # words of a question, the rarest, that are marked where they stand
 TOO_FEW = 5  # matches of a question's every word
 
 
-def search(shelf: Shelf, query: str, scope: Scope, limit: int, kept: Kept) -> tuple[Hit, ...]:
+def search(index: IndexedMessages, query: str, scope: Scope, limit: int, kept: Kept) -> tuple[Hit, ...]:
     """At most `limit` hits, those of a lineage together, best first; none where nothing can be searched.
 
     Every lineage has its best hit shown before another has its second, of those that hold all that was asked
     for. Scheduled ones come last.
     """
-    found = answers(shelf, query, scope)
+    found = answers(index, query, scope)
     relaxed = any(each.relaxed for each in found)
     groups = list(_by_lineage(found[:limit] if relaxed else found).values())
-    return hits(shelf.rows, _shares(groups, limit), query, kept)
+    return hits(index.rows, _shares(groups, limit), query, kept)
 
 
 class Answer(NamedTuple):
@@ -59,7 +59,7 @@ class Answer(NamedTuple):
         return Matcher(terms_in(self.message.folded, self.looked_for))
 
 
-def answers(shelf: Shelf, query: str, scope: Scope) -> list[Answer]:
+def answers(index: IndexedMessages, query: str, scope: Scope) -> list[Answer]:
     """What fits a query, best first: all of it, and where that finds too little what tells of it.
 
     Searches of the past stand behind all else, and sessions that a schedule began behind the others.
@@ -68,16 +68,16 @@ def answers(shelf: Shelf, query: str, scope: Scope) -> list[Answer]:
     if expression is None:
         return []
     terms = positive_terms(expression)
-    first, second = _ranked(shelf, candidates(shelf, expression, scope), terms)
+    first, second = _ranked(index, candidates(index, expression, scope), terms)
     echoes: list[Candidate] = []
-    if are_echoes(shelf.rows):
-        echoes = list(chain(*_ranked(shelf, candidates(shelf, expression, scope, echoes=True), terms)))
+    if are_echoes(index.rows):
+        echoes = list(chain(*_ranked(index, candidates(index, expression, scope, echoes=True), terms)))
     asked_for = question(query)
     loose: list[Answer] = []
     if asked_for is not None and len(first) < (TOO_FEW if asked_for.words >= A_SENTENCE else 1):
-        loose = _telling(shelf, asked_for, scope)
+        loose = _ranked_for_question(index, asked_for, scope)
         if not loose and asked_for.words >= A_SENTENCE:
-            loose = _telling(shelf, asked_for.without_must, scope)
+            loose = _ranked_for_question(index, asked_for.without_must, scope)
     exact = {each.position: Answer(each) for each in (*first, *second, *echoes)}
     loose = [exact.get(each.message.position, each) for each in loose]
     found = [
@@ -89,12 +89,12 @@ def answers(shelf: Shelf, query: str, scope: Scope) -> list[Answer]:
     ]
     distinct = {each.message.position: each for each in reversed(found)}
     ranked = [distinct.pop(each.message.position) for each in found if each.message.position in distinct]
-    lineages = _lineages(shelf.rows, (each.message.lineage for each in ranked))
+    lineages = _lineages(index.rows, (each.message.lineage for each in ranked))
     return sorted(ranked, key=lambda each: lineages[each.message.lineage].kind == "scheduled")
 
 
 def _ranked(
-    shelf: Shelf, found: Sequence[Candidate], terms: Sequence[Term]
+    index: IndexedMessages, found: Sequence[Candidate], terms: Sequence[Term]
 ) -> tuple[list[Candidate], list[Candidate]]:
     """What was said at first hand, and what in turns that searched the past.
 
@@ -102,14 +102,14 @@ def _ranked(
     """
     values = _weighed(found, scores([each.folded for each in found], terms))
     order = sorted(range(len(found)), key=lambda at: (-values[at], -found[at].position))
-    second = _second_hand(shelf.rows, found)
+    second = _second_hand(index.rows, found)
     best = [found[at] for at in order]
     return [each for each in best if each.turn not in second], [each for each in best if each.turn in second]
 
 
-def _telling(shelf: Shelf, asked_for: Question, scope: Scope) -> list[Answer]:
+def _ranked_for_question(index: IndexedMessages, asked_for: Question, scope: Scope) -> list[Answer]:
     """What may answer a question, best first: by its own words and by those of the passage around it."""
-    read, rarities, passages = telling(shelf, asked_for, scope)
+    read, rarities, passages = question_candidates(index, asked_for, scope)
     count = counter_of_forms(asked_for.wanted)
     values = _weighed(
         read, fits([each.folded for each in read], [count(each.folded[:READ]) for each in read], rarities)
@@ -118,9 +118,9 @@ def _telling(shelf: Shelf, asked_for: Question, scope: Scope) -> list[Answer]:
     found = [each for each in read if each.position in worth]
     ranks = fused(sorted(worth, key=lambda position: (-worth[position], -position)))
     around = fused(passages)
-    second = _second_hand(shelf.rows, found)
+    second = _second_hand(index.rows, found)
     total = {
-        each.position: (ranks[each.position] + around.get(passage_of(shelf.rows, each) or 0, 0.0))
+        each.position: (ranks[each.position] + around.get(passage_of(index.rows, each) or 0, 0.0))
         * (SECOND_HAND if each.turn in second else 1.0)
         for each in found
     }
@@ -200,7 +200,7 @@ def _hit(lineage: _Lineage, answer: Answer, matcher: Matcher, kept: Kept) -> Hit
         turn=found.turn,
         role=found.role,
         position=found.position,
-        snippet=excerpt(found.text if whole is None else whole, matcher),
+        snippet=snippet(found.text if whole is None else whole, matcher),
         at=found.at,
         relaxed=answer.relaxed,
     )

@@ -25,8 +25,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise, zip_longest
 from operator import add
 
-from hermes_jobs.domain.search import All, AnyOf, Term, Without, fold
-from hermes_jobs.domain.search.folding import (
+from hermes_jobs.text.search import All, AnyOf, Term, Without, fold
+from hermes_jobs.text.search.folding import (
     IGNORED,
     PICTOGRAPHS,
     SIGNED_LETTERS,
@@ -35,9 +35,9 @@ from hermes_jobs.domain.search.folding import (
     WORD_CHARACTERS,
     pattern,
 )
-from hermes_jobs.domain.search.query import Expression
-from hermes_jobs.domain.search.stems import stem
-from hermes_jobs.domain.search.terms import SIGNED_NAME, Piece, pieces
+from hermes_jobs.text.search.query import Expression
+from hermes_jobs.text.search.stems import stem
+from hermes_jobs.text.search.terms import SIGNED_NAME, Piece, pieces
 
 TOKENIZER = "ascii"
 
@@ -51,7 +51,7 @@ _ASCII_WORD = "[a-z0-9]+"
 _NO_WORDS = rf"[^\w\x00-\x7f{SIGNED_LETTERS}{RUN}]+"
 
 
-def spelled(text: str, known: str) -> str:
+def tokenize(text: str, known: str) -> str:
     """All that the index holds of a message: its text, and what is known of it (`fact`s)."""
     folded = fold(text)
     has_signs = "#" in folded or "++" in folded
@@ -62,7 +62,7 @@ def spelled(text: str, known: str) -> str:
     return " ".join((_words(parts), *_in_order(parts), *_singles(parts), *signed, known))
 
 
-def stemmed(texts: Iterable[str]) -> tuple[str, int]:
+def tokenize_passage(texts: Iterable[str]) -> tuple[str, int]:
     """What the index holds of texts that belong together, and how many words that counts for.
 
     The stem of each word, with `OFTEN` again where it is there `MANY` times, and each pair of characters of
@@ -113,22 +113,22 @@ def _singles(parts: Sequence[str]) -> Iterator[str]:
     return map(SINGLE.__add__, dict.fromkeys("".join(parts[1::2])))
 
 
-def fact(name: str, value: str) -> str:
+def metadata_token(name: str, value: str) -> str:
     """The token of something that is known of a message, whatever the value is."""
     return f"{FACT}{name}{value.encode('utf-8', 'replace').hex()}"
 
 
-def matching(expression: Expression) -> str:
+def fts_query(expression: Expression) -> str:
     """The expression as FTS5 takes it."""
     match expression:
         case Term():
             return _term(expression)
         case All(parts):
-            return f"({' AND '.join(map(matching, parts))})"
+            return f"({' AND '.join(map(fts_query, parts))})"
         case AnyOf(parts):
-            return f"({' OR '.join(map(matching, parts))})"
+            return f"({' OR '.join(map(fts_query, parts))})"
         case Without(wanted, unwanted):
-            return f"({matching(wanted)} NOT ({' OR '.join(map(matching, unwanted))}))"
+            return f"({fts_query(wanted)} NOT ({' OR '.join(map(fts_query, unwanted))}))"
 
 
 def is_exact(term: Term) -> bool:

@@ -1,9 +1,9 @@
 """The second index: a row for each passage, some messages of a conversation that follow each other.
 
-A question's words are often spread over an exchange, so that no single message looks like much. A passage's
-row holds the stems of all that users and the model said in it (`spelling.stemmed`), each once, without their
-places: it takes a fraction of what the index of the messages takes. What tools gave back is not in it, nor
-what the agent searched its past for.
+A question's words are often spread over an exchange, so that no single message holds many of them. A
+passage's row holds the stems of everything that users and the model said in it
+(`index_tokens.tokenize_passage`), each once, without positions: it takes a fraction of the message index.
+Tool results are not in it, nor are searches of earlier conversations.
 
 A passage ends when it has `MESSAGES` messages or about `CHARS` characters. Until then its row is replaced
 with every batch that adds to it: FTS5 takes tokens out when it is given them again, so they are made again
@@ -15,7 +15,7 @@ from __future__ import annotations
 from sqlite3 import Connection
 from typing import Final
 
-from hermes_jobs.views.spelling import TOKENIZER, stemmed
+from hermes_jobs.views.index_tokens import TOKENIZER, tokenize_passage
 from hermes_jobs.views.texts import Texts
 
 MESSAGES = 20
@@ -36,7 +36,7 @@ TABLES: Final = f"""
 holds, `open` the positions of its messages while more may come."""
 
 
-class Passages:
+class PassageIndex:
     """The passages that a batch of messages goes into, written together."""
 
     def __init__(self, connection: Connection, texts: Texts) -> None:
@@ -66,7 +66,7 @@ class Passages:
             "INSERT INTO entries_of_passages (entries_of_passages, rowid, tokens) VALUES ('delete', ?, ?)",
             [(each.number, each.stood) for each in touched if each.stood is not None],
         )
-        spelled = [(each, *stemmed(each.texts)) for each in touched]
+        spelled = [(each, *tokenize_passage(each.texts)) for each in touched]
         rows(
             "INSERT INTO entries_of_passages (rowid, tokens) VALUES (?, ?)",
             [(each.number, tokens) for each, tokens, _ in spelled],
@@ -100,7 +100,7 @@ class Passages:
             texts = self._texts(held)
             for position in held:
                 passage.add(position, texts[position])
-            passage.stood, _ = stemmed(passage.texts)
+            passage.stood, _ = tokenize_passage(passage.texts)
         self._last[lineage] = passage
         return passage
 

@@ -16,8 +16,8 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from hermes_jobs.domain.search.folding import IGNORED, fold
-from hermes_jobs.domain.search.terms import Term, is_searchable
+from hermes_jobs.text.search.folding import IGNORED, fold
+from hermes_jobs.text.search.terms import Term, is_searchable
 
 MAX_CHARS = 2048
 MAX_TERMS = 128

@@ -5,14 +5,14 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from hermes_jobs.domain.search.folding import normal
-from hermes_jobs.domain.search.matching import Matcher, Span
+from hermes_jobs.text.search.folding import normal
+from hermes_jobs.text.search.matching import Matcher, Span
 
 BEFORE = 0.25  # the share of a window before the match that it is laid around
 NEAR = 200  # characters within which words belong together
 
 
-def window(text: str, matcher: Matcher, size: int) -> tuple[int, int]:
+def best_window(text: str, matcher: Matcher, size: int) -> tuple[int, int]:
     """Start and end, within `normal(text)`, of at most `size` characters with the most places that count.
 
     What counts: the query as one phrase; else all of its words within `NEAR` characters of each other; else

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.search import MAX_CHARS, Matcher, excerpt, parse, positive_terms, window
-from hermes_jobs.domain.search.advice import advice
-from hermes_jobs.domain.search.excerpt import TOKENS
-from hermes_jobs.domain.search.folding import normal
-from hermes_jobs.domain.search.ranking import scores
+from hermes_jobs.text.search import MAX_CHARS, Matcher, best_window, parse, positive_terms, snippet
+from hermes_jobs.text.search.folding import normal
+from hermes_jobs.text.search.hints import no_results_hint
+from hermes_jobs.text.search.ranking import scores
+from hermes_jobs.text.search.snippet import TOKENS
 
 FILLER = "some more words to pass the time. "
 
@@ -21,12 +21,12 @@ def matcher(query: str) -> Matcher:
 
 def test_an_excerpt_marks_its_matches_on_one_line() -> None:
     text = "The cat\n\n\tsat on the   mat."
-    assert excerpt(text, matcher("cat mat")) == "The >>>cat<<< sat on the >>>mat<<<."
+    assert snippet(text, matcher("cat mat")) == "The >>>cat<<< sat on the >>>mat<<<."
 
 
 def test_an_excerpt_has_about_forty_words_and_says_where_it_was_cut() -> None:
     text = FILLER * 30 + "here is the needle at last " + FILLER * 30
-    shown = excerpt(text, matcher("needle"))
+    shown = snippet(text, matcher("needle"))
     assert shown.startswith("…")
     assert shown.endswith("…")
     assert ">>>needle<<<" in shown
@@ -35,29 +35,29 @@ def test_an_excerpt_has_about_forty_words_and_says_where_it_was_cut() -> None:
 
 def test_an_excerpt_is_taken_where_most_of_the_words_stand_together() -> None:
     text = "alpha " + FILLER * 30 + "alpha and beta " + FILLER * 30 + "beta"
-    assert ">>>alpha<<< and >>>beta<<<" in excerpt(text, matcher("alpha beta"))
+    assert ">>>alpha<<< and >>>beta<<<" in snippet(text, matcher("alpha beta"))
 
 
 def test_an_excerpt_without_a_match_is_the_beginning() -> None:
-    assert excerpt("one two three", matcher("four")) == "one two three"
-    assert excerpt("", matcher("four")) == ""
+    assert snippet("one two three", matcher("four")) == "one two three"
+    assert snippet("", matcher("four")) == ""
 
 
 def test_what_is_called_a_word_does_not_make_an_excerpt_endless() -> None:
-    shown = excerpt("needle " + "x" * 100_000, matcher("needle"))
+    shown = snippet("needle " + "x" * 100_000, matcher("needle"))
     assert len(shown) < 1_000
 
 
 @given(st.text(st.characters(exclude_characters="<>…"), max_size=300), st.text(min_size=1, max_size=10))
 def test_an_excerpt_without_its_marks_is_a_part_of_the_text(text: str, query: str) -> None:
-    plain = excerpt(text, matcher(query)).replace(">>>", "").replace("<<<", "").strip("…")
+    plain = snippet(text, matcher(query)).replace(">>>", "").replace("<<<", "").strip("…")
     assert plain in " ".join(normal(text).split())
 
 
 def test_a_window_holds_the_most_of_the_whole_phrase() -> None:
     far = "alpha " * 50 + "gamma " + "beta " * 50
     text = FILLER * 50 + far + FILLER * 100 + "alpha beta " + FILLER * 100
-    start, end = window(text, matcher("alpha beta"), 1_000)
+    start, end = best_window(text, matcher("alpha beta"), 1_000)
     assert end - start == 1_000
     assert "alpha beta " in text[start:end]
     assert 200 <= text.rindex("alpha beta") - start <= 300
@@ -65,19 +65,19 @@ def test_a_window_holds_the_most_of_the_whole_phrase() -> None:
 
 def test_without_the_phrase_a_window_holds_words_that_stand_together() -> None:
     text = "alpha " * 20 + FILLER * 100 + "beta with an alpha. " + FILLER * 100 + "beta " * 20
-    start, end = window(text, matcher("alpha beta"), 1_000)
+    start, end = best_window(text, matcher("alpha beta"), 1_000)
     assert "beta with an alpha" in text[start:end]
 
 
 def test_without_words_together_a_window_holds_the_most_of_any() -> None:
     text = "alpha " + FILLER * 100 + "beta one beta two beta " + FILLER * 100
-    start, end = window(text, matcher("alpha beta"), 1_000)
+    start, end = best_window(text, matcher("alpha beta"), 1_000)
     assert text[start:end].count("beta") == 3
 
 
 def test_a_short_text_is_its_own_window() -> None:
-    assert window("short", matcher("zzz"), 100) == (0, 5)
-    assert window("x" * 300, matcher("zzz"), 100) == (0, 100)
+    assert best_window("short", matcher("zzz"), 100) == (0, 5)
+    assert best_window("x" * 300, matcher("zzz"), 100) == (0, 100)
 
 
 @given(
@@ -86,7 +86,7 @@ def test_a_short_text_is_its_own_window() -> None:
     st.integers(1, 90),
 )
 def test_a_window_lies_within_the_text(text: str, query: str, size: int) -> None:
-    start, end = window(text, matcher(query), size)
+    start, end = best_window(text, matcher(query), size)
     assert 0 <= start <= end <= len(text)
     assert end - start <= size
 
@@ -110,11 +110,11 @@ def test_a_phrase_that_is_spelled_otherwise_counts_for_less_than_as_it_was_asked
 
 
 def test_advice_names_what_was_searched_and_the_ways_to_widen_it() -> None:
-    said = advice("alpha beta*", 1_234, ["role: user"], ["leave out role"])
+    said = no_results_hint("alpha beta*", 1_234, ["role: user"], ["leave out role"])
     assert "all of «alpha», «beta*»" in said
     assert "1,234 searched (role: user)" in said
     for way in ("fewer words", "OR between them", "leave out role", "star"):
         assert way in said
-    assert "nothing to search for in «()»" in advice("()", 5, [], [])
-    assert f"first {MAX_CHARS:,} characters" in advice("x " * 2_000, 5, [], [])
-    assert "any of" in advice("a OR b", 5, [], [])
+    assert "nothing to search for in «()»" in no_results_hint("()", 5, [], [])
+    assert f"first {MAX_CHARS:,} characters" in no_results_hint("x " * 2_000, 5, [], [])
+    assert "any of" in no_results_hint("a OR b", 5, [], [])

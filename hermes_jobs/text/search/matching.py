@@ -8,8 +8,8 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from hermes_jobs.domain.search.folding import IGNORED, PICTOGRAPHS, SIGNED_LETTERS, WORD_CHARACTER, fold
-from hermes_jobs.domain.search.terms import Piece, PieceKind, Term, pieces
+from hermes_jobs.text.search.folding import IGNORED, PICTOGRAPHS, SIGNED_LETTERS, WORD_CHARACTER, fold
+from hermes_jobs.text.search.terms import Piece, PieceKind, Term, pieces
 
 BETWEEN_WORDS = rf"(?:[^\w{SIGNED_LETTERS}]|_)"
 BESIDE_RUNS = rf"(?:[^\w{SIGNED_LETTERS}{PICTOGRAPHS}]|_)"  # where a pictograph is a run itself

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 from sqlite3 import Connection
 from typing import NamedTuple
 
-from hermes_jobs.domain.search import Matcher, positive_terms
-from hermes_jobs.domain.search.query import Expression, any_of, every
-from hermes_jobs.domain.search.question import Question, Wanted
-from hermes_jobs.domain.search.ranking import by_length, rarity, saturated
-from hermes_jobs.domain.search.terms import Term
 from hermes_jobs.engine.archive import Scope
-from hermes_jobs.views.candidates import Candidate, Plan, Shelf, Where, matches
-from hermes_jobs.views.spelling import OFTEN, matching, quoted
+from hermes_jobs.text.search import Matcher, positive_terms
+from hermes_jobs.text.search.query import Expression, any_of, every
+from hermes_jobs.text.search.question import Question, Wanted
+from hermes_jobs.text.search.ranking import by_length, rarity, saturated
+from hermes_jobs.text.search.terms import Term
+from hermes_jobs.views.candidates import Candidate, IndexedMessages, Plan, Where, matches
+from hermes_jobs.views.index_tokens import OFTEN, fts_query, quoted
 
 LISTED = 1_000  # passages that are looked at for one word
 PLACES = 4_000  # places that all words together may have that the index ranks
@@ -32,7 +32,7 @@ ECHOES = 10  # calls and results of searches of the past, which come last
 BY_SIZE = 0.4  # passages are of one size mostly, and those that are not are not worse for it
 
 
-class Telling(NamedTuple):
+class WeightedTerm(NamedTuple):
     """Something that is wanted, with the passages that hold it and how rare that makes it."""
 
     wanted: Wanted
@@ -49,19 +49,19 @@ class Found(NamedTuple):
     passages: list[int]
 
 
-def telling(shelf: Shelf, question: Question, scope: Scope) -> Found:
+def question_candidates(index: IndexedMessages, question: Question, scope: Scope) -> Found:
     """What there is to read for a question."""
-    (newest,) = shelf.rows.execute("SELECT coalesce(max(passage), 0) FROM passages").fetchone()
-    known = [_telling(shelf.rows, each, newest) for each in question.wanted]
-    order = _passages(shelf.rows, known)
-    parts = [part for part in (_affordable(shelf.rows, known), question.must) if part is not None]
+    (newest,) = index.rows.execute("SELECT coalesce(max(passage), 0) FROM passages").fetchone()
+    known = [_weighted(index.rows, each, newest) for each in question.wanted]
+    order = _passages(index.rows, known)
+    parts = [part for part in (_affordable(index.rows, known), question.must) if part is not None]
     plan = Plan.of(every(parts))
-    found = list(matches(shelf, plan, Where(scope), best=True, most=RANKED))
+    found = list(matches(index, plan, Where(scope), best=True, most=RANKED))
     everything = Plan.of(question.must)
-    for lineage, first, last in _places(shelf.rows, order[:BEST]):
+    for lineage, first, last in _places(index.rows, order[:BEST]):
         near = Where(scope, lineage=lineage, first=first, last=min(last, first + WIDEST))
-        found += matches(shelf, everything, near, most=OF_EACH)
-    found += matches(shelf, plan, Where(scope, echoes=True), best=True, most=ECHOES)
+        found += matches(index, everything, near, most=OF_EACH)
+    found += matches(index, plan, Where(scope, echoes=True), best=True, most=ECHOES)
     must = Matcher(positive_terms(question.must) if question.must is not None else ())
     return Found(
         [each for each in {each.position: each for each in found}.values() if _holds_all(must, each)],
@@ -74,14 +74,14 @@ def _holds_all(must: Matcher, candidate: Candidate) -> bool:
     return candidate.kept or all(must.holds(at, candidate.folded) for at in range(len(must.terms)))
 
 
-def _telling(rows: Connection, wanted: Wanted, newest: int) -> Telling:
+def _weighted(rows: Connection, wanted: Wanted, newest: int) -> WeightedTerm:
     if wanted.root is None:
-        return Telling(wanted, rarity(min(1, newest), max(newest, 1)), 1, [])
+        return WeightedTerm(wanted, rarity(min(1, newest), max(newest, 1)), 1, [])
     listed = _listed(rows, quoted(wanted.root))
     held = float(len(listed))
     if len(listed) == LISTED:  # the newest only: how many there are in all follows from how dense they are
         held *= newest / max(newest - listed[-1] + 1, 1)
-    return Telling(wanted, rarity(held, max(newest, held)), held, listed)
+    return WeightedTerm(wanted, rarity(held, max(newest, held)), held, listed)
 
 
 def _listed(rows: Connection, token: str) -> list[int]:
@@ -91,7 +91,7 @@ def _listed(rows: Connection, token: str) -> list[int]:
     return [number for (number,) in rows.execute(query, (token, LISTED)).fetchall()]
 
 
-def _affordable(rows: Connection, known: Sequence[Telling]) -> Expression | None:
+def _affordable(rows: Connection, known: Sequence[WeightedTerm]) -> Expression | None:
     """Any of the rarest, as many of them as the index can rank at once; the rarest in any case.
 
     What no passage holds may stand in what tools gave back, and costs little.
@@ -110,10 +110,10 @@ def _affordable(rows: Connection, known: Sequence[Telling]) -> Expression | None
 def _is_said(rows: Connection, term: Term) -> bool:
     """Whether anything holds the term: the index ranks by every form it is asked for, said or not."""
     query = "SELECT 1 FROM entries WHERE entries MATCH ? LIMIT 1"
-    return rows.execute(query, (matching(term),)).fetchone() is not None
+    return rows.execute(query, (fts_query(term),)).fetchone() is not None
 
 
-def _passages(rows: Connection, known: Sequence[Telling]) -> list[int]:
+def _passages(rows: Connection, known: Sequence[WeightedTerm]) -> list[int]:
     """The passages that hold the most of what is wanted, best first."""
     totals: dict[int, float] = {}
     places = 0.0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hermes_jobs.domain.search import Matcher, window
-from hermes_jobs.domain.search.folding import normal
 from hermes_jobs.engine.archive import Near, Passage, Role, Scope
-from hermes_jobs.views.candidates import Candidate, Shelf
-from hermes_jobs.views.entries import Kept
-from hermes_jobs.views.searching import Answer, answers, hits
+from hermes_jobs.text.search import Matcher, best_window
+from hermes_jobs.text.search.folding import normal
+from hermes_jobs.views.candidates import Candidate, IndexedMessages
+from hermes_jobs.views.message_search import Answer, answers, hits
+from hermes_jobs.views.search_index import Kept
 from hermes_jobs.views.texts import Texts
 
 TEXT_CHARS = 1_000  # of a hit's own text
@@ -18,20 +18,20 @@ LOOKED_AT = 12  # messages on either side among which something was said
 CUT = "…"
 
 
-def passages(shelf: Shelf, query: str, scope: Scope, limit: int, kept: Kept) -> tuple[Passage, ...]:
+def passages(index: IndexedMessages, query: str, scope: Scope, limit: int, kept: Kept) -> tuple[Passage, ...]:
     """At most `limit`, best first. Nothing that was said is shown twice."""
     chosen: list[tuple[Answer, dict[str, Near | None]]] = []
     shown: set[int] = set()
-    for answer in answers(shelf, query, scope):
+    for answer in answers(index, query, scope):
         if len(chosen) == limit:
             break
         if answer.message.position in shown:
             continue
         shown.add(answer.message.position)
-        around = {name: _unless(each, shown) for name, each in _around(shelf, answer.message).items()}
+        around = {name: _unless(each, shown) for name, each in _around(index, answer.message).items()}
         shown |= {each.position for each in around.values() if each is not None}
         chosen.append((answer, around))
-    found = hits(shelf.rows, (answer for answer, _ in chosen), query, kept)
+    found = hits(index.rows, (answer for answer, _ in chosen), query, kept)
     return tuple(
         Passage(
             hit=hit,
@@ -49,19 +49,19 @@ def _unless(near: Near | None, shown: set[int]) -> Near | None:
 
 def _part(text: str, matcher: Matcher) -> str:
     """The part of a text that holds the most of what was searched for."""
-    start, end = window(text, matcher, TEXT_CHARS)
+    start, end = best_window(text, matcher, TEXT_CHARS)
     read = normal(text)
     return f"{CUT if start else ''}{read[start:end]}{CUT if end < len(read) else ''}"
 
 
-def _around(shelf: Shelf, message: Candidate) -> dict[str, Near | None]:
+def _around(index: IndexedMessages, message: Candidate) -> dict[str, Near | None]:
     """What the message answers, and what answered it: of a text the model's last word on it."""
-    row = shelf.rows.execute(
+    row = index.rows.execute(
         "SELECT heard, part FROM messages WHERE position = ?", (message.position,)
     ).fetchone()
     if row[0] is None:  # a text that nobody has heard yet
         return {"before": None, "after": None}
-    after = list(_said(shelf, message.lineage, row, after=True))
+    after = list(_said(index, message.lineage, row, after=True))
     answer: list[tuple[int, Role]] = []
     if message.role == "assistant":
         answer = after[:1]
@@ -70,22 +70,24 @@ def _around(shelf: Shelf, message: Candidate) -> dict[str, Near | None]:
             if each[1] == "user":
                 break
             answer = [each]
-    before = list(_said(shelf, message.lineage, row, after=False))
+    before = list(_said(index, message.lineage, row, after=False))
     if message.role == "tool":
         before = [each for each in before if each[1] == "user"]
-    return {"before": _near(shelf.texts, before[:1]), "after": _near(shelf.texts, answer)}
+    return {"before": _near(index.texts, before[:1]), "after": _near(index.texts, answer)}
 
 
-def _said(shelf: Shelf, lineage: str, place: tuple[int, int], *, after: bool) -> Iterator[tuple[int, Role]]:
+def _said(
+    index: IndexedMessages, lineage: str, place: tuple[int, int], *, after: bool
+) -> Iterator[tuple[int, Role]]:
     """The texts and answers next to a place, the nearest first."""
     sign, order = (">", "ASC") if after else ("<", "DESC")
-    rows = shelf.rows.execute(
+    rows = index.rows.execute(
         f"SELECT position, role FROM messages WHERE lineage = ? AND (heard, part) {sign} (?, ?)"
         f" ORDER BY heard {order}, part {order} LIMIT ?",
         (lineage, *place, LOOKED_AT),
     ).fetchall()
     said: Sequence[tuple[int, Role]] = [(position, role) for position, role in rows if role != "tool"]
-    texts = shelf.texts(position for position, _ in said)
+    texts = index.texts(position for position, _ in said)
     return (each for each in said if texts[each[0]].strip())
 
 

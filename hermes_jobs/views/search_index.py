@@ -1,7 +1,7 @@
 """The search index: an entry for each message, as it was first said.
 
-One FTS5 table, contentless: it holds the tokens alone (see `spelling`), and the text stands in the log. An
-entry is never changed. Large results are found by all of their text, which is read from the log.
+One contentless FTS5 table: it holds the tokens alone (see `index_tokens`); the text stands in the log. An
+entry is never changed. Large results are indexed with their whole text, which is read from the log.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from hermes_jobs.domain.interjections import is_unfinished
 from hermes_jobs.domain.session import lineage_of
 from hermes_jobs.engine.archive import Role
 from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.views.index_tokens import TOKENIZER, metadata_token, tokenize
 from hermes_jobs.views.messages import was_cut
-from hermes_jobs.views.passages import TABLES as PASSAGES
-from hermes_jobs.views.passages import Passages
-from hermes_jobs.views.spelling import TOKENIZER, fact, spelled
+from hermes_jobs.views.passage_index import TABLES as PASSAGES
+from hermes_jobs.views.passage_index import PassageIndex
+from hermes_jobs.views.searchable_text import searchable_text
 from hermes_jobs.views.texts import Texts, said
-from hermes_jobs.views.wording import worded
 
 OF_THE_PAST = frozenset({"session_search", "recall_compacted"})
 """Tools that search what was said: their calls and results repeat it, and are no source of it."""
 
-ECHO = fact("echo", "past")
+ECHO = metadata_token("echo", "past")
 """The token of such a call or result."""
 
 LONGEST = 2_000_000  # characters of a text that are searchable
@@ -47,7 +47,7 @@ Kept = Callable[[str], str | None]
 """Gives the whole of a large result by its call."""
 
 
-class Entries:
+class SearchIndex:
     """Tables `entries`, whose rows are numbered like `messages`, and `days`, which positions each day has.
 
     It reads `lineages`, `turns` and `calls`, of which it takes what never changes: they stand before it.
@@ -90,7 +90,7 @@ class Entries:
                 return _Message(event.turn, "user", event.text, said=event.text)
             case e.ModelReplied():
                 asked = () if was_cut(event) else event.tool_calls
-                text = worded(event.content, ((call.name, call.arguments) for call in asked))
+                text = searchable_text(event.content, ((call.name, call.arguments) for call in asked))
                 echo = any(call.name in OF_THE_PAST for call in asked)
                 said_here = "" if echo else event.content
                 return _Message(event.turn, "assistant", text, said_here, echo) if text else None
@@ -129,7 +129,7 @@ class _Message(NamedTuple):
 
 def _result(turn: str, content: str, called: Sequence[tuple[str, str]]) -> _Message:
     echo = any(name in OF_THE_PAST for name, _ in called)
-    return _Message(turn, "tool", worded(content, called), echo=echo)
+    return _Message(turn, "tool", searchable_text(content, called), echo=echo)
 
 
 class _Batch:
@@ -137,7 +137,7 @@ class _Batch:
 
     def __init__(self, connection: Connection, texts: Texts) -> None:
         self._connection = connection
-        self._passages = Passages(connection, texts)
+        self._passages = PassageIndex(connection, texts)
         self._entries: list[tuple[int, str]] = []
         self._days: dict[str, tuple[int, int]] = {}
         self._origins: dict[str, tuple[str, SessionKind]] = {}
@@ -150,7 +150,7 @@ class _Batch:
         here, day = recorded.position, recorded.recorded_at[:10]
         origin = self._origins.get(message.turn) or self._find(message.turn)
         known = _known(message.role, *origin, echo=message.echo)
-        self._entries.append((here, spelled(message.text[:LONGEST], known)))
+        self._entries.append((here, tokenize(message.text[:LONGEST], known)))
         self._passages.add(lineage_of(recorded.stream), here, message.said)
         first, _ = self._days.get(day, (here, here))
         self._days[day] = (first, here)
@@ -194,5 +194,5 @@ class _Batch:
 @lru_cache(maxsize=1000)
 def _known(role: Role, source: str, kind: SessionKind, *, echo: bool) -> str:
     """What is known of such a message."""
-    facts = (fact("role", role), fact("source", source), fact("kind", kind))
+    facts = (metadata_token("role", role), metadata_token("source", source), metadata_token("kind", kind))
     return " ".join((*facts, ECHO) if echo else facts)

@@ -13,10 +13,10 @@ from itertools import pairwise
 
 import msgspec
 
-from hermes_jobs.domain.search.folding import UNSPACED, WORD_CHARACTERS, pattern
-from hermes_jobs.domain.search.query import MAX_CHARS, Expression, any_of, every, positive_terms, tokens
-from hermes_jobs.domain.search.stems import forms, stem
-from hermes_jobs.domain.search.terms import Term, pieces
+from hermes_jobs.text.search.folding import UNSPACED, WORD_CHARACTERS, pattern
+from hermes_jobs.text.search.query import MAX_CHARS, Expression, any_of, every, positive_terms, tokens
+from hermes_jobs.text.search.stems import forms, stem
+from hermes_jobs.text.search.terms import Term, pieces
 
 MAX_WANTED = 40  # of a long text; those that are met first
 _JOINED = re.compile(rf"{WORD_CHARACTERS}(?:['’‘`-]{WORD_CHARACTERS})+")

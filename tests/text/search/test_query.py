@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.search import MAX_CHARS, All, AnyOf, Term, Without, is_cut, parse, positive_terms
-from hermes_jobs.domain.search.query import MAX_DEPTH, MAX_TERMS, Expression
+from hermes_jobs.text.search import MAX_CHARS, All, AnyOf, Term, Without, is_cut, parse, positive_terms
+from hermes_jobs.text.search.query import MAX_DEPTH, MAX_TERMS, Expression
 
 NASTY = (
     *"\"“”()*:-_/@#+'’`^~{}[]<>,;.!?\\|&%$=\t\n\x00 ",

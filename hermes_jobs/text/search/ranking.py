@@ -11,11 +11,11 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from math import log
 from typing import TypeVar
 
-from hermes_jobs.domain.search.folding import IGNORED, WORD_CHARACTERS, pattern
-from hermes_jobs.domain.search.matching import Matcher
-from hermes_jobs.domain.search.question import Wanted, is_unspaced
-from hermes_jobs.domain.search.stems import stem
-from hermes_jobs.domain.search.terms import Term
+from hermes_jobs.text.search.folding import IGNORED, WORD_CHARACTERS, pattern
+from hermes_jobs.text.search.matching import Matcher
+from hermes_jobs.text.search.question import Wanted, is_unspaced
+from hermes_jobs.text.search.stems import stem
+from hermes_jobs.text.search.terms import Term
 
 READ = 20_000  # characters of a text that are counted in
 SATURATION = 1.2

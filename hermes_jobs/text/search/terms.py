@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from hermes_jobs.domain.search.folding import IGNORED, PICTOGRAPHS, UNSPACED, WORD_CHARACTER, pattern
+from hermes_jobs.text.search.folding import IGNORED, PICTOGRAPHS, UNSPACED, WORD_CHARACTER, pattern
 
 PieceKind = Literal["signed", "word", "letters", "pictographs"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hermes_jobs.domain.search.folding import PICTOGRAPHS, UNSPACED, WORD_CHARACTERS, normal, pattern
-from hermes_jobs.domain.search.matching import Matcher, Span
+from hermes_jobs.text.search.folding import PICTOGRAPHS, UNSPACED, WORD_CHARACTERS, normal, pattern
+from hermes_jobs.text.search.matching import Matcher, Span
 
 OPEN, CLOSE = ">>>", "<<<"
 CUT = "…"
@@ -19,7 +19,7 @@ WIDEST = 400  # characters on either side of the match, whatever is called a tok
 _TOKEN = rf"{WORD_CHARACTERS}|[{UNSPACED}{PICTOGRAPHS}]"
 
 
-def excerpt(text: str, matcher: Matcher) -> str:
+def snippet(text: str, matcher: Matcher) -> str:
     """About `TOKENS` words on one line; the text's beginning where nothing of it matches."""
     read = normal(text[:READ])
     spans = matcher.spans(read)

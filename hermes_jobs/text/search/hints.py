@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from hermes_jobs.domain.search.query import (
+from hermes_jobs.text.search.query import (
     MAX_CHARS,
     All,
     AnyOf,
@@ -15,10 +15,10 @@ from hermes_jobs.domain.search.query import (
     parse,
     positive_terms,
 )
-from hermes_jobs.domain.search.terms import Term
+from hermes_jobs.text.search.terms import Term
 
 
-def advice(query: str, messages: int, limits: Sequence[str], wider: Sequence[str]) -> str:
+def no_results_hint(query: str, messages: int, limits: Sequence[str], wider: Sequence[str]) -> str:
     """A few sentences about a query that found nothing in so many messages.
 
     `limits` say what the search was limited to («role: user»), `wider` how to lift that («leave out role»).
@@ -37,7 +37,7 @@ def advice(query: str, messages: int, limits: Sequence[str], wider: Sequence[str
     return f"{missing(expression)}: {messages:,} searched{where}.{cut} To widen it: {', or '.join(ways)}."
 
 
-def relaxed(query: str, exact: int) -> str:
+def relaxed_hint(query: str, exact: int) -> str:
     """What to say of hits that do not all hold what the query named; so many of them do."""
     expression = parse(query)
     assert expression is not None, "what found something can be searched for"

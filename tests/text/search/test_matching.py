@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.search import Matcher, fold, parse, positive_terms
-from hermes_jobs.domain.search.folding import normal
+from hermes_jobs.text.search import Matcher, fold, parse, positive_terms
+from hermes_jobs.text.search.folding import normal
 
 
 def found(query: str, text: str) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 
-def worded(content: str, calls: Iterable[tuple[str, str]]) -> str:
+def searchable_text(content: str, calls: Iterable[tuple[str, str]]) -> str:
     """The content, and each call's name and arguments in brackets on lines of their own: nobody said them."""
     lines = [content] if content else []
     lines.extend(f"[{f'{name} {_readable(arguments)}'.rstrip()}]" for name, arguments in calls)
