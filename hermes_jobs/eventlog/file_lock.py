@@ -5,14 +5,17 @@ Who holds it stands in the file, so that those who wait can say for whom.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import logging
+import math
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Literal
 
 from hermes_jobs.eventlog.holder import described
 
@@ -20,25 +23,44 @@ logger = logging.getLogger(__name__)
 
 TOLD_AFTER = 2.0  # seconds of waiting after which people are told for whom
 TOLD_AGAIN = 60.0
+WAIT_SECONDS = 30.0  # a limit for what others hold for milliseconds
 _NOTE = 128  # bytes
+
+
+class LockTimeout(TimeoutError):
+    """Another process has kept the lock for longer than one waits for it; `holder` says which, for people."""
+
+    def __init__(self, path: Path, seconds: float, holder: str) -> None:
+        super().__init__(errno.ETIMEDOUT, f"{holder} has kept it locked for {seconds:.0f} s", str(path))
+        self.seconds = seconds
+        self.holder = holder
 
 
 class FileLock:
     """Between processes, and between two of these on one file; not between threads that share one.
 
-    `wanted` is what waits for it, as people call it; `notify` is told when that takes long.
+    `wanted` is what waits for it, as people call it; `notify` is told when that takes long. `seconds` is how
+    long one waits at most; None: until the lock is free.
     """
 
     def __init__(
-        self, path: Path, wanted: str = "the lock", notify: Callable[[str], None] = logger.warning
+        self,
+        path: Path,
+        wanted: str = "the lock",
+        notify: Callable[[str], None] = logger.warning,
+        *,
+        seconds: float | None = None,
     ) -> None:
         self._path = path
+        self._wanted = wanted
+        self._notify = notify
+        self._seconds = math.inf if seconds is None else seconds
         self._file: int | None = None
-        self._patience = _Patience(lambda: notify(f"Waiting for {wanted}: {self.holder()} has it."))
+        self._waiter = _Waiter()
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Wait for the lock, however long another process holds it, and hold it. Raises `OSError`."""
+        """Wait for the lock and hold it. Raises `LockTimeout`, `OSError`."""
         file = self.open()
         self._take(file)
         try:
@@ -50,9 +72,7 @@ class FileLock:
     def held_if_free(self) -> Iterator[bool]:
         """Hold the lock unless another process does; whether it is held. Raises `OSError`."""
         file = self.open()
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not self._take_if_free(file):
             yield False
             return
         try:
@@ -74,57 +94,114 @@ class FileLock:
 
     def close(self) -> None:
         """Let go of the file. The lock is not used after."""
-        self._patience.close()
+        self._waiter.close()
         if self._file is not None:
             os.close(self._file)
 
     def _take(self, file: int) -> None:
+        if not self._take_if_free(file):
+            self._wait(file)
+        os.pwrite(file, f"{os.getpid()} {os.uname().nodename}".encode()[:_NOTE].ljust(_NOTE), 0)
+
+    def _take_if_free(self, file: int) -> bool:
+        if self._waiter.is_waiting:  # it would take the same lock a second time, and let go of it
+            return False
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            with self._patience:
-                fcntl.flock(file, fcntl.LOCK_EX)
-        os.pwrite(file, f"{os.getpid()} {os.uname().nodename}".encode()[:_NOTE].ljust(_NOTE), 0)
+            return False
+        return True
+
+    def _wait(self, file: int) -> None:
+        """Wait for whoever holds it, and say so after a while. Raises `LockTimeout`."""
+        waited, pause = 0.0, min(TOLD_AFTER, self._seconds)
+        while not self._waiter.take(file, pause):
+            waited += pause
+            if waited >= self._seconds:
+                raise LockTimeout(self._path, self._seconds, self.holder())
+            self._notify(f"Waiting for {self._wanted}: {self.holder()} has it.")
+            pause = min(TOLD_AGAIN, self._seconds - waited)
 
 
-class _Patience:
-    """Calls when one waits for long. Its thread begins with the first wait, and serves all that follow."""
+class _Waiter:
+    """Takes a lock in a thread, because `flock` itself waits without limit.
 
-    def __init__(self, call: Callable[[], None]) -> None:
-        self._call = call
-        self._since = 0.0
-        self._waiting = threading.Event()
-        self._closing = threading.Event()
+    | state     | meaning                                                                    |
+    |-----------|----------------------------------------------------------------------------|
+    | idle      | the thread has nothing to do                                               |
+    | wanted    | it waits in `flock`, and somebody waits for it                             |
+    | abandoned | it waits in `flock`, and nobody does: it lets go of the lock when it comes |
+
+    The thread begins with the first wait, and serves all that follow.
+    """
+
+    def __init__(self) -> None:
+        self._state: Literal["idle", "wanted", "abandoned"] = "idle"
+        self._mutex = threading.Lock()
+        self._files: SimpleQueue[int | None] = SimpleQueue()
+        self._taken: SimpleQueue[OSError | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    def __enter__(self) -> None:
-        self._since = time.monotonic()
-        self._waiting.set()
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._watch, name="patience", daemon=True)
-            self._thread.start()
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a wait goes on that nobody waits for."""
+        return self._state == "abandoned"
 
-    def __exit__(self, *_error: object) -> None:
-        self._since = 0.0
+    def take(self, file: int, seconds: float) -> bool:
+        """Take the lock within so many seconds; whether it is held then. Raises `OSError`."""
+        self._want(file)
+        try:
+            failed = self._taken.get(timeout=seconds)
+        except Empty:
+            return self._abandon()
+        except BaseException:
+            if self._abandon():
+                fcntl.flock(file, fcntl.LOCK_UN)
+            raise
+        if failed is not None:
+            raise failed
+        return True
 
     def close(self) -> None:
-        self._closing.set()
-        self._waiting.set()
+        """End the thread, once it waits no more."""
+        self._files.put(None)
 
-    def _watch(self) -> None:
-        told = 0.0  # the beginning of the wait that was told last
-        while not self._closing.is_set():
-            since = self._since
-            if not since:
-                self._waiting.clear()
-                if not self._since:  # else it has begun between the two
-                    self._waiting.wait()
-                continue
-            again = since == told
-            self._closing.wait(TOLD_AGAIN if again else max(0.0, since + TOLD_AFTER - time.monotonic()))
-            if self._since == since and not self._closing.is_set():
-                self._call()
-                told = since
+    def _want(self, file: int) -> None:
+        with self._mutex:
+            was_idle = self._state == "idle"
+            self._state = "wanted"
+        if was_idle:
+            # A descriptor of its own for the same lock: the other may be closed, and its number used again.
+            self._files.put(os.dup(file))
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._serve, name="file-lock", daemon=True)
+            self._thread.start()
+
+    def _abandon(self) -> bool:
+        """Wait no more; whether the lock has come all the same."""
+        with self._mutex:
+            if self._state == "wanted":
+                self._state = "abandoned"
+                return False
+        try:
+            return self._taken.get_nowait() is None
+        except Empty:  # it was taken from the queue when the interrupt came
+            return True
+
+    def _serve(self) -> None:
+        for file in iter(self._files.get, None):
+            failed: OSError | None = None
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX)
+            except OSError as error:
+                failed = error
+            with self._mutex:
+                if self._state == "wanted":
+                    self._taken.put(failed)
+                elif failed is None:
+                    fcntl.flock(file, fcntl.LOCK_UN)
+                self._state = "idle"
+                os.close(file)
 
 
 def is_locked(path: Path) -> bool:

@@ -15,7 +15,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 from hermes_jobs.domain.errors import Corrupt, HermesJobsError, LogUnavailable
 from hermes_jobs.eventlog.database import Begin, Connection
-from hermes_jobs.eventlog.file_lock import TOLD_AFTER, FileLock
+from hermes_jobs.eventlog.file_lock import TOLD_AFTER, WAIT_SECONDS, FileLock, LockTimeout
 from hermes_jobs.eventlog.holder import described, sqlite_writer
 from hermes_jobs.eventlog.readers import Readers, TooManyReaders
 
@@ -47,10 +47,11 @@ class SqliteDatabase:
         self._path = path.resolve()
         self._notify = notify
         try:
-            self._lock = FileLock(Path(f"{self._path}.lock"), "the log, to write to it", notify)
+            lock = Path(f"{self._path}.lock")
+            self._lock = FileLock(lock, "the log, to write to it", notify, seconds=WAIT_SECONDS)
             self._lock.open()
             if not self._path.exists():
-                with self._lock.held():
+                with self._queued():
                     _make(self._path)
         except OSError as error:
             raise LogUnavailable(
@@ -65,12 +66,26 @@ class SqliteDatabase:
 
     @contextmanager
     def turn(self) -> Iterator[Begin]:
-        with self._lock.held():
+        with self._queued():
             try:
                 yield self._begin
             except sqlite3.Error:
                 self._drop_writer()
                 raise
+
+    @contextmanager
+    def _queued(self) -> Iterator[None]:
+        """Hold the turn to write. Raises `LogUnavailable` where another process has kept it for too long."""
+        with ExitStack() as held:
+            try:
+                held.enter_context(self._lock.held())
+            except LockTimeout as late:
+                raise LogUnavailable(
+                    f"The log {self._path} cannot be written: {late.holder} has kept it locked for "
+                    f"{late.seconds:.0f} s. Let that process go on or end it, then try again; nothing was "
+                    "recorded."
+                ) from late
+            yield
 
     def _begin(self, durable: bool) -> Connection:
         if self._writer is None:

@@ -21,7 +21,7 @@ from hermes_jobs.domain.hand_edits import Content
 from hermes_jobs.domain.memory import STREAM, TARGETS, Memory, entries_of, history, text_of
 from hermes_jobs.domain.memory_intake import Entries, digest_of, taken_in
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.eventlog.file_lock import FileLock
+from hermes_jobs.eventlog.file_lock import WAIT_SECONDS, FileLock
 from hermes_jobs.filestate.held import Held, HeldFiles
 from hermes_jobs.filestate.marks import Mark, Witnesses
 from hermes_jobs.memory.files import NAMES, Found, MemoryFiles, Unusable
@@ -53,7 +53,7 @@ class HomeMemory:
         self._engine = engine
         self._files = MemoryFiles(folder, Witnesses(shown))
         self._held = HeldFiles(shown / "memory.json", engine.log.log_id)
-        self._lock = FileLock(lock)
+        self._lock = FileLock(lock, "the files of the memory", seconds=WAIT_SECONDS)
         self._threads = threading.Lock()
         self._told: set[str] = set()
 

@@ -18,7 +18,7 @@ from hermes_jobs.domain.errors import NewerSchema, Rejected
 from hermes_jobs.domain.skill import MAIN_FILE, PREFIX, Files, Skill, history, stream_of
 from hermes_jobs.domain.skill_intake import Found, is_stale, taken_in
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.eventlog.file_lock import FileLock
+from hermes_jobs.eventlog.file_lock import WAIT_SECONDS, FileLock
 from hermes_jobs.skills import front_matter
 from hermes_jobs.skills.disk import Disk, OnDisk, Place, Problem
 from hermes_jobs.skills.held import HeldSkills
@@ -40,7 +40,7 @@ class HomeSkills:
     def __init__(self, engine: Engine, root: Path, lock: Path, shown: Path) -> None:
         self._engine = engine
         self._disk = Disk(root)
-        self._lock = FileLock(lock)
+        self._lock = FileLock(lock, "the folder of the skills", seconds=WAIT_SECONDS)
         self._threads = threading.RLock()
         self._laid_out = LaidOut(root, engine.log.log_id)
         self._held = HeldSkills(shown, engine.log.log_id)

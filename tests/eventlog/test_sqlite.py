@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import repeat, starmap
 from pathlib import Path
 
@@ -151,19 +152,15 @@ def test_the_process_that_has_the_write_turn_is_named_to_who_waits_and_nobody_wa
         told.append(text)
         known.set()
 
-    command = [sys.executable, "-c", HOLD_AND_STOP, sqlite_url(path)]
-    holder = subprocess.Popen(command, cwd=Path(__file__).parents[2])
-    os.waitid(os.P_PID, holder.pid, os.WSTOPPED)
-    other = open_log(sqlite_url(path), notify=notify)
-    writer = threading.Thread(target=lambda: other.append(append(write("session-a", "one"))))
-    writer.start()
-    assert known.wait(60)
-    third = open_log(sqlite_url(path))
-    assert list(third.tail()) == list(other.tail()) == []
-    third.close()
-    holder.send_signal(signal.SIGCONT)
+    with stopped_writer(path) as holder:
+        other = open_log(sqlite_url(path), notify=notify)
+        writer = threading.Thread(target=lambda: other.append(append(write("session-a", "one"))))
+        writer.start()
+        assert known.wait(60)
+        third = open_log(sqlite_url(path))
+        assert list(third.tail()) == list(other.tail()) == []
+        third.close()
     writer.join()
-    holder.wait()
     assert titles(other.tail()) == ["one"]
     stopped = rf"stopped; `kill -CONT {holder.pid}` lets it go on"
     (said,) = told
@@ -171,6 +168,48 @@ def test_the_process_that_has_the_write_turn_is_named_to_who_waits_and_nobody_wa
         rf"Waiting for the log, to write to it: process {holder.pid} \(.*; {stopped}\) has it\.", said
     )
     other.close()
+
+
+def test_an_append_behind_a_stopped_writer_fails_in_the_end_and_succeeds_when_that_goes_on(
+    path: Path, sqlite_log: SqlEventLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "WAIT_SECONDS", 0.05)
+    hurried = open_log(sqlite_url(path), notify=lambda _text: None)
+    with stopped_writer(path) as holder:
+        known = rf"process {holder.pid} \(.*; stopped; .*\) has kept it locked for 0 s\. Let that"
+        for _ in range(2):
+            with pytest.raises(LogUnavailable, match=known):
+                hurried.append(append(write("session-a", "lost")))
+    sqlite_log.append(append(write("session-a", "one")))  # the lock that came too late was let go
+    hurried.append(append(write("session-a", "two", expected=1)))
+    assert titles(hurried.tail()) == ["one", "two"]
+    hurried.close()
+
+
+def test_a_log_can_be_closed_while_a_stopped_writer_has_its_lock(
+    path: Path, sqlite_log: SqlEventLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "WAIT_SECONDS", 0.05)
+    hurried = open_log(sqlite_url(path), notify=lambda _text: None)
+    with stopped_writer(path):
+        with pytest.raises(LogUnavailable):
+            hurried.append(append(write("session-a", "lost")))
+        hurried.close()
+    sqlite_log.append(append(write("session-a", "one")))
+    assert titles(sqlite_log.tail()) == ["one"]
+
+
+@contextmanager
+def stopped_writer(path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that is stopped with the turn to write; it has ended afterwards."""
+    command = [sys.executable, "-c", HOLD_AND_STOP, sqlite_url(path)]
+    holder = subprocess.Popen(command, cwd=Path(__file__).parents[2])
+    try:
+        os.waitid(os.P_PID, holder.pid, os.WSTOPPED)
+        yield holder
+    finally:
+        holder.send_signal(signal.SIGCONT)
+        holder.wait()
 
 
 HOLD_AND_STOP = """

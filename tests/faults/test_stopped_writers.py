@@ -135,6 +135,17 @@ def test_who_waits_to_write_says_for_whom(home: Home) -> None:
         assert adding.end().code == 0
 
 
+def test_a_write_behind_a_stopped_writer_fails_as_unavailable_and_nothing_is_recorded(home: Home) -> None:
+    words = ("schedule", "add", "--every", "1h", "--task", "Feed the cat.", "--yes")
+    with stopped(IN_THE_MIDDLE_OF_AN_APPEND, home) as pid:
+        ran = home.run(*words)
+        assert ran.code == 5
+        assert re.search(rf"process {pid} \(.*\) has kept it locked for 30 s\. Let that", ran.err)
+        assert len(schedules(home)) == 1
+    assert home.run(*words).code == 0
+    assert len(schedules(home)) == 2
+
+
 def test_doctor_says_that_the_log_cannot_be_written_and_who_keeps_it_from_that(home: Home) -> None:
     with stopped(IN_THE_MIDDLE_OF_AN_APPEND, home) as pid:
         ran = home.run("doctor", "--json")
