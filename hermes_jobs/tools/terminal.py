@@ -84,6 +84,10 @@ class Terminal:
 
         Every call is a fresh shell: `cd` and variables do not carry over. There is no terminal and no input:
         use options that answer questions beforehand. What it starts in the background ends with it.
+
+        Commands of one message run one after another, in order, unless the user has configured otherwise.
+        Keys and credentials, and the home of hermes-jobs, are hidden by a sandbox: what is missing or empty
+        there may exist all the same. Do not look for a way around it: tell the user.
         """
         check_workdir(context.workdir)
         wall = self._wall(command, context)
