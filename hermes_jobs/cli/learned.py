@@ -33,13 +33,20 @@ def learned(invocation: Invocation, turn: str, *, reviews: bool = True) -> list[
     until, sources = own.submitted_at, PERSON if own.source in PERSON else {own.source}
     before = [each.submitted_at for each in turns if each.id != turn and each.source in sources]
     since = max((at for at in before if at <= until), default="")
+    ended = [
+        review
+        for review in reversed(views.reviews(limit=LOOKED_AT))
+        if review.ended_at and since < review.ended_at <= until
+    ]
     saved = [
         f"{_done(review)} meanwhile: {review.saved} (hermes-jobs reviews show {review.id})"
-        for review in reversed(views.reviews(limit=LOOKED_AT) if reviews else ())
-        if review.saved and review.ended_at and since < review.ended_at <= until
+        for review in ended
+        if review.saved and reviews
     ]
+    failures = [review.message for review in ended if review.status == "completed" and review.message]
     return [
         *saved,
+        *failures,
         *_conflicts(invocation, since, until),
         *_skill_conflicts(invocation, since, until),
         *_left_out(invocation),

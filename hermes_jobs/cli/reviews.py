@@ -88,7 +88,7 @@ def show_review(invocation: Invocation, review_id: str, limit: int | None, as_js
             ("Model calls", str(review.num_model_calls)),
             ("Cost", shown_cost(review.cost_usd)),
             (came_to, review.saved or ("nothing" if review.status == "completed" else "")),
-            ("Error", review.message),
+            ("Note" if review.status == "completed" else "Error", review.message),
         ]
     )
     if review.kind == "curate":

@@ -150,11 +150,12 @@ class FinishModelCall(Command, frozen=True, kw_only=True):
 
     `pressure`: how full the context is by now, where people are to be told. `compress`: the prompt was
     refused as too long, and is to be compressed before it is sent again. `change`: what its failure
-    has taught.
+    has taught. `responses`: what a model came to that failed before another one was asked in its place.
     """
 
     step: str
     outcome: ModelReplied | ModelCallFailed
+    responses: tuple[ResponseBooked, ...] = ()
     change: Change | None = None
     approvals: tuple[ApprovalRequested, ...] = ()
     pressure: ContextPressure | None = None

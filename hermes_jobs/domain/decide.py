@@ -246,6 +246,7 @@ def _prefetched(command: c.FinishPrefetch, session: Session) -> Iterator[e.Sessi
 
 def _called(command: c.FinishModelCall, session: Session) -> Iterator[e.SessionEvent]:
     _, turn = due(session, command.step)
+    yield from command.responses
     yield command.outcome
     if turn.cancelled_by is not None:
         return
@@ -253,7 +254,7 @@ def _called(command: c.FinishModelCall, session: Session) -> Iterator[e.SessionE
     if command.pressure is not None:
         yield command.pressure
     if command.compress is not None:
-        yield from compressing.request(command.compress, fold(session, (command.outcome,)))
+        yield from compressing.request(command.compress, fold(session, (*command.responses, command.outcome)))
 
 
 def _finish(step_id: str, session: Session) -> Iterator[e.SessionEvent]:

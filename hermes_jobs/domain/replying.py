@@ -27,6 +27,8 @@ def replied(session: Session, event: e.ModelReplied) -> Session:
     books = turn.books.booked(event.usage, event.cost_usd)
     books = books.with_estimate(event.estimated, event.estimated_cost_usd)
     turn = replace(turn, books=books, running=False, reserved=None, compressions=0)
+    if event.failures:
+        turn = replace(turn, failures=(*turn.failures, event.failures))
     cut = event.finish_reason == "length"
     is_cancelled = turn.cancelled_by is not None
     opens_round = bool(event.tool_calls) and not turn.closing

@@ -48,7 +48,8 @@ def end_of(review: str, turn: Turn, end: e.TurnEnd) -> e.ReviewCompleted | e.Rev
     if isinstance(end, e.TurnCompleted):
         # Where it was stopped, its last words are about the limit, not about what it saved.
         words = ", ".join(turn.saves) if end.stopped_by else " ".join(end.answer.split())
-        return e.ReviewCompleted(review=review, saved=words if turn.saves else "")
+        saved = words if turn.saves else ""
+        return e.ReviewCompleted(review=review, saved=saved, failures="; ".join(turn.failures))
     if isinstance(end, e.TurnFailed):
         return e.ReviewFailed(review=review, kind=end.kind, message=end.message)
     return e.ReviewFailed(review=review, kind="cancelled", message=f"Cancelled by {end.by}.")

@@ -73,7 +73,8 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     for, 0 where it waits for none) and `quota_waits` (how many times it has). `fallbacks` counts the fallback
     models that the turn has gone to. `step` numbers the model calls. `recalled` stands beside
     the message `asked` in its requests. `compressions` are those since the model last answered, `refits`
-    those of the whole turn whose reason was a prompt that was refused as too long.
+    those of the whole turn whose reason was a prompt that was refused as too long. `failures` are those of
+    models for which another one answered.
     """
 
     id: str
@@ -89,6 +90,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     compressions: int = 0
     refits: int = 0
     saves: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
     begun: bool = False
     asked: str = ""
     recalled: str = ""

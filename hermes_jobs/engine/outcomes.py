@@ -89,7 +89,8 @@ def discarded(
     )
     if isinstance(command, c.FinishModelCall):
         booked = _with_usage_of(command.outcome, fact)
-        return (replace(booked, reserved=reserved if booked.usage != NO_USAGE else None),)
+        failed = tuple(_with_usage_of(each, fact) for each in command.responses if each.usage != NO_USAGE)
+        return (replace(booked, reserved=reserved if booked.usage != NO_USAGE else None), *failed)
     if isinstance(command, c.FinishFlush | c.FinishCompression):
         reported = [_with_usage_of(each, fact) for each in command.responses if each.usage != NO_USAGE]
         return (replace(reported[0], reserved=reserved), *reported[1:]) if reported else (fact,)

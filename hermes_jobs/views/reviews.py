@@ -10,6 +10,7 @@ import msgspec
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.domain.news import stood_in
 from hermes_jobs.domain.session import lineage_of
 from hermes_jobs.eventlog.log import Recorded
 from hermes_jobs.views.reading import BOOKS, fetched
@@ -21,8 +22,8 @@ class ReviewView(msgspec.Struct, frozen=True, kw_only=True):
     """A review. `lineage` is the conversation that it looks at, after `turn`; it works in the session of its
     own id, as the turn `work` once it has begun.
 
-    `saved` says in a line what it saved, empty for nothing; `message` why it failed. `cost_usd` null where a
-    price is not known.
+    `saved` says in a line what it saved, empty for nothing; `message` why it failed, or which model did in
+    whose place another one reviewed. `cost_usd` null where a price is not known.
     """
 
     id: str
@@ -92,7 +93,12 @@ def _changes(event: e.ReviewStarted | e.ReviewCompleted | e.ReviewFailed, at: st
     if isinstance(event, e.ReviewStarted):
         return {"status": "running", "work": event.turn, "message": "", "ended_at": None}
     if isinstance(event, e.ReviewCompleted):
-        return {"status": "completed", "saved": event.saved, "message": "", "ended_at": at}
+        return {
+            "status": "completed",
+            "saved": event.saved,
+            "message": stood_in(event.failures),
+            "ended_at": at,
+        }
     status = "cancelled" if event.kind == "cancelled" else "failed"
     return {"status": status, "message": event.message, "ended_at": at}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hermes_jobs.domain.errors import HermesJobsError
 from hermes_jobs.domain.pauses import STREAM, Pauses, Place, pause
-from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.session import Session, stream_of
 from hermes_jobs.engine.perform.helpers import Helper, StandIn, nothing_noted
 from hermes_jobs.engine.ports import Model, ModelError
 from hermes_jobs.engine.recent import RecentState
@@ -32,12 +32,12 @@ class Helpers:
         self._pauses = RecentState[Pauses](installation.log, installation.clock, STREAM)
 
     def standing_in(self, purpose: str, choice: Choice) -> Model:
-        """The chosen model, for which the main one answers while it fails."""
+        """The chosen model, for which the session's own answers while it fails."""
         of = self._installation
         return StandIn(
             Unfenced(of.endpoints.model(choice)),
             Unfenced(of.endpoints.by_name),
-            of.settings.model_name,
+            self._own_name,
             paused=lambda model: self._is_paused(self._place(purpose, model, choice)),
             failed=lambda model, error: self._failed(self._place(purpose, model, choice), error),
         )
@@ -53,6 +53,16 @@ class Helpers:
         if self._is_paused(place):
             return (own,)
         return (self._helper(chosen, place), own)
+
+    def _own_name(self, lineage: str) -> str:
+        """The session's own model; of a review, that of the conversation that it looks at."""
+        session = self._engine.sessions.load(stream_of(lineage))
+        default = self._installation.settings.model_name
+        if not session.is_review:
+            return session.model or default
+        if session.forked_from is None:
+            return default
+        return self._engine.sessions.load(stream_of(session.forked_from)).model or default
 
     def _own(self, name: str) -> Helper:
         """The model as sessions ask it."""

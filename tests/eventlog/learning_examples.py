@@ -63,7 +63,7 @@ EXAMPLES: tuple[e.Event, ...] = (
     ),
     e.ReviewRequested(review="v1", kind="combined", reason="10 turns since the last", turn="t1"),
     e.ReviewStarted(review="v1", session="v1", turn="t2"),
-    e.ReviewCompleted(review="v1", saved="Likes tea."),
+    e.ReviewCompleted(review="v1", saved="Likes tea.", failures="small: It is down."),
     e.ReviewFailed(review="v1", kind="cancelled", message="Cancelled by user."),
     e.ListenerTold(listener="memory:notes", upto=12, attempt=2, message="It was away.", retry_at=1.5),
     e.WritesTold(listener="memory:notes", upto=3),

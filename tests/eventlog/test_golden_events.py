@@ -123,6 +123,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         estimated_cost_usd=0.25,
         payload=Payload("deepseek", "m", "api.deepseek.com", '{"reasoning_content":"Hm."}'),
         notes=("A signature was refused.",),
+        failures="small: It is down.",
     ),
     e.ModelCallFailed(
         turn="t1",

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.changes import Change
-from hermes_jobs.domain.events import ApprovalRequested, ModelCallFailed, ModelReplied
+from hermes_jobs.domain.events import ApprovalRequested, ModelCallFailed, ModelReplied, ResponseBooked
 from hermes_jobs.domain.repeats import is_refused
 from hermes_jobs.domain.session import Session, running_turn
 from hermes_jobs.domain.steps import Step
@@ -20,6 +20,7 @@ from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.live import Heard, Speech
 from hermes_jobs.engine.perform.attempts import Attempts
 from hermes_jobs.engine.perform.context import context_of, purpose_of, workdir_of
+from hermes_jobs.engine.perform.helpers import UNREPORTED, booked, told
 from hermes_jobs.engine.perform.limits import Limits
 from hermes_jobs.engine.perform.requests import OUTPUT_LIMIT, Requests, shorter_answer
 from hermes_jobs.engine.perform.sizing import Sizing
@@ -27,6 +28,7 @@ from hermes_jobs.engine.ports import (
     CANCELLED,
     Cancel,
     Clock,
+    FailedCall,
     Ids,
     Model,
     ModelError,
@@ -39,8 +41,6 @@ from hermes_jobs.engine.ports import (
 )
 
 OVERFLOW = "context_overflow"
-UNREPORTED = frozenset({CANCELLED, "timeout"})
-"""Kinds of failures after which the provider may bill what it never reported."""
 
 
 def nothing_learned(model: str, window: int) -> Change | None:
@@ -99,14 +99,32 @@ class CallModel:
             if speech.text or error.kind in UNREPORTED:
                 failed = self._with_estimate(failed, turn, speech.text)
             change = self._learn(request.model, failed.window) if failed.window else None
-            return c.FinishModelCall(step=step.id, outcome=failed, compress=smaller, change=change)
+            return c.FinishModelCall(
+                step=step.id,
+                outcome=failed,
+                responses=self._booked(turn, step, error.instead_of, failed.purpose),
+                compress=smaller,
+                change=change,
+            )
         finally:
             speech.end()
         replied = self._replied(session, turn, step, request.model, reply)
         replied = self._with_estimate(replied, turn, reply.content + reply.reasoning)
         approvals = () if turn.closing else self._approvals(session, turn, replied)
         pressure = self._sizing.pressure(session, turn, replied) if self._sizing else None
-        return c.FinishModelCall(step=step.id, outcome=replied, approvals=approvals, pressure=pressure)
+        return c.FinishModelCall(
+            step=step.id,
+            outcome=replied,
+            responses=self._booked(turn, step, reply.instead_of, replied.purpose),
+            approvals=approvals,
+            pressure=pressure,
+        )
+
+    def _booked(
+        self, turn: Turn, step: Step, failed: FailedCall | None, purpose: str
+    ) -> tuple[ResponseBooked, ...]:
+        sent = turn.reserved.input_tokens if turn.reserved else 0
+        return booked(failed, self._pricing, sent, turn=turn.id, step=step.id, purpose=purpose)
 
     def _with_estimate(self, outcome: Outcome, turn: Turn, said: str) -> Outcome:
         """The outcome with what it may have used, where nobody reported that; `said` is what arrived."""
@@ -133,6 +151,7 @@ class CallModel:
             purpose=purpose_of(session),
             payload=reply.payload,
             notes=reply.notes,
+            failures=told(reply.instead_of),
         )
 
     def _cost(self, model: str, usage: Usage) -> float | None:

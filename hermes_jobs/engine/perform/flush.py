@@ -75,7 +75,7 @@ class Flush:
         if FLUSH_TOOLSET not in on or not tools or session.started is None:
             return c.FinishFlush(step=step.id, message="memory is turned off")
         name = self._name or session.model or session.started.model
-        summariser = Summariser(self._model, name, self._pricing, "flush", cancel)
+        summariser = Summariser(self._model, name, self._pricing, "flush", cancel, session.lineage)
         try:
             reply = summariser.ask(
                 session.started.system_prompt, self._material(session, name), tools, FLUSH_ANSWER

@@ -7,8 +7,21 @@ from collections.abc import Callable
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.domain.usage import NO_USAGE
-from hermes_jobs.engine.ports import CANCELLED, Cancel, Model, ModelError, ModelRequest, Pricing, Reply
+from hermes_jobs.domain.events import ResponseBooked
+from hermes_jobs.domain.usage import NO_USAGE, Usage
+from hermes_jobs.engine.ports import (
+    CANCELLED,
+    Cancel,
+    FailedCall,
+    Model,
+    ModelError,
+    ModelRequest,
+    Pricing,
+    Reply,
+)
+
+UNREPORTED = frozenset({CANCELLED, "timeout"})
+"""Kinds of failures after which the provider may bill what it never reported."""
 
 ABOUT_THE_REQUEST = frozenset({CANCELLED, "context_overflow", "payload_too_large", "output_limit"})
 """Kinds of failures that say nothing against the model."""
@@ -30,36 +43,67 @@ class Helper(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StandIn:
-    """A `Model` that is asked unless it has failed lately; then the model `name` of `main` answers for it.
+    """A `Model` that is asked unless it has failed lately; then the session's own answers in its place.
 
-    `paused(model)` says whether it has, `failed(model, error)` remembers it. A failure that was billed is
-    raised as any other, to be booked.
+    `main` asks any model by its name; `own(lineage)` names the session's own. `paused(model)` says whether it
+    has failed lately, `failed(model, error)` remembers it. What failed stands in the reply, or in the error,
+    so that it is booked and people are told.
     """
 
     def __init__(
         self,
         preferred: Model,
         main: Model,
-        name: str,
+        own: Callable[[str], str],
         *,
         paused: Callable[[str], bool],
         failed: Callable[[str, ModelError], None],
     ) -> None:
         self._preferred = preferred
         self._main = main
-        self._name = name
+        self._own = own
         self._paused = paused
         self._failed = failed
 
     def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
         """See `Model.reply`."""
-        if not self._paused(request.model):
-            try:
-                return self._preferred.reply(request, cancel, on_text)
-            except ModelError as error:
-                if error.kind in ABOUT_THE_REQUEST:
-                    raise
-                self._failed(request.model, error)
-                if error.usage != NO_USAGE:
-                    raise
-        return self._main.reply(replace(request, model=self._name), cancel, on_text)
+        if self._paused(request.model):
+            return self._instead(request, cancel, on_text)
+        try:
+            return self._preferred.reply(request, cancel, on_text)
+        except ModelError as error:
+            if error.kind in ABOUT_THE_REQUEST:
+                raise
+            self._failed(request.model, error)
+            failed = FailedCall(request.model, error)
+        try:
+            return replace(self._instead(request, cancel, on_text), instead_of=failed)
+        except ModelError as error:
+            error.instead_of = failed
+            raise
+
+    def _instead(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
+        return self._main.reply(replace(request, model=self._own(request.session)), cancel, on_text)
+
+
+def booked(
+    failed: FailedCall | None, pricing: Pricing, sent: int, *, turn: str | None, step: str, purpose: str
+) -> tuple[ResponseBooked, ...]:
+    """What a call came to for which another model answered; nothing where it cannot have cost anything.
+
+    `sent`: tokens of the request, which count where nobody reported what was used.
+    """
+    if failed is None or (failed.error.usage == NO_USAGE and failed.error.kind not in UNREPORTED):
+        return ()
+    usage, model = failed.error.usage, failed.model
+    cost = pricing.cost_usd(model, usage)
+    fact = ResponseBooked(turn=turn, step=step, purpose=purpose, model=model, usage=usage, cost_usd=cost)
+    if usage != NO_USAGE:
+        return (fact,)
+    used = Usage(sent)
+    return (replace(fact, estimated=used, estimated_cost_usd=pricing.cost_usd(model, used)),)
+
+
+def told(failed: FailedCall | None) -> str:
+    """Which model failed and with what; empty where none did."""
+    return f"{failed.model}: {failed.error.message}" if failed is not None else ""

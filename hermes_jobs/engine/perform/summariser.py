@@ -11,9 +11,18 @@ from hermes_jobs.domain.events import ResponseBooked
 from hermes_jobs.domain.messages import Message, UserMessage
 from hermes_jobs.domain.tokens import CHARACTERS_A_TOKEN, tokens, weight
 from hermes_jobs.domain.usage import NO_USAGE, Usage
-from hermes_jobs.engine.perform.call_model import UNREPORTED
+from hermes_jobs.engine.perform.helpers import UNREPORTED
 from hermes_jobs.engine.perform.requests import OUTPUT_LIMIT, shorter_answer
-from hermes_jobs.engine.ports import Cancel, Model, ModelError, ModelRequest, Pricing, Reply, ToolSpec
+from hermes_jobs.engine.ports import (
+    Cancel,
+    FailedCall,
+    Model,
+    ModelError,
+    ModelRequest,
+    Pricing,
+    Reply,
+    ToolSpec,
+)
 
 MORE_ROOM = 4
 """How many times as long a summary may be that was cut off."""
@@ -22,7 +31,11 @@ MORE_ROOM = 4
 class Summariser:
     """The model that flushes and summarises. Remembers each response, for the books."""
 
-    def __init__(self, model: Model, name: str, pricing: Pricing, purpose: str, cancel: Cancel) -> None:
+    def __init__(
+        self, model: Model, name: str, pricing: Pricing, purpose: str, cancel: Cancel, session: str = ""
+    ) -> None:
+        """`session` is the lineage for which it is asked, as in `ModelRequest`."""
+        self._session = session
         self._model = model
         self._name = name
         self._pricing = pricing
@@ -53,24 +66,30 @@ class Summariser:
             messages=tuple(messages),
             tools=tools,
             max_tokens=max_tokens,
+            session=self._session,
         )
         while True:
             try:
                 reply = self._model.reply(request, self._cancel, lambda text: None)
             except ModelError as error:
-                if error.usage != NO_USAGE or error.kind in UNREPORTED:
-                    self._book(request, self._name, error.usage, None)
+                self._book_failed(request, error.instead_of)
+                self._book_failed(request, FailedCall(self._name, error))
                 shorter = shorter_answer(request.max_tokens, error.limit)
                 if error.kind != OUTPUT_LIMIT or shorter is None:
                     raise
                 request = replace(request, max_tokens=shorter)
             else:
+                self._book_failed(request, reply.instead_of)
                 self._book(request, reply.model or self._name, reply.usage, reply.content + reply.reasoning)
                 return reply
 
     def booked(self, job: Compression, step: str) -> tuple[ResponseBooked, ...]:
         """The responses so far, as facts."""
         return tuple(replace(each, turn=job.turn, step=step) for each in self.responses)
+
+    def _book_failed(self, request: ModelRequest, failed: FailedCall | None) -> None:
+        if failed is not None and (failed.error.usage != NO_USAGE or failed.error.kind in UNREPORTED):
+            self._book(request, failed.model, failed.error.usage, None)
 
     def _book(self, request: ModelRequest, model: str, usage: Usage, said: str | None) -> None:
         """Book a call; `said` is what was answered, null for a call that failed."""

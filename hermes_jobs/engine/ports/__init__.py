@@ -13,7 +13,15 @@ from hermes_jobs.engine.ports.context import (
 )
 from hermes_jobs.engine.ports.ids import Ids
 from hermes_jobs.engine.ports.listener import Follow, Listener, NotHeard, Witness, WriteListener
-from hermes_jobs.engine.ports.model import Model, ModelError, ModelRequest, Pricing, Reply, RetryPlan
+from hermes_jobs.engine.ports.model import (
+    FailedCall,
+    Model,
+    ModelError,
+    ModelRequest,
+    Pricing,
+    Reply,
+    RetryPlan,
+)
 from hermes_jobs.engine.ports.performer import Job, Performer, Preflight, Stopped
 from hermes_jobs.engine.ports.prompt import PromptBuilder, Recall
 from hermes_jobs.engine.ports.toolbox import (
@@ -34,6 +42,7 @@ __all__ = [
     "ContextEngine",
     "ContextEngines",
     "ContextSize",
+    "FailedCall",
     "Follow",
     "History",
     "Ids",

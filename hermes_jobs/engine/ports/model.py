@@ -35,10 +35,18 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
         return self.tools if self.tool_choice == "auto" else ()
 
 
+class FailedCall(msgspec.Struct, frozen=True):
+    """The call of a model for which another one answered, and why it failed."""
+
+    model: str
+    error: ModelError
+
+
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """One response, as said. `finish_reason`: `stop`, `tool_calls`, `length`, or the provider's word.
 
     `payload` goes back with the message. `notes` say what the endpoint refused and was left out.
+    `instead_of`: the call that failed before this one was made in its place.
     """
 
     content: str
@@ -49,6 +57,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     payload: Payload | None = None
     notes: tuple[str, ...] = ()
+    instead_of: FailedCall | None = None
 
 
 class ModelError(Exception):
@@ -58,10 +67,12 @@ class ModelError(Exception):
     payload_too_large, model_not_found, content_policy, bad_request, connection, garbage, unknown, cancelled.
     `retryable`: the same call may succeed later, after `retry_after` seconds where the provider said so.
     `limit`: tokens, where the provider named them: for context_overflow the model's window, for output_limit
-    the longest answer. `unexplained`: refused in words that are not known; it may be the size.
+    the longest answer. `unexplained`: refused in words that are not known; it may be the size. `instead_of`:
+    the call that failed before this one was made in its place.
     """
 
     unexplained = False
+    instead_of: FailedCall | None = None
 
     def __init__(
         self,

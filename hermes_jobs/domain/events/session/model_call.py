@@ -22,6 +22,7 @@ class ModelReplied(Event, frozen=True, kw_only=True):
 
     `estimated`: about what it used, where the endpoint did not report it. `payload`: what the provider
     attached and wants back. `notes`: what was left out of the request because the endpoint refused it.
+    `failures`: which model was asked first and failed, and with what; empty where none was.
     """
 
     turn: str
@@ -40,6 +41,7 @@ class ModelReplied(Event, frozen=True, kw_only=True):
     estimated_cost_usd: float | None = 0.0
     payload: Payload | None = None
     notes: tuple[str, ...] = ()
+    failures: str = ""
 
 
 class ModelCallFailed(Event, frozen=True, kw_only=True):

@@ -27,10 +27,12 @@ class ReviewStarted(Event, frozen=True, kw_only=True):
 
 
 class ReviewCompleted(Event, frozen=True, kw_only=True):
-    """`saved` says in a line what was saved; empty for nothing."""
+    """`saved` says in a line what was saved; empty for nothing. `failures`: which model failed, so that the
+    conversation's own reviewed in its place, and with what."""
 
     review: str
     saved: str
+    failures: str = ""
 
 
 class ReviewFailed(Event, frozen=True, kw_only=True):
