@@ -16,9 +16,12 @@ def told_of(event: ModelCallFailed, at: float) -> str:
         return f"{event.model or 'The model'} cannot be used ({why}): {event.fallback} answers instead."
     if event.quota_until is not None:
         wait = duration(max(0.0, event.quota_until - at))
+        why = event.kind.replace("_", " ")
+        refused = f"{event.model} cannot be used either ({why}: {event.message.rstrip('.')}). "
         return (
-            f"The quota of {event.model or 'the model'} is used up until {moment(event.quota_until, at)} "
-            f"(in {wait}). The turn waits, and goes on by itself."
+            f"{refused if event.back_to else ''}"
+            f"The quota of {event.back_to or event.model or 'the model'} is used up until "
+            f"{moment(event.quota_until, at)} (in {wait}). The turn waits, and goes on by itself."
         )
     return ""
 

@@ -64,6 +64,13 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     failed: bool = False
 
 
+class Exhausted(msgspec.Struct, frozen=True):
+    """A model whose quota is used up, and when it resets, in seconds since the epoch."""
+
+    model: str
+    until: float
+
+
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """A turn from its first text to just before its end.
 
@@ -71,10 +78,10 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     `running`, `reserved` (what was set aside for its model call) and `max_tokens` (the longest answer that
     the call may still ask for) speak of that one, as do `quota_until` (when the quota resets that it waits
     for, 0 where it waits for none) and `quota_waits` (how many times it has). `fallbacks` counts the fallback
-    models that the turn has gone to. `step` numbers the model calls. `recalled` stands beside
-    the message `asked` in its requests. `compressions` are those since the model last answered, `refits`
-    those of the whole turn whose reason was a prompt that was refused as too long. `failures` are those of
-    models for which another one answered.
+    models that the turn has gone to, `exhausted` is the first one that it left for its quota. `step` numbers
+    the model calls. `recalled` stands beside the message `asked` in its requests. `compressions` are those
+    since the model last answered, `refits` those of the whole turn whose reason was a prompt that was refused
+    as too long. `failures` are those of models for which another one answered.
     """
 
     id: str
@@ -106,6 +113,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     quota_until: float = 0.0
     quota_waits: int = 0
     fallbacks: int = 0
+    exhausted: Exhausted | None = None
     max_tokens: int | None = None
     reserved: Reservation | None = None
     running: bool = False
@@ -189,9 +197,18 @@ def call_failed(turn: Turn, event: ModelCallFailed) -> Turn:
         return failed(turn, event.kind, event.message, event.hint)
     again = replace(turn, running=False, attempt=turn.attempt + 1, retry_at=event.retry_at)
     if event.fallback:
-        return replace(again, model=event.fallback, fallbacks=turn.fallbacks + 1, retries=0, max_tokens=None)
+        left = None if event.resets_at is None else Exhausted(event.model, event.resets_at)
+        return replace(
+            again,
+            model=event.fallback,
+            fallbacks=turn.fallbacks + 1,
+            exhausted=turn.exhausted or left,
+            retries=0,
+            max_tokens=None,
+        )
     if event.quota_until is not None:
-        return replace(again, retries=0, quota_until=event.quota_until, quota_waits=turn.quota_waits + 1)
+        again = replace(again, retries=0, quota_until=event.quota_until, quota_waits=turn.quota_waits + 1)
+        return replace(again, model=event.back_to, exhausted=None) if event.back_to else again
     return replace(again, retries=turn.retries + 1, max_tokens=event.max_tokens or turn.max_tokens)
 
 
@@ -268,6 +285,7 @@ def resumed(turn: Turn, *, at_the_tail: bool) -> Turn:
         next_call(turn) if turn.begun else turn,
         resumes=turn.resumes + 1,
         fallbacks=0,
+        exhausted=None,
         compressions=0,
         refits=0,
         deaths=0,

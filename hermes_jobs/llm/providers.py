@@ -55,7 +55,8 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     `base_url` null: there is none that fits everybody. `keys`: variables of its key, the usual one first;
     empty: none is needed by default. `key_prefixes`: how its keys begin. `lists_models` null: not documented.
     `caching`: by itself, upon marks in the request, or unknown; `cache_note` says more. `models`: how the
-    names of its own models begin. `local`: it runs on a person's machine.
+    names of its own models begin. `local`: it runs on a person's machine. `convention`: its name in the
+    semantic conventions for generative AI, where that is another.
     """
 
     name: ProviderName
@@ -73,6 +74,15 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     default_model: str | None = None
     models: tuple[str, ...] = ()
     local: bool = False
+    convention: str = ""
+
+    @property
+    def semantic_name(self) -> str:
+        """The value of `gen_ai.provider.name`; where nobody knows who it is, the API that it speaks.
+
+        Source: https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai
+        """
+        return self.convention or (self.api if self.name == "custom" else self.name)
 
     @property
     def needs_key(self) -> bool:
@@ -111,6 +121,7 @@ _TABLE = (
     ),
     Provider(
         name="gemini",
+        convention="gcp.gemini",
         title="Google Gemini",
         docs="https://ai.google.dev/gemini-api/docs/openai",
         base_url="https://generativelanguage.googleapis.com/v1beta/openai",
@@ -150,6 +161,7 @@ _TABLE = (
     ),
     Provider(
         name="mistral",
+        convention="mistral_ai",
         title="Mistral",
         docs="https://docs.mistral.ai/api/",
         base_url="https://api.mistral.ai/v1",
@@ -174,6 +186,7 @@ _TABLE = (
     ),
     Provider(
         name="xai",
+        convention="x_ai",
         title="xAI",
         docs="https://docs.x.ai/docs/api-reference",
         base_url="https://api.x.ai/v1",
@@ -210,6 +223,7 @@ _TABLE = (
     ),
     Provider(
         name="azure",
+        convention="azure.ai.openai",
         title="Azure OpenAI",
         docs="https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle",
         keys=("AZURE_OPENAI_API_KEY",),

@@ -14,7 +14,7 @@ Names are those of the semantic conventions for generative AI (opentelemetry.io/
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Literal
@@ -28,7 +28,8 @@ from hermes_jobs.domain.streams import SESSIONS
 from hermes_jobs.eventlog.log import Recorded
 
 AGENT = "hermes-jobs"
-PROVIDER = "openai"  # what the endpoint speaks, whoever runs it
+ProviderOf = Callable[[str, str], str]
+"""The provider of a model for a purpose, as the conventions name it; an empty model: the configured one."""
 
 Value = str | int | float | bool | Sequence[str]
 Closing = (
@@ -106,7 +107,13 @@ def opens(fact: e.Event, closing: Closing) -> bool:
 
 
 def span_of(
-    opening: Recorded, closing: Recorded, between: Iterable[e.Event], *, resumes: int, content: bool
+    opening: Recorded,
+    closing: Recorded,
+    between: Iterable[e.Event],
+    *,
+    resumes: int,
+    content: bool,
+    provider: ProviderOf,
 ) -> SpanRecord | None:
     """The span from one event to the other; null where it belongs to no turn.
 
@@ -119,6 +126,8 @@ def span_of(
     if not turn:
         return None
     what = _told(opening.event, fact, between, content=content)
+    model = str(what.attributes.get("gen_ai.request.model", ""))
+    purpose = str(what.attributes.get("hermes_jobs.purpose", ""))
     is_root = isinstance(fact, e.TurnEnd)
     # One compression may book several responses; every other span has its beginning for itself.
     own = closing.version if isinstance(fact, e.ResponseBooked) else opening.version
@@ -129,6 +138,8 @@ def span_of(
         "hermes_jobs.worker": closing.meta.worker,
         **what.attributes,
     }
+    if what.operation != "execute_tool":
+        attributes["gen_ai.provider.name"] = provider(model, purpose)
     if what.error:
         attributes["error.type"] = what.error
     return SpanRecord(
@@ -174,7 +185,7 @@ def _told(opening: e.Event, fact: Closing, between: Iterable[e.Event], *, conten
 
 
 def _turn(opening: e.Event, end: e.TurnEnd, between: Iterable[e.Event], *, content: bool) -> _What:
-    attributes: dict[str, Value] = {"gen_ai.agent.name": AGENT, "gen_ai.provider.name": PROVIDER}
+    attributes: dict[str, Value] = {"gen_ai.agent.name": AGENT}
     for fact in between:
         if isinstance(fact, e.UsageRecorded) and fact.turn == end.turn:
             read, written = fact.cache_read_tokens, fact.cache_write_tokens
@@ -240,7 +251,6 @@ def _tool(started: e.ToolStarted, end: e.ToolFinished | e.ToolInterrupted | None
 
 def _asked(model: str, attempt: int) -> dict[str, Value]:
     return {
-        "gen_ai.provider.name": PROVIDER,
         "gen_ai.request.model": model,
         "hermes_jobs.attempt": attempt,
     }

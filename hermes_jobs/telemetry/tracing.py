@@ -46,6 +46,7 @@ from hermes_jobs.telemetry.instruments import watch_client, watch_tasks
 from hermes_jobs.telemetry.spans import (
     AGENT,
     Closing,
+    ProviderOf,
     SpanRecord,
     opens,
     root_id,
@@ -80,14 +81,17 @@ class Tracing:
         version: str,
         content: bool,
         redact: Redact,
+        provider: ProviderOf,
         exporter: SpanExporter | None = None,
     ) -> None:
-        """`content`: also what was said; `redact` takes the secrets out of a text.
+        """`content`: also what was said; `redact` takes the secrets out of a text; `provider` names whose
+        model answered.
 
         Without an exporter, one that the OTEL_* variables configure.
         """
         self._log = log
         self._content = content
+        self._provider_of = provider
         self._ids = _GivenIds()
         named = Resource({"service.name": AGENT, "service.version": version})
         self._provider = TracerProvider(
@@ -168,7 +172,14 @@ class Tracing:
                 continue
             between = [each.event for each in recent if opening.version < each.version <= closing.version]
             resumes = written.resumes.get(closing.event.turn or "", 0)
-            span = span_of(opening, closing, between, resumes=resumes, content=self._content)
+            span = span_of(
+                opening,
+                closing,
+                between,
+                resumes=resumes,
+                content=self._content,
+                provider=self._provider_of,
+            )
             if span is not None:
                 yield span
 

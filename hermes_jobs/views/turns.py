@@ -151,7 +151,7 @@ def _changes(event: e.Event, recorded: Recorded) -> Row:  # noqa: PLR0911 - one 
                 if event.quota_until is None
                 else datetime.fromtimestamp(event.quota_until, UTC).isoformat()
             )
-            moved = {"model": event.fallback} if event.fallback else {}
+            moved = {"model": moved_to} if (moved_to := event.fallback or event.back_to) else {}
             return {"waits_until": until, **moved}
         case e.WaitEnded():
             return {"waits_until": None, **({"model": event.model} if event.model else {})}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hermes_jobs import __version__
@@ -11,6 +12,7 @@ from hermes_jobs.domain.errors import Misconfigured
 from hermes_jobs.telemetry.wanted import content_is_wanted, traces_are_wanted
 
 if TYPE_CHECKING:
+    from hermes_jobs.settings import Settings
     from hermes_jobs.telemetry.tracing import Tracing
     from hermes_jobs.wiring.installation import Installation
 
@@ -35,9 +37,22 @@ def tracing_of(installation: Installation, environ: Mapping[str, str]) -> Tracin
             version=__version__,
             content=content_is_wanted(environ),
             redact=installation.settings.secrets.redact,
+            provider=partial(provider_of, installation.settings),
         )
     except ValueError as error:
         raise Misconfigured(
             f"An OTEL_* variable cannot be used: {error}.",
             hint="Mend it, or set OTEL_SDK_DISABLED=true to go without traces.",
         ) from error
+
+
+_TASKS = {"review": "review", "flush": "compression", "compression": "compression"}
+"""What `auxiliary` calls the purposes of calls."""
+
+
+def provider_of(settings: Settings, model: str, purpose: str) -> str:
+    """Whose model that is, as the semantic conventions name it; an empty model is the configured one."""
+    chosen = settings.set_apart(_TASKS[purpose]) if purpose in _TASKS else None
+    if chosen is None or chosen.model != model:
+        chosen = settings.choice(model or None)
+    return chosen.at.semantic_name

@@ -144,6 +144,8 @@ EXAMPLES: tuple[e.Event, ...] = (
         quota_until=1_800_000_000.25,
         fallback="m2",
         content="Half of",
+        resets_at=1_800_007_200.5,
+        back_to="m0",
     ),
     e.ToolStarted(
         turn="t1",

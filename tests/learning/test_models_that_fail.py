@@ -1,4 +1,4 @@
-"""Models for reviews and summaries that fail: the session's own model answers, and the person is told once."""
+"""Models for reviews and summaries that fail: the session's own model answers, and people are told once."""
 
 from __future__ import annotations
 

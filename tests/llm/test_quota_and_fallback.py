@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hermes_jobs.cli.failed_calls import told_of
 from hermes_jobs.domain import commands as c
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.errors import Rejected
@@ -221,3 +222,50 @@ def test_where_no_fallback_is_left_the_turn_waits_for_the_quota(
     session = start(fallback=("m2",))
     assert of(e.TurnCompleted, session.send())
     assert (asked(model_server), len(session.waits)) == (["m1", "m2", "m2"], 1)
+
+
+@pytest.mark.parametrize(
+    ("action", "kind"),
+    [
+        (refused(401, "bad key"), "auth"),
+        (refused(402), "billing"),
+        (refused(404, "The model `m2` does not exist"), "model_not_found"),
+        (refused(500), "server"),
+    ],
+)
+def test_where_the_fallback_cannot_be_used_the_turn_waits_for_the_quota_of_the_first(
+    start: Start, model_server: ModelServer, action: Refuse, kind: str
+) -> None:
+    first = iter([USED_UP, Answer(text="At last.")])
+    model_server.follow(lambda seen: next(first) if seen.body["model"] == "m1" else action)
+    session = start(fallback=("m2",))
+    begun = session.clock.now()
+    facts = session.send()
+    assert of(e.TurnCompleted, facts)[0].answer == "At last."
+    assert (asked(model_server)[0], asked(model_server)[-1]) == ("m1", "m1")
+    left, *_, last = of(e.ModelCallFailed, facts)
+    assert (left.fallback, left.resets_at) == ("m2", begun + 2 * HOUR)
+    assert (last.kind, last.model, last.back_to) == (kind, "m2", "m1")
+    assert last.quota_until == begun + 2 * HOUR
+    told = told_of(last, begun)
+    assert told.startswith(f"m2 cannot be used either ({kind.replace('_', ' ')}: ")
+    assert "The quota of m1 is used up until" in told
+
+
+def test_a_fallback_that_is_refused_is_not_tried_again_after_the_wait(
+    start: Start, model_server: ModelServer
+) -> None:
+    first = iter([USED_UP, USED_UP, Answer(text="At last.")])
+    model_server.follow(lambda seen: next(first) if seen.body["model"] == "m1" else refused(401))
+    session = start(fallback=("m2",))
+    assert of(e.TurnCompleted, session.send())
+    assert asked(model_server) == ["m1", "m2", "m1", "m1"]
+
+
+def test_a_wait_that_is_not_wanted_ends_with_what_the_fallback_said_and_names_the_quota(
+    start: Start, model_server: ModelServer
+) -> None:
+    model_server.follow(lambda seen: USED_UP if seen.body["model"] == "m1" else refused(401))
+    (failed,) = of(e.TurnFailed, start(fallback=("m2",), wait_for_quota=0.0).send())
+    assert failed.kind == "auth"
+    assert "resets in 2 h" in failed.hint

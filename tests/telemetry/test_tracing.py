@@ -45,6 +45,10 @@ CHAT = {
 }
 
 
+def claude(model: str, _purpose: str) -> str:
+    return f"anthropic of {model}"
+
+
 @pytest.fixture
 def collector() -> Iterator[Collector]:
     collector = Collector()
@@ -151,7 +155,7 @@ def test_a_secret_reaches_no_collector_whoever_tells_of_it(
 ) -> None:
     spans = InMemorySpanExporter()
     hidden = Secrets({"OPENAI_API_KEY": KEY}).redact
-    tracing = Tracing(log, version="1", content=False, redact=hidden, exporter=spans)
+    tracing = Tracing(log, version="1", content=False, redact=hidden, provider=claude, exporter=spans)
 
     async def ask() -> None:
         async with httpx2.AsyncClient() as client:
@@ -181,7 +185,7 @@ def test_content_is_told_where_that_is_asked_for(tmp_path: Path, content: bool) 
     lived.record("s1")
     facts = [recorded.event for recorded in lived.log.read("session-s1")]
     spans = InMemorySpanExporter()
-    tracing = Tracing(lived.log, version="1", content=content, redact=str, exporter=spans)
+    tracing = Tracing(lived.log, version="1", content=content, redact=str, provider=claude, exporter=spans)
     tracing.witness(Session(stream="session-s1"), facts, lived.session("s1"))
     tracing.close()
     lived.close()
@@ -190,6 +194,8 @@ def test_content_is_told_where_that_is_asked_for(tmp_path: Path, content: bool) 
     told = repr([dict(span.attributes or {}) for span in spans.get_finished_spans()])
     for text in ("a private question", "a private result", "a private answer"):
         assert (text in told) is content
+    providers = [(span.attributes or {}).get("gen_ai.provider.name") for span in spans.get_finished_spans()]
+    assert providers == ["anthropic of m", None, "anthropic of m", "anthropic of m"]
 
 
 @pytest.mark.slow

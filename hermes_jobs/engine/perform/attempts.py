@@ -22,12 +22,15 @@ DOWN = frozenset({"rate_limit", "overloaded", "server", "timeout", "connection",
 class NextAttempt(msgspec.Struct, frozen=True, kw_only=True):
     """When the call is made again, in seconds since the epoch, and what for; `at` None: it was the last.
 
-    `hint` takes the place of the error's own where it is not empty.
+    `resets_at`: when the quota resets for which the fallback is tried; `back_to`: the model that is waited
+    for, as its fallback cannot be used. `hint` takes the place of the error's own where it is not empty.
     """
 
     at: float | None = None
     quota_until: float | None = None
     fallback: str = ""
+    resets_at: float | None = None
+    back_to: str = ""
     hint: str = ""
 
 
@@ -45,12 +48,16 @@ class Attempts:
         now = self._clock.now()
         fallback = self._fallback(turn)
         if fallback and self._gives_way(turn, error):
-            return NextAttempt(at=now, fallback=fallback)
+            resets_at = now + (error.retry_after or 0.0) if _is_quota(error) else None
+            return NextAttempt(at=now, fallback=fallback, resets_at=resets_at)
         if _is_quota(error):
-            return self._quota(turn, error, now)
-        if not (error.retryable or shortened):
-            return NextAttempt()
-        wait = self._retry(error.kind, turn.retries, error.retry_after, self._ids.fraction())
+            return self._quota(turn, error.retry_after or 0.0, now)
+        wait = None
+        if error.retryable or shortened:
+            wait = self._retry(error.kind, turn.retries, error.retry_after, self._ids.fraction())
+        if wait is None and turn.exhausted is not None and error.kind in UNUSABLE | DOWN:
+            waiting = self._quota(turn, max(0.0, turn.exhausted.until - now), now)
+            return msgspec.structs.replace(waiting, back_to=turn.exhausted.model)
         return NextAttempt(at=None if wait is None else now + wait)
 
     def _fallback(self, turn: Turn) -> str:
@@ -63,8 +70,7 @@ class Attempts:
             return True
         return error.kind in DOWN and (not error.retryable or turn.retries >= RETRIES_BEFORE_FALLBACK)
 
-    def _quota(self, turn: Turn, error: ModelError, now: float) -> NextAttempt:
-        wait = error.retry_after or 0.0
+    def _quota(self, turn: Turn, wait: float, now: float) -> NextAttempt:
         if wait <= self._limits.wait_for_quota and turn.quota_waits < MAX_QUOTA_WAITS:
             until = now + wait
             return NextAttempt(at=until + self._ids.fraction(), quota_until=until)

@@ -201,4 +201,6 @@ class CallModel:
             window=error.limit if error.kind == OVERFLOW else None,
             quota_until=again.quota_until,
             fallback=again.fallback,
+            resets_at=again.resets_at,
+            back_to=again.back_to if again.at is not None else "",
         )

@@ -50,8 +50,9 @@ class ModelCallFailed(Event, frozen=True, kw_only=True):
     `max_tokens`: the longest answer that the call is tried again with, where the one asked for was refused.
     `window`: how many tokens the model takes, where the refusal says so. `estimated`: what the call may have
     used, where it was under way and nobody reported it. `quota_until`: when the quota resets that the call
-    waits for. `fallback`: the model that the call is tried again with. `content`: what had been said of an
-    answer that was cancelled.
+    waits for. `fallback`: the model that the call is tried again with, and `resets_at` when the quota resets
+    of the one that it replaces, where it is used up. `back_to`: the model whose quota the call waits for, as
+    its fallback cannot be used. `content`: what had been said of an answer that was cancelled.
     """
 
     turn: str
@@ -72,6 +73,8 @@ class ModelCallFailed(Event, frozen=True, kw_only=True):
     quota_until: float | None = None
     fallback: str = ""
     content: str = ""
+    resets_at: float | None = None
+    back_to: str = ""
 
 
 class ResponseBooked(Event, frozen=True, kw_only=True):
