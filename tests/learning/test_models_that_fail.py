@@ -22,7 +22,7 @@ from workers.inline import InlineWorker
 
 SESSION = "session-s1"
 USED = {"prompt_tokens": 100, "completion_tokens": 7}
-FAILURES = {
+FAILURES: dict[str, tuple[Action, bool]] = {
     "no such model": (Refuse(status=404, message="The model `small` does not exist"), True),
     "a refused key": (Refuse(status=401, message="Invalid API key"), True),
     "no money": (Refuse(status=402, message="Insufficient credits"), True),

@@ -236,7 +236,7 @@ def test_where_no_fallback_is_left_the_turn_waits_for_the_quota(
 def test_where_the_fallback_cannot_be_used_the_turn_waits_for_the_quota_of_the_first(
     start: Start, model_server: ModelServer, action: Refuse, kind: str
 ) -> None:
-    first = iter([USED_UP, Answer(text="At last.")])
+    first: Iterator[Action] = iter([USED_UP, Answer(text="At last.")])
     model_server.follow(lambda seen: next(first) if seen.body["model"] == "m1" else action)
     session = start(fallback=("m2",))
     begun = session.clock.now()
@@ -255,7 +255,7 @@ def test_where_the_fallback_cannot_be_used_the_turn_waits_for_the_quota_of_the_f
 def test_a_fallback_that_is_refused_is_not_tried_again_after_the_wait(
     start: Start, model_server: ModelServer
 ) -> None:
-    first = iter([USED_UP, USED_UP, Answer(text="At last.")])
+    first: Iterator[Action] = iter([USED_UP, USED_UP, Answer(text="At last.")])
     model_server.follow(lambda seen: next(first) if seen.body["model"] == "m1" else refused(401))
     session = start(fallback=("m2",))
     assert of(e.TurnCompleted, session.send())
