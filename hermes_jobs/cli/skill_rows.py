@@ -10,12 +10,12 @@ import msgspec
 from hermes_jobs.cli.output import short_time, shown_time
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.errors import Rejected
-from hermes_jobs.domain.scan import scan
 from hermes_jobs.domain.skill import MAIN_FILE, Skill, stream_of
 from hermes_jobs.eventlog.log import Recorded
 from hermes_jobs.skills.disk import Problem
 from hermes_jobs.skills.guard import concerns_of, verdict
 from hermes_jobs.skills.shelf import Volume
+from hermes_jobs.text.scan import scan
 from hermes_jobs.views.skills import SkillUse
 from hermes_jobs.wiring import Installation
 

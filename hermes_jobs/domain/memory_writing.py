@@ -27,8 +27,8 @@ from hermes_jobs.domain.memory import (
     quoted,
 )
 from hermes_jobs.domain.numbers import how_many
-from hermes_jobs.domain.scan import scan
 from hermes_jobs.domain.session import Session, stream_of
+from hermes_jobs.text.scan import scan
 
 MemoryAction = Literal["add", "replace", "remove"]
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from hermes_jobs.domain.events import MemoryTarget
 from hermes_jobs.domain.memory import SEPARATOR, Limits, Memory, chars, fill
 from hermes_jobs.domain.numbers import how_many
-from hermes_jobs.domain.scan import scan
+from hermes_jobs.text.scan import scan
 
 HEADINGS: tuple[tuple[MemoryTarget, str], ...] = (
     ("user", "Who the user is"),

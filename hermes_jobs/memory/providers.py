@@ -8,7 +8,6 @@ from typing import Any
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.messages import AssistantMessage, Message, UserMessage
-from hermes_jobs.domain.scan import noted
 from hermes_jobs.domain.session import Session
 from hermes_jobs.domain.tokens import CHARACTERS_A_TOKEN, beginning, weight
 from hermes_jobs.engine.ports import NotHeard, Recall, ToolContext, ToolSpec
@@ -16,6 +15,7 @@ from hermes_jobs.engine.refs import kind_of, ref_of
 from hermes_jobs.engine.replaying import Facts
 from hermes_jobs.memory.provider import MemoryProvider, ProviderSession, Turn
 from hermes_jobs.memory.registered import Registered
+from hermes_jobs.text.scan import redact_findings
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +75,9 @@ class Providers:
             which = ref_of(session)
             self._external.ask(which, "on_turn_start", lambda each: _hook(each, "on_turn_start", text), None)
             found.append(self._external.ask(which, "prefetch", lambda each: each.prefetch(text), ""))
-        return _cut(noted("\n\n".join(each.strip() for each in found if each and each.strip())), self._room)
+        return _cut(
+            redact_findings("\n\n".join(each.strip() for each in found if each and each.strip())), self._room
+        )
 
     def tools(self) -> tuple[ToolSpec, ...]:
         """The tools of the provider beside ours."""
@@ -88,7 +90,7 @@ class Providers:
         """Run one of those tools for a session. Raises whatever it raises."""
         assert self._external is not None, f"{name} belongs to nobody"
         session = ProviderSession(id=context.session, source=context.source, lineage=context.lineage)
-        return noted(self._external.call_tool(session, name, dict(arguments)))
+        return redact_findings(self._external.call_tool(session, name, dict(arguments)))
 
     def _external_block(self, session: Session) -> str:
         if self._external is None or kind_of(session) not in KINDS:
@@ -96,7 +98,7 @@ class Providers:
         block = self._external.ask(
             ref_of(session), "system_prompt_block", lambda each: each.system_prompt_block(), ""
         )
-        return _cut(noted(block.strip()), BLOCK_TOKENS)
+        return _cut(redact_findings(block.strip()), BLOCK_TOKENS)
 
     def before_compression(self, session: Session) -> None:
         """Let the provider beside ours see what is about to give way to a summary, and wait for it."""

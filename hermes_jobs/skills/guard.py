@@ -11,28 +11,23 @@ A pattern is no proof: it keeps the known tricks out and says so, and nothing el
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import accumulate
 from typing import Literal
 
 import msgspec
 
 from hermes_jobs.domain.events import SkillFile
-from hermes_jobs.domain.scan import Finding, scan
 from hermes_jobs.domain.skill import Files
-from hermes_jobs.skills.guard_rules import RULES, WARNED_OF, Rule, Severity
+from hermes_jobs.text.scan import ScanFinding, Severity, scan_skill_file
 
 Verdict = Literal["safe", "caution", "dangerous"]
 
-BEFORE = 80  # characters before a match among which a warning of it is looked for
-EXCERPT = 80
 PROGRAMS = ("f0VMR", "TVqQ", "TVo", "z/rt/g", "zvrt/g", "yv66v", "AGFzb")
 """How programs begin in base64: ELF, PE (two forms), Mach-O (32, 64 bits, universal), WebAssembly."""
-
-# A skill is read by an agent that may act on it, so that much of what a note may not hold is a matter for a
-# person here: procedures do touch start files, variables and marks.
-CAUTION_OF_SCAN = {"stays in the shell", "dumps the environment", "forged markup"}
 
 
 class Concern(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,57 +84,26 @@ def _of_binary(path: str, content: str) -> Iterator[Concern]:
 
 @lru_cache(maxsize=64)
 def _of_text(path: str, text: str) -> tuple[Concern, ...]:
-    found = [*_of_scan(path, text), *(each for rule in RULES for each in _of_rule(rule, path, text))]
-    # Two rules of one name that meet on a line say the same.
-    told = {(each.rule, each.line): each for each in reversed(found)}
-    return tuple(sorted(told.values(), key=lambda each: (each.line, each.rule)))
+    line_ends = list(accumulate(len(line) + 1 for line in text.split("\n")))
+    found = [
+        Concern(
+            rule=finding.rule,
+            severity=_severity(finding),
+            path=path,
+            line=bisect_right(line_ends, finding.start) + 1,
+            excerpt=finding.excerpt,
+        )
+        for finding in scan_skill_file(text)
+    ]
+    # Of those that one name reports on one line, the most severe counts, and the first of these.
+    by_severity = sorted(found, key=lambda each: each.severity == "caution")
+    by_line = {(each.rule, each.line): each for each in reversed(by_severity)}
+    return tuple(sorted(by_line.values(), key=lambda each: (each.line, each.rule)))
 
 
-def _of_scan(path: str, text: str) -> Iterator[Concern]:
-    for finding in scan(text):
-        if not _is_warned_of(text, finding.start):
-            yield Concern(
-                rule=finding.rule,
-                severity=_severity(finding),
-                path=path,
-                line=_line(text, finding.start),
-                excerpt=finding.excerpt,
-            )
-
-
-def _severity(finding: Finding) -> Severity:
-    sends = any(word in finding.excerpt for word in ("curl", "wget", "nc ", "ncat", "http"))
-    if finding.rule in CAUTION_OF_SCAN and not sends:
-        return "caution"
+def _severity(finding: ScanFinding) -> Severity:
+    """That of its rule, except that sending is dangerous, and that reading a `.env` is not."""
     if finding.rule == "reads secrets" and ".env" in finding.excerpt:
         return "caution"
-    return "dangerous"
-
-
-def _of_rule(rule: Rule, path: str, text: str) -> Iterator[Concern]:
-    for match in rule.pattern.finditer(text):
-        if rule.unless is not None and rule.unless.search(match[0]):
-            continue
-        if not _is_warned_of(text, match.start()):
-            yield Concern(
-                rule=rule.name,
-                severity=rule.severity,
-                path=path,
-                line=_line(text, match.start()),
-                excerpt=_excerpt(match[0]),
-            )
-
-
-def _is_warned_of(text: str, start: int) -> bool:
-    """Whether what stands right before it, on the same line, tells not to do it."""
-    line = text.rfind("\n", 0, start) + 1
-    return WARNED_OF.search(text[max(line, start - BEFORE) : start]) is not None
-
-
-def _line(text: str, at: int) -> int:
-    return text.count("\n", 0, at) + 1
-
-
-def _excerpt(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= EXCERPT else f"{line[:EXCERPT]}…"
+    sends = any(word in finding.excerpt for word in ("curl", "wget", "nc ", "ncat", "http"))
+    return "dangerous" if sends and finding.kind != "skill" else finding.severity

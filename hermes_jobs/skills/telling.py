@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterator, Sequence
 from hermes_jobs.domain.changes import Change
 from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.events import Author, Evidence, SkillRequest
-from hermes_jobs.domain.scan import scan
 from hermes_jobs.domain.skill import MAIN_FILE
 from hermes_jobs.skills import front_matter
 from hermes_jobs.skills.content import content_of
 from hermes_jobs.skills.deciding import Asked
 from hermes_jobs.skills.shelf import Shelf, Volume, by_category
+from hermes_jobs.text.scan import scan
 
 INDEX_CHARACTERS = 30_000  # beyond them the index has names alone
 GENERAL = "general"  # how skills without a category are headed

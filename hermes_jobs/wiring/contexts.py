@@ -9,13 +9,13 @@ from hermes_jobs.context.engines import BuiltIn, ModelInUse, Plugged
 from hermes_jobs.context.plugins import BUILT_IN, ENGINES
 from hermes_jobs.context.setup import CompressorOptions, EngineSetup, Factory
 from hermes_jobs.domain.errors import Misconfigured
-from hermes_jobs.domain.scan.redacting import without_credentials
 from hermes_jobs.domain.session import Session
 from hermes_jobs.engine.ports import ModelError
 from hermes_jobs.engine.refs import kind_of
 from hermes_jobs.engine.replaying import Replay
 from hermes_jobs.plugins.circuit import Circuit
 from hermes_jobs.settings import REDACTED, Settings
+from hermes_jobs.text.scan.credentials import redact_credentials
 
 if TYPE_CHECKING:
     from hermes_jobs.wiring.installation import Installation
@@ -76,4 +76,4 @@ def model_of(installation: Installation, session: Session) -> ModelInUse:
 
 def without_secrets(text: str, settings: Settings) -> str:
     """The text without the secrets that are known, and without what looks like one."""
-    return without_credentials(settings.secrets.redact_known(text), REDACTED)
+    return redact_credentials(settings.secrets.redact_known(text), REDACTED)

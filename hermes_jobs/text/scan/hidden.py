@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from hermes_jobs.domain.scan.finding import Finding
+from hermes_jobs.text.scan.finding import ScanFinding
 
 RULE = "hidden characters"
 
@@ -42,12 +42,12 @@ _NEEDED = re.compile(
 _RIGHT_TO_LEFT = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
 
 
-def is_unseen(character: str) -> bool:
+def is_invisible(character: str) -> bool:
     """Whether the character leaves no trace where it stands."""
     return _SHOWN_ONLY.match(character) is not None
 
 
-def hidden_characters(text: str) -> Iterator[Finding]:
+def hidden_characters(text: str) -> Iterator[ScanFinding]:
     """Each run of them, told by the names of its first few."""
     if text.isascii() and text.isprintable():
         return
@@ -60,7 +60,7 @@ def hidden_characters(text: str) -> Iterator[Finding]:
         if left:
             start, end = left[0], left[-1] + 1
             excerpt = " ".join(_named(text[at]) for at in left[:3]) + (" …" if len(left) > 3 else "")
-            yield Finding(RULE, excerpt, "hidden", start, end)
+            yield ScanFinding(RULE, excerpt, "hidden", start, end)
 
 
 def _named(character: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.scan import scan
+from hermes_jobs.text.scan import scan
 
 TRICKS = [
     tuple(line.split("\t")) for line in (Path(__file__).parent / "tricks.txt").read_text("utf-8").splitlines()
@@ -107,8 +107,8 @@ def test_characters_that_nobody_sees_are_found(text: str) -> None:
 
 def test_only_the_kinds_that_are_asked_for_are_looked_for() -> None:
     text = f"{OVERRIDE}; cat ~/.ssh/id_rsa"
-    assert {finding.kind for finding in scan(text)} == {"instruction", "theft"}
-    assert {finding.kind for finding in scan(text, ["theft"])} == {"theft"}
+    assert {finding.kind for finding in scan(text)} == {"instruction", "exfiltration"}
+    assert {finding.kind for finding in scan(text, ["exfiltration"])} == {"exfiltration"}
     assert scan(text, ["hidden"]) == ()
 
 

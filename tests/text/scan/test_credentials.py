@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.scan import redacting
-from hermes_jobs.domain.scan.credentials import CREDENTIAL_RULES
-from hermes_jobs.domain.scan.redacting import without_credentials
+from hermes_jobs.text.scan import credentials
+from hermes_jobs.text.scan.credentials import redact_credentials
+from hermes_jobs.text.scan.rules import credential_rules
 
 MARK = "[REDACTED]"
 BODY = "Proc-Type: 4,ENCRYPTED\n\nMIIEpAIBAAKCAQEA7bqabcdefghijkl\nx/y+zabcdefghijklmnop0123456789=="
@@ -36,7 +36,7 @@ NAMES = st.sampled_from(
 
 
 def redacted(text: str) -> str:
-    return without_credentials(text, MARK)
+    return redact_credentials(text, MARK)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -105,8 +105,8 @@ def test_a_text_without_a_telling_word_stays(text: str) -> None:
 
 def test_every_repetition_before_which_a_search_can_begin_anywhere_is_bounded() -> None:
     """A pattern whose first repetition is unbounded reads a text without blanks once for each character."""
-    patterns = [rule.pattern for rule in CREDENTIAL_RULES]
-    patterns += [redacting._SECRET_VALUE.pattern, redacting._BEGIN.pattern, redacting._BODY.pattern]
+    patterns = [rule.pattern for rule in credential_rules().rules]
+    patterns += [credentials._SECRET_VALUE.pattern, credentials._BEGIN.pattern, credentials._BODY.pattern]
     for pattern in patterns:
         without_blanks = re.sub(r"\\s[*+]", "", pattern)
         classes = re.findall(r"(?:\][*+]|\\[SwWD][*+]|\][{]\d+,[}])", without_blanks)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain.scan import scan
+from hermes_jobs.text.scan import scan
 
 ENTRIES = (Path(__file__).parent / "innocent.txt").read_text("utf-8").splitlines()
 

@@ -1,7 +1,7 @@
-"""Credentials taken out of a text whole: key blocks, values of telling names, the forms of well-known keys.
+"""Redaction of credentials: private keys, values assigned to telling names, forms of well-known keys.
 
-This is for what a model reads and need not know, such as the material of a summary: a word too much that is
-taken out costs little. Every pattern is bounded, so that the time grows with the text and not faster.
+For text that a model reads and need not know, such as the input of a summary: a false alarm costs little.
+Every pattern is bounded, so that the time grows with the text and no faster.
 """
 
 from __future__ import annotations
@@ -9,10 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hermes_jobs.domain.scan.credentials import CREDENTIAL_RULES
-from hermes_jobs.domain.scan.finding import compiled
-
-Span = tuple[int, int]
+from hermes_jobs.text.scan.matcher import Span, find_matches, merged
+from hermes_jobs.text.scan.rules import credential_rules
 
 LONGEST_BLOCK = 40_000  # characters; a PGP key with its photograph is longer and has a password of its own
 _BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
@@ -45,11 +43,11 @@ _PLAIN = re.compile(r"[a-z_.-]+|\d{1,7}|(?:https?://|[~/.]{1,2}/|/[a-z])\S*", re
 """Bare values that are no secrets: words and names of variables, small numbers, addresses and paths."""
 
 
-def without_credentials(text: str, mark: str) -> str:
+def redact_credentials(text: str, mark: str) -> str:
     """The text with `mark` in the place of every credential that is found."""
     pieces: list[str] = []
     at = 0
-    for start, end in _merged(sorted((*_blocks(text), *_values(text), *_known(text)))):
+    for start, end in merged((*_blocks(text), *_values(text), *_known(text))):
         pieces += (text[at:start], mark)
         at = end
     return "".join((*pieces, text[at:]))
@@ -83,24 +81,4 @@ def _values(text: str) -> Iterator[Span]:
 
 
 def _known(text: str) -> Iterator[Span]:
-    low = text.lower()
-    for rule in CREDENTIAL_RULES:
-        if not any(word in low for word in rule.near):
-            continue
-        for found in compiled(rule.pattern).finditer(text):
-            if not rule.excuses(found[0], text[max(found.start() - 60, 0) : found.start()]):
-                yield found.span()
-
-
-def _merged(spans: list[Span]) -> Iterator[Span]:
-    """The spans without overlaps."""
-    last: Span | None = None
-    for start, end in spans:
-        if last is not None and start <= last[1]:
-            last = (last[0], max(last[1], end))
-            continue
-        if last is not None:
-            yield last
-        last = (start, end)
-    if last is not None:
-        yield last
+    return ((found.start, found.end) for found in find_matches(text, credential_rules()))

@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.domain.scan import scan
-from hermes_jobs.domain.scan.finding import MOST_REPEATS, bounded
-from hermes_jobs.domain.scan.scanning import RULES
-from hermes_jobs.skills.guard_rules import RULES as GUARD_RULES
+from hermes_jobs.text.scan import scan
+from hermes_jobs.text.scan.rules import MOST_REPEATS, bounded, scan_rules, skill_rules
 
 SHAPES = [
     *(
@@ -77,7 +75,13 @@ def repeats(parsed: Any) -> Iterator[int]:
 
 
 PATTERNS = sorted(
-    {pattern for rule in RULES for pattern in (rule.pattern, rule.unless, rule.unless_after) if pattern}
+    {
+        pattern
+        for rules in (scan_rules(), skill_rules())
+        for rule in rules.rules
+        for pattern in (rule.pattern, rule.unless, *rule.unless_preceded_by)
+        if pattern
+    }
 )
 
 
@@ -85,13 +89,6 @@ PATTERNS = sorted(
 def test_nothing_in_a_rule_repeats_without_a_bound(pattern: str) -> None:
     parsed = _parser.parse(bounded(pattern), re.IGNORECASE | re.VERBOSE)
     assert max(repeats(parsed), default=0) <= 20 * MOST_REPEATS
-
-
-@pytest.mark.parametrize("rule", GUARD_RULES)
-def test_nothing_in_a_rule_for_skills_repeats_without_a_bound(rule: Any) -> None:
-    for pattern in (rule.pattern, *([rule.unless] if rule.unless else [])):
-        parsed = _parser.parse(pattern.pattern, pattern.flags)
-        assert max(repeats(parsed), default=0) <= 10 * MOST_REPEATS
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,12 @@
+"""Detection of what a text must not bring into prompts or storage: orders to agents, exfiltration, secrets.
+
+A pattern is no proof: the scan keeps known tricks out and reports them, and nothing else relies on it. Rules
+ask for combinations, so that ordinary text about security, prompts and shells passes.
+"""
+
+from __future__ import annotations
+
+from hermes_jobs.text.scan.finding import KINDS, Kind, ScanFinding, Severity
+from hermes_jobs.text.scan.scanner import redact_findings, scan, scan_skill_file
+
+__all__ = ["KINDS", "Kind", "ScanFinding", "Severity", "redact_findings", "scan", "scan_skill_file"]

@@ -1,0 +1,206 @@
+"""Detection rules: their shape, and the packaged data files that hold them.
+
+A data file (`data/*.toml`) has a `kind` for its rules, `fragments` that its patterns name in braces, and
+`rule` tables with the fields of `Rule`; the words of `near` are separated by blanks. Patterns are verbose
+regular expressions without regard to case. `data/common.toml` has fragments for every file.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import resources
+
+import msgspec
+
+from hermes_jobs.text.scan.finding import Kind, Severity
+from hermes_jobs.text.scan.normalization import bare
+
+SCAN_FILES = ("instructions", "poisoning", "languages", "phrases", "machines", "credentials")
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A pattern and when its matches count.
+
+    `near`: lower-case words, one of which every match contains; the pattern is tried around them only, and
+    everywhere if there are none. A match does not count where `unless` matches within it, or where one of
+    `unless_preceded_by` matches the text that ends right before it. `severity` is for skills.
+    """
+
+    name: str
+    pattern: str
+    kind: Kind = "instruction"
+    severity: Severity = "dangerous"
+    near: tuple[str, ...] = ()
+    unless: str = ""
+    unless_preceded_by: tuple[str, ...] = ()
+
+    def is_excused(self, words: str, before: str) -> bool:
+        """Whether a match of `words` does not count. `before` is the text that ends where they begin."""
+        if self.unless and compiled(self.unless).search(words):
+            return True
+        return any(compiled(f"(?:{each})$").search(before) for each in self.unless_preceded_by)
+
+
+class RuleSet:
+    """Rules that are searched for together."""
+
+    def __init__(self, rules: tuple[Rule, ...]) -> None:
+        self.rules = rules
+        self.words = frozenset(word for rule in rules for word in rule.near)
+
+
+@cache
+def scan_rules() -> RuleSet:
+    """The rules for every text."""
+    return RuleSet(tuple(rule for name in SCAN_FILES for rule in _load(name)))
+
+
+@cache
+def credential_rules() -> RuleSet:
+    """The rules that detect secrets."""
+    return RuleSet(_load("credentials"))
+
+
+@cache
+def skill_rules() -> RuleSet:
+    """The rules for the files of skills alone."""
+    return RuleSet(_load("skills"))
+
+
+@cache
+def fragment(name: str) -> str:
+    """A pattern of `common.toml`."""
+    return _common()[name]
+
+
+# --- data files ------------------------------------------------------------------------------
+
+
+class _RawRule(msgspec.Struct, forbid_unknown_fields=True):
+    name: str
+    pattern: str
+    near: str = ""
+    kind: Kind | None = None
+    severity: Severity = "dangerous"
+    unless: str = ""
+    unless_preceded_by: str = ""
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    kind: Kind
+    rule: list[_RawRule]
+    unless_preceded_by: str = ""
+    fragments: dict[str, str] = {}
+    language: list[dict[str, str]] = []
+
+
+_REFERENCE = re.compile(r"\{([a-z_]+)\}")
+
+
+@cache
+def _load(name: str) -> tuple[Rule, ...]:
+    file = msgspec.convert(_read(name), _File)
+    fragments = _expanded(_common(), file.fragments)
+    if not file.language:
+        return tuple(_rule(raw, file, fragments, fragments) for raw in file.rule)
+    return tuple(rule for language in file.language for rule in _of_language(language, file, fragments))
+
+
+def _read(name: str) -> dict[str, object]:
+    """The only place where the scan reads a file."""
+    return tomllib.loads(resources.files(f"{__package__}.data").joinpath(f"{name}.toml").read_text("utf-8"))
+
+
+def _rule(raw: _RawRule, file: _File, fragments: Mapping[str, str], words: Mapping[str, str]) -> Rule:
+    """The rule with `fragments` in its patterns and `words` in its `near`."""
+    preceded = (file.unless_preceded_by, raw.unless_preceded_by)
+    return Rule(
+        name=raw.name,
+        kind=raw.kind or file.kind,
+        severity=raw.severity,
+        near=tuple(_filled(raw.near, words).split()),
+        pattern=_filled(raw.pattern, fragments),
+        unless=_filled(raw.unless, fragments),
+        unless_preceded_by=tuple(_filled(each, fragments) for each in preceded if each),
+    )
+
+
+def _of_language(language: Mapping[str, str], file: _File, fragments: Mapping[str, str]) -> Iterator[Rule]:
+    """The rules over the language's classes of words; without those of which it lacks a class."""
+    classes = {name: bare(text).strip() for name, text in language.items() if name != "names"}
+    patterns = {**fragments, **{name: _alternatives(text) for name, text in classes.items()}}
+    words = {name: _longest_words(text) for name, text in classes.items()}
+    for raw in file.rule:
+        if patterns.keys() >= set(_REFERENCE.findall(raw.pattern)):
+            yield _rule(raw, file, patterns, words)
+
+
+def _alternatives(words: str) -> str:
+    """A pattern for a class of words: whole ones, in scripts that separate words."""
+    found = []
+    for word in words.split("|"):
+        text, any_ending, rest = (part.strip() for part in word.partition("~"))
+        pattern = r"\s+".join(map(re.escape, text.split())) + (r"\w*" if any_ending else "")
+        pattern += rf"\s*{re.escape(rest)}" if rest else ""
+        found.append(pattern if _UNSPACED.match(text) else rf"(?<!\w){pattern}(?!\w)")
+    return f"(?: {' | '.join(found)} )"
+
+
+def _longest_words(words: str) -> str:
+    """For each alternative a word that every match contains."""
+    return " ".join(max(word.partition("~")[0].split(), key=len) for word in words.lower().split("|"))
+
+
+_UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+"""Thai, Japanese and Chinese, which write words without blanks between them."""
+
+
+@cache
+def _common() -> Mapping[str, str]:
+    return _expanded({}, msgspec.convert(_read("common"), dict[str, str]))
+
+
+def _expanded(known: Mapping[str, str], fragments: Mapping[str, str]) -> dict[str, str]:
+    """The known fragments and these, each of which may name those before it."""
+    found = dict(known)
+    for name, text in fragments.items():
+        found[name] = _filled(text, found)
+    return found
+
+
+def _filled(text: str, fragments: Mapping[str, str]) -> str:
+    return _REFERENCE.sub(lambda reference: fragments[reference[1]], text)
+
+
+# --- patterns --------------------------------------------------------------------------------
+
+MOST_REPEATS = 100
+"""Upper bound for a repetition without one: with it, the cost of a try does not grow with the text."""
+
+_REPEAT = re.compile(r"\\. | \[ \^? \]? (?: \\. | [^\]\\] )* \] | [*+] | \{(\d*),\}", re.VERBOSE | re.DOTALL)
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """The pattern of a rule. Compiling all of them takes a tenth of a second, and few are ever needed."""
+    return re.compile(bounded(pattern), re.IGNORECASE | re.VERBOSE)
+
+
+def bounded(pattern: str) -> str:
+    """The pattern with an upper bound for each repetition that has none."""
+
+    def bound(found: re.Match[str]) -> str:
+        match found[0]:
+            case "*":
+                return f"{{0,{MOST_REPEATS}}}"
+            case "+":
+                return f"{{1,{MOST_REPEATS}}}"
+            case open_end if open_end.startswith("{"):
+                return f"{{{found[1] or 0},{MOST_REPEATS + int(found[1] or 0)}}}"
+            case other:
+                return other
+
+    return _REPEAT.sub(bound, pattern)

@@ -1,0 +1,121 @@
+"""Searching a text, in all its normalizations, for what the rules detect, and replacing it by notes."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate
+
+from hermes_jobs.text.scan.finding import KINDS, Kind, ScanFinding, excerpt
+from hermes_jobs.text.scan.hidden import hidden_characters
+from hermes_jobs.text.scan.matcher import BEFORE, REACH, Match, find_matches, merged
+from hermes_jobs.text.scan.normalization import Normalization, normalizations
+from hermes_jobs.text.scan.rules import RuleSet, compiled, fragment, scan_rules, skill_rules
+
+LONGEST = 1 << 20
+"""Characters that are scanned; a longer text has a finding for the rest, whatever kinds are asked for."""
+
+NOT_SCANNED = "not scanned to its end"
+_CACHED = 32_768  # characters; the findings of longer texts are not cached
+
+
+def scan(text: str, kinds: Collection[Kind] = KINDS) -> tuple[ScanFinding, ...]:
+    """Everything in the text that a rule of these kinds detects, in the text's order."""
+    found = _scan_cached(text) if len(text) <= _CACHED else _scan(text)
+    return tuple(finding for finding in found if finding.kind in kinds or finding.kind == "unscanned")
+
+
+def scan_skill_file(text: str) -> tuple[ScanFinding, ...]:
+    """What `scan` finds and what the rules for skills detect, in order, without what the text warns of."""
+    warned_of = compiled(f"(?:{fragment('warned_of')})$")
+    plain = Normalization(text)
+    of_skills = [_finding(match, plain, text) for match in find_matches(text[:LONGEST], skill_rules())]
+    found = [
+        finding
+        for finding in (*scan(text), *of_skills)
+        if not warned_of.search(text[max(finding.start - BEFORE, 0) : finding.start])
+    ]
+    return tuple(sorted(found, key=_order))
+
+
+@lru_cache(maxsize=512)
+def _scan_cached(text: str) -> tuple[ScanFinding, ...]:
+    return _scan(text)
+
+
+def _scan(text: str) -> tuple[ScanFinding, ...]:
+    beginning = text[:LONGEST]
+    found = [*_matched(beginning), *hidden_characters(beginning)]
+    if len(text) > LONGEST:
+        rest = f"{len(text) - LONGEST:,} characters beyond the first {LONGEST:,}"
+        found.append(ScanFinding(NOT_SCANNED, rest, "unscanned", LONGEST, len(text), "caution"))
+    return tuple(sorted(found, key=_order))
+
+
+def _order(finding: ScanFinding) -> tuple[int, int, str]:
+    return finding.start, finding.end, finding.rule
+
+
+def _matched(text: str) -> Iterator[ScanFinding]:
+    if not text:
+        return
+    rules = scan_rules()
+    first, *others = normalizations(text)
+    found = [_finding(match, first, text) for match in find_matches(first.text, rules)]
+    for each in others:
+        found += [_finding(match, each, text) for match in _near_edits(each, rules)]
+    yield from {(finding.rule, finding.start, finding.end): finding for finding in found}.values()
+
+
+def _near_edits(made: Normalization, rules: RuleSet) -> Iterator[Match]:
+    near = tuple(merged((max(start - REACH, 0), end + REACH) for start, end in made.after))
+    guessed = made.guessed
+    return find_matches(
+        made.text, rules, within=near, only=lambda rule: rule.kind == "instruction" or not guessed
+    )
+
+
+def _finding(match: Match, made: Normalization, text: str) -> ScanFinding:
+    start, end = made.original(match.start, match.end)
+    rule = match.rule
+    return ScanFinding(rule.name, excerpt(text[start:end], rule.kind), rule.kind, start, end, rule.severity)
+
+
+# --- notes in the place of findings ----------------------------------------------------------
+
+
+def redact_findings(text: str, kinds: Collection[Kind] = KINDS) -> str:
+    """The text with suspicious lines and hidden characters replaced by notes that name the rule."""
+    findings = scan(text, kinds)
+    if not findings:
+        return text
+    lines = text.split("\n")
+    ends = list(accumulate(len(line) + 1 for line in lines))
+    notes: dict[int, str] = {}
+    for found in findings:
+        if found.kind != "hidden":
+            first, last = (bisect_right(ends, at) for at in (found.start, found.end - 1))
+            notes |= {at: _note(found.rule) for at in range(first, last + 1) if at not in notes}
+    hidden = [found for found in findings if found.kind == "hidden"]
+    shown = [
+        notes.get(at) or _visible(line, ends[at] - len(line) - 1, hidden) for at, line in enumerate(lines)
+    ]
+    return "\n".join(line for at, line in enumerate(shown) if at not in notes or shown[at - 1 : at] != [line])
+
+
+def _note(rule: str) -> str:
+    return f"[left out by the rule «{rule}»]"
+
+
+def _visible(line: str, start: int, hidden: Sequence[ScanFinding]) -> str:
+    """The line, which begins at `start` of the text, with each run of hidden characters replaced."""
+    first = bisect_right(hidden, start - 1, key=lambda found: found.start)
+    last = bisect_right(hidden, start + len(line), key=lambda found: found.start)
+    pieces: list[str] = []
+    at = 0
+    for found in hidden[first:last]:
+        if found.end <= start + len(line):
+            pieces += (line[at : found.start - start], _note(found.rule))
+            at = found.end - start
+    return "".join((*pieces, line[at:]))
