@@ -19,7 +19,8 @@ from redis.retry import Retry
 from hermes_jobs.cli import COMMANDS, hermes_jobs
 from hermes_jobs.settings.loading import load
 from hermes_jobs.settings.sections import Workers
-from tests.e2e.home import ROOT, Home
+from tests.e2e.home import Home
+from tests.processes import ROOT
 from tests.services import REDIS_URL, missing, postgres_schema
 from tests.tools.support import wait_until
 from workers.app import ALL_QUEUES

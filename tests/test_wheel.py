@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from zipfile import ZipFile
 
-from tests.e2e.home import ROOT
+from tests.processes import ROOT
 
 PACKAGES = ("hermes_jobs", "workers", "schedules")
 

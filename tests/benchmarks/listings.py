@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 
 from hermes_jobs.eventlog.opening import open_log, sqlite_url
-from tests.e2e.home import ROOT
 from tests.pages.months import BEGAN, Months
+from tests.processes import ROOT
 
 TURNS = 10_000
 REPEATS = 5

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import msgspec
 import pytest
@@ -23,8 +22,7 @@ from hermes_jobs.domain.steps import next_steps
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.eventlog.log import Append, Meta, StreamWrite
 from hermes_jobs.eventlog.opening import open_log, sqlite_url
-
-ROOT = Path(__file__).parents[2]
+from tests.processes import ROOT, Process, spawn, start
 
 
 class Finished(msgspec.Struct, frozen=True):
@@ -40,29 +38,42 @@ class Finished(msgspec.Struct, frozen=True):
         return json.loads(self.out)
 
 
+def contents(file: IO[bytes]) -> str:
+    """What was written to it."""
+    file.seek(0)
+    return file.read().decode()
+
+
 class Home:
     """A home with a log that can be written, and the command line in it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        folder.mkdir(mode=0o700, parents=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._open = True
         self.log = open_log(sqlite_url(folder / "events.db"))
 
     def run(self, *arguments: str, environ: Mapping[str, str] | None = None) -> Finished:
         """`hermes-jobs` with these arguments, in a process of its own."""
+        return self._run(start, arguments, environ or {})
+
+    def run_in_new_interpreter(self, *arguments: str) -> Finished:
+        """The same where nothing has been imported."""
+        return self._run(spawn, arguments, {})
+
+    def _run(
+        self, begin: Callable[..., Process], arguments: Sequence[str], environ: Mapping[str, str]
+    ) -> Finished:
         inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-        done = subprocess.run(
-            [sys.executable, "-m", "hermes_jobs", *arguments],
-            cwd=ROOT,
-            env={**inherited, "HERMES_JOBS_HOME": str(self.folder), **(environ or {})},
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            timeout=60,
-            check=False,
-        )
-        return Finished(done.returncode, done.stdout, done.stderr)
+        with Path(os.devnull).open() as nothing, TemporaryFile() as out, TemporaryFile() as err:
+            process = begin(
+                ["hermes_jobs", *arguments],
+                (nothing, out, err),
+                environ={**inherited, "HERMES_JOBS_HOME": str(self.folder), **environ},
+                folder=ROOT,
+            )
+            code = process.wait(60)
+            return Finished(code, contents(out), contents(err))
 
     def close(self) -> None:
         """Let go of the log, so that its file can be played with."""

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from tests.cli.conftest import ROOT, Home
+from tests.cli.conftest import Home
+from tests.processes import ROOT
 
 
 def offered(home: Home, line: str) -> list[str]:

@@ -18,7 +18,8 @@ from hermes_jobs.cli import COMMANDS, hermes_jobs
 from hermes_jobs.cli.failures import report
 from hermes_jobs.cli.invocation import Invocation
 from hermes_jobs.domain.errors import Rejected
-from tests.cli.conftest import ROOT, Home
+from tests.cli.conftest import Home
+from tests.processes import ROOT
 
 Path = tuple[str, ...]
 

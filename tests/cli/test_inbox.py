@@ -12,7 +12,8 @@ import pytest
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.delivery import stream_of
 from hermes_jobs.eventlog.log import Append, Meta, StreamWrite
-from tests.cli.conftest import ROOT, Home
+from tests.cli.conftest import Home
+from tests.processes import ROOT
 
 AT = "2026-11-21T12:00:00.000000Z"
 

@@ -17,8 +17,9 @@ import pytest
 from hermes_jobs.cli.queue_load import LiveWorker, Load, QueueLoad, age
 from hermes_jobs.cli.queue_watch import sparkline, told
 from hermes_jobs.domain.titles import printable
-from tests.cli.conftest import ROOT, Home
+from tests.cli.conftest import Home
 from tests.eventlog.changes import claim
+from tests.processes import ROOT
 from tests.tools.support import wait_until
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import ROOT, Finished, Home
+from tests.cli.conftest import Finished, Home
+from tests.processes import ROOT
 
 MAIL = "Check my mail every weekday at 9am and summarise it"
 BERLIN = {"HERMES_JOBS_SCHEDULES__TIMEZONE": "Europe/Berlin"}

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import ROOT, Home
+from tests.cli.conftest import Home
+from tests.processes import ROOT
 
 
 def run(

@@ -13,7 +13,8 @@ import pytest
 
 from hermes_jobs.cli.output import ago, shown_cost
 from hermes_jobs.domain.titles import printable
-from tests.cli.conftest import ROOT, Home
+from tests.cli.conftest import Home
+from tests.processes import ROOT
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,9 +14,9 @@ from typing import IO, Any
 
 from hermes_jobs.eventlog.opening import open_log, sqlite_url
 from hermes_jobs.eventlog.sql import SqlEventLog
+from tests.processes import ROOT, Process, start
 from tests.tools.support import wait_until
 
-ROOT = Path(__file__).parents[2]
 KEY = "sk-nobody-may-ever-see-this-0123456789"
 PATIENCE = 90.0  # seconds after which a process that should have ended fails its test
 
@@ -40,7 +38,7 @@ class Ran:
 class Running:
     """A process under way, what it says kept in files. It ends with the `with` at the latest."""
 
-    def __init__(self, process: subprocess.Popen[bytes], out: IO[bytes], err: IO[bytes]) -> None:
+    def __init__(self, process: Process, out: IO[bytes], err: IO[bytes]) -> None:
         self.process = process
         self._out = out
         self._err = err
@@ -111,17 +109,14 @@ class Home:
     def launch(self, module: str, *arguments: str, stdin: str | None = None, **environ: str) -> Running:
         """Begin one Python module of this installation, or of the tests."""
         out, err = TemporaryFile(buffering=0), TemporaryFile(buffering=0)  # noqa: SIM115 - `Running` closes them
-        process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
-            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
-            stdout=out,
-            stderr=err,
-            env={**self.environ, **environ},
-            cwd=self.work,
+        reader, writer = os.pipe() if stdin is not None else (os.open(os.devnull, os.O_RDONLY), None)
+        process = start(
+            [module, *arguments], (reader, out, err), environ={**self.environ, **environ}, folder=self.work
         )
-        if process.stdin is not None:
-            process.stdin.write((stdin or "").encode())
-            process.stdin.close()
+        os.close(reader)
+        if writer is not None:
+            with open(writer, "wb") as file:  # noqa: PTH123
+                file.write((stdin or "").encode())
         return Running(process, out, err)
 
     def send(self, *arguments: str, **environ: str) -> Any:

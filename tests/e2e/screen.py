@@ -7,14 +7,13 @@ import fcntl
 import os
 import pty
 import struct
-import subprocess
-import sys
 import termios
 import threading
 
 import pyte
 
 from tests.e2e.home import PATIENCE, Home
+from tests.processes import start
 from tests.tools.support import wait_until
 
 HISTORY = 5_000  # lines that are kept above the screen
@@ -31,15 +30,12 @@ class Screen:
         self._lock = threading.Lock()
         self._ours, theirs = pty.openpty()
         self.resize(columns, lines)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "hermes_jobs", *arguments],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            env={**home.environ, "TERM": "xterm-256color", **environ},
-            cwd=home.work,
-            start_new_session=True,
-            preexec_fn=_take_terminal,  # noqa: PLW1509 - it takes no lock
+        self.process = start(
+            ["hermes_jobs", *arguments],
+            (theirs, theirs, theirs),
+            environ={**home.environ, "TERM": "xterm-256color", **environ},
+            folder=home.work,
+            terminal=True,
         )
         os.close(theirs)
         self._reader = threading.Thread(target=self._read, name="terminal", daemon=True)
@@ -107,8 +103,3 @@ class Screen:
             with self._lock:
                 row, column = self._screen.cursor.y + 1, self._screen.cursor.x + 1
             os.write(self._ours, f"\x1b[{row};{column}R".encode())
-
-
-def _take_terminal() -> None:
-    """Make standard input the terminal whose Ctrl-C the process hears."""
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)

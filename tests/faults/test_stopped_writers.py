@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.home import ROOT, Home
+from tests.e2e.home import Home
+from tests.processes import ROOT
 
 pytestmark = [
     pytest.mark.slow,

@@ -14,8 +14,8 @@ from hermes_jobs.domain.steps import Step
 from hermes_jobs.eventlog.opening import open_log, sqlite_url
 from hermes_jobs.eventlog.sql import SqlEventLog
 from schedules.beat import LONGEST, LOOK_EVERY, LogScheduler, Waking
-from tests.e2e.home import ROOT
 from tests.eventlog.changes import claim, due
+from tests.processes import ROOT
 from workers.app import make_app
 
 

@@ -21,10 +21,11 @@ from hermes_jobs.settings import Secrets
 from hermes_jobs.telemetry.spans import root_id, trace_id
 from hermes_jobs.telemetry.tracing import Tracing
 from tests.cli.conftest import Home as LoggedHome
-from tests.e2e.home import KEY, ROOT, Home, endpoint
+from tests.e2e.home import KEY, Home, endpoint
 from tests.e2e.invariants import facts_of
 from tests.model_script import Answer, AskedCall, Hold, Rule, Script
 from tests.model_server import ModelServer
+from tests.processes import ROOT
 from tests.telemetry.collector import Collector, Span
 from tests.tools.support import wait_until
 

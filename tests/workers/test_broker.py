@@ -18,7 +18,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from hermes_jobs.settings import Paths, ensure_home, load
-from tests.e2e.home import ROOT
+from tests.processes import ROOT
 from tests.tools.support import processes_with, wait_until
 from workers.broker import EmbeddedBroker, answers, broker_url, find_broker
 

@@ -20,10 +20,11 @@ import pytest
 
 from hermes_jobs.domain.events import ToolFinished
 from hermes_jobs.settings import Paths
-from tests.e2e.home import KEY, PATIENCE, ROOT, Home, Running, endpoint
+from tests.e2e.home import KEY, PATIENCE, Home, Running, endpoint
 from tests.gateway.bot_server import TOKEN, BotServer
 from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.model_server import ModelServer
+from tests.processes import ROOT
 from tests.tools.support import processes_with, wait_until
 from workers.app import ALL_QUEUES
 from workers.broker import find_broker

@@ -1,0 +1,129 @@
+"""Each command in an interpreter that has imported nothing: other tests fork theirs (`tests.processes`)."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from pathlib import Path
+
+import click
+import pytest
+
+from tests.cli.conftest import Home
+from tests.cli.test_help_and_errors import ALL
+from tests.processes import STARTS_PROCESSES
+
+DETERMINISTIC = """
+    completion bash
+    config show --json
+    events --json
+    events verify --json
+    export --format sharegpt -
+    inbox list --json
+    inbox read --json
+    memory at 2027-01-01 --json
+    memory log --json
+    memory show --json
+    memory provider
+    memory why milk --json
+    queues --json
+    reviews cancel vnone
+    reviews list --json
+    reviews retry vnone
+    reviews show vnone
+    schedule edit none --task "Something else"
+    schedule history none
+    schedule list --json
+    schedule pause none
+    schedule remove none
+    schedule resume none
+    schedule run none
+    schedule show none
+    sessions end none
+    sessions list --json
+    sessions rename aa "A title"
+    sessions search hello
+    sessions show aa --json
+    setup
+    skills approve none
+    skills deny none
+    skills list --json
+    skills log none
+    skills scan none
+    skills show none
+    skills undo none
+    turns approve t1
+    turns cancel t1
+    turns deny t1
+    turns follow t1 --json
+    turns list --json
+    turns retry t1
+    turns show t1 --json
+    turns wait t1 --json
+    usage --json
+    views rebuild
+"""
+OTHERS = """
+    backup {home}.zip
+    chat
+    config path
+    config set model.model other
+    doctor
+    import no-such-file
+    memory add user "Likes milk"
+    memory remove milk
+    memory replace milk tea
+    memory undo w1
+    metrics
+    models forget-limits
+    models list
+    report
+    reviews apply none
+    reviews curate --no-wait
+    schedule add --yes --every 1h --task "Look around"
+    schedule preview "every day at 9"
+    send "Hello again"
+    sessions compress aa --no-wait
+    sessions export aa
+    sessions fork aa
+    views status
+"""
+"""What they print names the home, the time or a random id."""
+
+
+def lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+@pytest.fixture
+def twin(home: Home, tmp_path: Path) -> Home:
+    """A home equal to the other, in a folder of its own, so that both can be written."""
+    home.answered("aa", "t1")
+    home.close()
+    shutil.copytree(home.folder, tmp_path / "twin")
+    return Home(tmp_path / "twin")
+
+
+@pytest.mark.parametrize("line", lines(DETERMINISTIC))
+def test_a_new_interpreter_says_what_a_forked_one_says(line: str, home: Home, twin: Home) -> None:
+    twin.close()
+    new, forked = twin.run_in_new_interpreter(*shlex.split(line)), home.run(*shlex.split(line))
+    assert new == forked
+    assert "Unexpected" not in new.err
+
+
+@pytest.mark.parametrize("line", lines(OTHERS))
+def test_a_new_interpreter_ends_as_a_forked_one_ends(line: str, home: Home, twin: Home) -> None:
+    twin.close()
+    new = twin.run_in_new_interpreter(*shlex.split(line.format(home=twin.folder)))
+    forked = home.run(*shlex.split(line.format(home=home.folder)))
+    assert (new.code, "Unexpected" in new.err) == (forked.code, False), new.err
+
+
+def test_every_command_is_started_in_a_new_interpreter() -> None:
+    leaves = {" ".join(path) for path, command in ALL.items() if not isinstance(command, click.Group)}
+    others = {leaf for leaf in leaves if leaf.partition(" ")[0] in STARTS_PROCESSES}
+    shown = lines(DETERMINISTIC + OTHERS)
+    assert [
+        leaf for leaf in leaves - others if not any(f"{line} ".startswith(f"{leaf} ") for line in shown)
+    ] == []
