@@ -17,7 +17,7 @@ def main() -> NoReturn:
     interrupts = signal.getsignal(signal.SIGINT)
     if interrupts is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from hermes_jobs import cli
+    from hermes_jobs.interfaces import cli
 
     signal.signal(signal.SIGINT, interrupts)
     try:

@@ -14,14 +14,14 @@ from typing import Any, Protocol
 import msgspec
 from celery.beat import Scheduler, Service
 
-from hermes_jobs.domain.errors import LogUnavailable
-from hermes_jobs.domain.steps import Lane, Step
+from hermes_jobs.bootstrap import Installation
+from hermes_jobs.domain.session.steps import Lane, Step
 from hermes_jobs.engine.ports import Clock
+from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.eventlog.log import EventLog
-from hermes_jobs.wiring import Installation
+from hermes_jobs.runtime.worker_lease import Tenure
 from workers.app import make_app
-from workers.carrier import CeleryCarrier
-from workers.tenure import Tenure
+from workers.dispatch import CeleryCarrier
 
 logger = logging.getLogger(__name__)
 

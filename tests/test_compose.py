@@ -16,14 +16,14 @@ import yaml
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from hermes_jobs.cli import COMMANDS, hermes_jobs
-from hermes_jobs.settings.loading import load
+from hermes_jobs.interfaces.cli import COMMANDS, hermes_jobs
+from hermes_jobs.runtime.queues import ALL_QUEUES
+from hermes_jobs.settings.load import load
 from hermes_jobs.settings.sections import Workers
 from tests.e2e.home import Home
 from tests.processes import ROOT
 from tests.services import REDIS_URL, missing, postgres_schema
 from tests.tools.support import wait_until
-from workers.app import ALL_QUEUES
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]

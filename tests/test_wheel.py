@@ -22,4 +22,4 @@ def test_the_wheel_holds_every_file_of_its_packages(tmp_path: Path) -> None:
     files = (path for package in PACKAGES for path in (ROOT / package).rglob("*") if path.is_file())
     there = {path.relative_to(ROOT).as_posix() for path in files if "__pycache__" not in path.parts}
     assert names == there
-    assert "hermes_jobs/pages/templates/report.html" in names
+    assert "hermes_jobs/interfaces/html/templates/report.html" in names

@@ -9,23 +9,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hermes_jobs.domain.steps import LANES
+from hermes_jobs.runtime.queues import ALL_QUEUES, QUEUES
 
 if TYPE_CHECKING:
     from celery import Celery
 
-QUEUES = dict[str, str](LANES.items()) | {"recovery.sweep": "recovery"}
-"""The queue of each task: the lane of its steps; one task is no step's."""
-ALL_QUEUES = tuple(dict.fromkeys(QUEUES.values()))
 ANSWER_SECONDS = 2.0  # after which a broker that does not answer counts as gone
 
 
 def make_app(broker_url: str, *, prefix: str) -> Celery:
     """The application on that broker. `prefix` keeps installations that share a Redis apart."""
-    from celery import Celery  # a tenth of a second, which who asks for the queues' names alone need not pay
+    from celery import Celery
     from kombu import Queue
 
-    from workers.dispatcher import WorkerEvents
+    from workers.worker_events import WorkerEvents
 
     app = Celery("hermes-jobs", broker=broker_url, events=WorkerEvents, set_as_current=False)
     app.conf.update(

@@ -14,9 +14,9 @@ import signal
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from hermes_jobs.domain.errors import Misconfigured
+from hermes_jobs.bootstrap import Installation
+from hermes_jobs.errors import Misconfigured
 from hermes_jobs.settings import Settings
-from hermes_jobs.wiring import Installation
 
 logger = logging.getLogger(__name__)
 

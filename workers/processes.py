@@ -1,4 +1,4 @@
-"""Processes under this one's care: started through the guardian, logged, started again when they end."""
+"""Processes under this one's care: started through the process guard, logged, started again when they end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-GUARDIAN = Path(__file__).with_name("guardian.py")
+from hermes_jobs.system import process_guard
+
+PROCESS_GUARD = Path(process_guard.__file__)
 FIRST_PAUSE = 0.25  # seconds before the second start in a row; each further pause is twice as long
 LONGEST_PAUSE = 30.0
 STEADY = 60.0  # a process that ran for so long counts as started for the first time again
@@ -34,7 +36,7 @@ class Guarded:
         cwd: Path | None = None,
     ) -> None:
         """`grace` are the seconds between TERM and KILL when it is stopped."""
-        self._command = [sys.executable, "-I", "-S", str(GUARDIAN), str(grace), *command]
+        self._command = [sys.executable, "-I", "-S", str(PROCESS_GUARD), str(grace), *command]
         self._log = log
         self._environ = environ
         self._cwd = cwd
@@ -62,7 +64,7 @@ class Guarded:
 
     @property
     def pid(self) -> int | None:
-        """The guardian's process id; null before the start."""
+        """The process guard's process id; null before the start."""
         return None if self._process is None else self._process.pid
 
     @property

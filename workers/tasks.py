@@ -6,13 +6,13 @@ from typing import Any, get_args
 
 from celery import Celery, Task
 
-from hermes_jobs.domain.steps import Step, StepKind
-from hermes_jobs.engine.claiming import Performed
+from hermes_jobs.domain.session.steps import Step, StepKind
+from hermes_jobs.engine.claims import Performed
 from hermes_jobs.engine.engine import Engine
-from workers.attendant import Attendant
-from workers.caps import Caps
-from workers.carrier import CeleryCarrier
-from workers.tenure import Tenure
+from hermes_jobs.runtime.concurrency_limits import Caps
+from hermes_jobs.runtime.maintenance import Attendant
+from hermes_jobs.runtime.worker_lease import Tenure
+from workers.dispatch import CeleryCarrier
 
 STREAMS_KEPT = 10_000  # turns whose stream a process remembers
 

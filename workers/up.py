@@ -4,14 +4,14 @@ It starts the embedded broker where none is configured, a worker, beat and Flowe
 itself, and stops warmly: Flower, beat, the worker, then the broker. It loads neither a model's client nor
 Celery.
 
-    up ─┬─ guardian ── valkey-server
-        ├─ guardian ── hermes-jobs worker
-        ├─ guardian ── hermes-jobs beat
-        ├─ guardian ── hermes-jobs flower
-        ├─ guardian ── hermes-jobs gateway telegram, where a bot and its users are configured
-        └─ guardian ── hermes-jobs metrics, where metrics.port is set
+    up ─┬─ guard ── valkey-server
+        ├─ guard ── hermes-jobs worker
+        ├─ guard ── hermes-jobs beat
+        ├─ guard ── hermes-jobs flower
+        ├─ guard ── hermes-jobs gateway telegram, where a bot and its users are configured
+        └─ guard ── hermes-jobs metrics, where metrics.port is set
 
-Each guardian ends its process when `up` is gone, `kill -9` included.
+Each guard ends its process when `up` is gone, `kill -9` included.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ from typing import Protocol
 
 import msgspec
 
-from hermes_jobs.domain.errors import LogUnavailable, Misconfigured
-from hermes_jobs.engine.isolation import isolated, python_module
+from hermes_jobs.bootstrap import Installation
+from hermes_jobs.errors import LogUnavailable, Misconfigured
 from hermes_jobs.eventlog.log import NOBODY
-from hermes_jobs.gateway.opening import has_telegram
-from hermes_jobs.wiring import Installation
-from workers.broker import EmbeddedBroker, require_broker
+from hermes_jobs.interfaces.gateway.factory import has_telegram
+from hermes_jobs.runtime.broker_address import require_broker
+from hermes_jobs.runtime.up_state import UpLock, UpState
+from hermes_jobs.system.isolation import isolated, python_module
+from workers.broker import EmbeddedBroker
 from workers.flower import DEFAULT_ADDRESS, DEFAULT_PORT
-from workers.ports import is_free, listens
+from workers.local_ports import is_free, listens
 from workers.processes import Guarded
-from workers.signals import Signals
-from workers.up_state import UpLock, UpState
+from workers.shutdown_signals import Signals
 
 PORTS_TRIED = 50
 FLOWER_GRACE = 5.0

@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
-from hermes_jobs.delivery.sending import Arrived, NotDelivered
+from hermes_jobs.delivery.send import Arrived, NotDelivered
 from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.domain.events import DeliveryRequested
-from hermes_jobs.domain.titles import printable
+from hermes_jobs.domain.session.titles import printable
+from hermes_jobs.engine.clock_and_ids import iso
 from hermes_jobs.engine.ports import Cancel, Clock, Stopped
-from hermes_jobs.engine.system import iso
 
 LOCK_TRIES = 100  # of LOCK_PAUSE seconds each: as long as others may write
 LOCK_PAUSE = 0.05

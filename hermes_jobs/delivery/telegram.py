@@ -10,11 +10,11 @@ from __future__ import annotations
 from telegram import Bot, LinkPreviewOptions
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, RetryAfter, TelegramError
 
-from hermes_jobs.delivery.sending import Arrived, NotDelivered, Placed
-from hermes_jobs.delivery.splitting import parts
+from hermes_jobs.delivery.send import Arrived, NotDelivered, Placed
+from hermes_jobs.delivery.split_message import parts
 from hermes_jobs.delivery.telegram_bot import LIMIT, opened_bot, seconds_asked_for
 from hermes_jobs.delivery.telegram_token import TOKEN
-from hermes_jobs.delivery.waiting import waited_for
+from hermes_jobs.delivery.wait import waited_for
 from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.engine.ports import Cancel
 

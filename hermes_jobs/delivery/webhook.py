@@ -19,8 +19,8 @@ from ssl import SSLContext
 
 import msgspec
 
-from hermes_jobs.delivery.sending import Arrived, NotDelivered
-from hermes_jobs.delivery.waiting import waited_for
+from hermes_jobs.delivery.send import Arrived, NotDelivered
+from hermes_jobs.delivery.wait import waited_for
 from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.domain.events import DeliveryRequested
 from hermes_jobs.engine.ports import Cancel, Clock

@@ -13,65 +13,13 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import Session
-from hermes_jobs.domain.turn import Turn
+from hermes_jobs.domain.accounts import NANO, NOTHING, Amount, Charge, Limit
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
-
-NANO = 1_000_000_000
-"""Accounts count money in whole billionths of a dollar, so that sums are exact in any order."""
 
 DAY, TURN = "day-", "turn-"
 OWN_BUDGET = "the turn's own budget"
-
-
-class Amount(msgspec.Struct, frozen=True):
-    """Tokens, and billionths of a US dollar as far as prices are known."""
-
-    tokens: int = 0
-    nano_usd: int = 0
-
-    def __add__(self, other: Amount) -> Amount:
-        return Amount(self.tokens + other.tokens, self.nano_usd + other.nano_usd)
-
-    def __neg__(self) -> Amount:
-        return Amount(-self.tokens, -self.nano_usd)
-
-    def __str__(self) -> str:
-        return f"{self.tokens} tokens (${self.nano_usd / NANO:.9f})"
-
-
-NOTHING = Amount()
-
-
-class Charge(msgspec.Struct, frozen=True, kw_only=True):
-    """What an account changes by."""
-
-    account: str
-    spent: Amount = NOTHING
-    reserved: Amount = NOTHING
-
-    def __add__(self, other: Charge) -> Charge:
-        """Both changes of the one account."""
-        return replace(self, spent=self.spent + other.spent, reserved=self.reserved + other.reserved)
-
-
-class Limit(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be spent and reserved on an account together; null for any amount.
-
-    `setting` is what people call it, and `value` the limit as they set it.
-    """
-
-    account: str
-    setting: str
-    value: float
-    tokens: int | None = None
-    nano_usd: int | None = None
-
-    def allows(self, total: Amount) -> bool:
-        """Whether that much may be spent and reserved."""
-        return (self.tokens is None or total.tokens <= self.tokens) and (
-            self.nano_usd is None or total.nano_usd <= self.nano_usd
-        )
 
 
 class Budgets(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,9 +15,9 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.errors import Rejected
-from hermes_jobs.domain.steps import Step
-from hermes_jobs.domain.titles import printable
+from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.domain.session.titles import printable
+from hermes_jobs.errors import Rejected
 
 PREFIX = "delivery-"
 INBOX = "cli"

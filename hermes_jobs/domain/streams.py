@@ -23,19 +23,19 @@ from typing import Any, Protocol
 
 import msgspec
 
-from hermes_jobs.domain import curation as curations
+from hermes_jobs.domain import context_windows, model_pauses, subscriptions
 from hermes_jobs.domain import delivery as deliveries
-from hermes_jobs.domain import evolve as sessions
-from hermes_jobs.domain import gateway as gateways
-from hermes_jobs.domain import listening, pauses, windows
-from hermes_jobs.domain import memory as memories
-from hermes_jobs.domain import schedule as schedules
-from hermes_jobs.domain import skill as skills
-from hermes_jobs.domain.changes import Change, Changed, Key, Load, StreamFacts
-from hermes_jobs.domain.errors import Corrupt, Rejected
+from hermes_jobs.domain.decision import Change, Changed, Key, Load, StreamFacts
 from hermes_jobs.domain.events import Event
-from hermes_jobs.domain.session import PREFIX, Session
-from hermes_jobs.domain.steps import Step, next_steps
+from hermes_jobs.domain.gateway import gateway as gateways
+from hermes_jobs.domain.memory import memory as memories
+from hermes_jobs.domain.schedule import schedule as schedules
+from hermes_jobs.domain.session import evolve as sessions
+from hermes_jobs.domain.session.session import PREFIX, Session
+from hermes_jobs.domain.session.steps import Step, next_steps
+from hermes_jobs.domain.skill import curation as curations
+from hermes_jobs.domain.skill import skill as skills
+from hermes_jobs.errors import Corrupt, Rejected
 
 SESSIONS = PREFIX
 
@@ -74,9 +74,9 @@ KINDS = (
     StreamKind(deliveries.PREFIX, deliveries.Delivery, deliveries.evolve, deliveries.next_steps),
     StreamKind(gateways.PERSON_PREFIX, gateways.Person, gateways.evolve_person),
     StreamKind(gateways.PREFIX, gateways.Gateway, gateways.evolve),
-    StreamKind(windows.STREAM, windows.LearnedWindows, windows.evolve),
-    StreamKind(pauses.STREAM, pauses.Pauses, pauses.evolve),
-    StreamKind(listening.PREFIX, listening.Listener, listening.evolve_listener),
+    StreamKind(context_windows.STREAM, context_windows.LearnedWindows, context_windows.evolve),
+    StreamKind(model_pauses.STREAM, model_pauses.Pauses, model_pauses.evolve),
+    StreamKind(subscriptions.PREFIX, subscriptions.Listener, subscriptions.evolve_listener),
 )
 
 

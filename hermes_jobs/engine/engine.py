@@ -16,18 +16,19 @@ from typing import Literal
 
 import msgspec
 
-from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.budgets import set_aside
-from hermes_jobs.domain.changes import Change, Changed, Key
-from hermes_jobs.domain.errors import KeyTaken, LogUnavailable, NewerSchema, Rejected, StepLost
+from hermes_jobs.domain.decision import Change, Changed, Key
 from hermes_jobs.domain.events import TurnSubmitted
-from hermes_jobs.domain.session import Session, stream_of
-from hermes_jobs.domain.steps import Step, StepKind, act_of, find_step
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.session import Session, stream_of
+from hermes_jobs.domain.session.steps import Step, StepKind, act_of, find_step
 from hermes_jobs.domain.streams import SESSIONS, StreamState, due_steps
 from hermes_jobs.domain.usage import Reservation
-from hermes_jobs.engine.claiming import Claims, Performed
-from hermes_jobs.engine.committer import Committer, nobody_sees, nothing_follows
-from hermes_jobs.engine.outcomes import discarded, is_failure, unexpected
+from hermes_jobs.engine.abnormal_outcomes import discarded, is_failure, unexpected
+from hermes_jobs.engine.budget_guard import Purse
+from hermes_jobs.engine.claims import Claims, Performed
+from hermes_jobs.engine.command_handler import Committer, nobody_sees, nothing_follows
+from hermes_jobs.engine.in_flight import Running
 from hermes_jobs.engine.ports import (
     Cancel,
     Carrier,
@@ -40,9 +41,8 @@ from hermes_jobs.engine.ports import (
     Stopped,
     Witness,
 )
-from hermes_jobs.engine.purse import Purse
-from hermes_jobs.engine.running import Running
-from hermes_jobs.engine.sessions import Sessions
+from hermes_jobs.engine.session_repository import Sessions
+from hermes_jobs.errors import KeyTaken, LogUnavailable, NewerSchema, Rejected, StepLost
 from hermes_jobs.eventlog.log import EventLog, Guard, KeyRow, StepRow
 
 logger = logging.getLogger(__name__)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from hermes_jobs.domain import commands as c
-from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.events import ContextPrefetched, SessionStarted
-from hermes_jobs.domain.session import Session, stream_of
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.engine.engine import Engine
+from hermes_jobs.errors import Rejected
 
 
 def fork(engine: Engine, lineage: str, new: str, *, at: int | None = None) -> Session:

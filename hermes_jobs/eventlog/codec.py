@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from hermes_jobs.domain.errors import Corrupt, NewerSchema
 from hermes_jobs.domain.events import EVENT_TYPES, SINCE, Event
+from hermes_jobs.errors import Corrupt, NewerSchema
 from hermes_jobs.eventlog.log import Meta
 from hermes_jobs.eventlog.upcasts import UPCASTS, UpcastTable, current_schema, upcast
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     import sqlalchemy
 
-from hermes_jobs.domain.errors import HermesJobsError
+from hermes_jobs.errors import HermesJobsError
 
 Values = Mapping[str, Any]
 

@@ -15,9 +15,9 @@ from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
-from hermes_jobs.domain.errors import HermesJobsError
 from hermes_jobs.domain.events import READS_UP_TO
-from hermes_jobs.eventlog.lock_folder import LockFolder, moment
+from hermes_jobs.errors import HermesJobsError
+from hermes_jobs.eventlog.liveness_locks import LockFolder, moment
 from hermes_jobs.eventlog.log import EventLog, WorkerRow
 
 BEATS_PER_LEASE = 6

@@ -11,10 +11,10 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from hermes_jobs.domain.budgets import Charge, Limit
-from hermes_jobs.domain.changes import Key
+from hermes_jobs.domain.accounts import Charge, Limit
+from hermes_jobs.domain.decision import Key
 from hermes_jobs.domain.events import Event
-from hermes_jobs.domain.steps import Lane, Step
+from hermes_jobs.domain.session.steps import Lane, Step
 
 
 class Meta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

@@ -18,7 +18,7 @@ from typing import Literal
 
 import msgspec
 
-from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.errors import Rejected
 
 FORMAT = 1
 

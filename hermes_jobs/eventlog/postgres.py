@@ -30,7 +30,7 @@ from sqlalchemy.event import listen
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 
-from hermes_jobs.domain.errors import Corrupt, HermesJobsError, LogUnavailable, Misconfigured
+from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable, Misconfigured
 from hermes_jobs.eventlog.database import Begin, Connection, Cursor, Values
 from hermes_jobs.eventlog.schema import creation, is_unclaimed, unclaimed_steps
 from hermes_jobs.eventlog.statements import SELECT_LAST_POSITION

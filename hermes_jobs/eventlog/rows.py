@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hermes_jobs.domain.events import Event
-from hermes_jobs.domain.steps import Step
+from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.eventlog.codec import Codec, chained, escaped, to_meta, unescaped
 from hermes_jobs.eventlog.log import Head, KeyRow, Meta, Recorded, StepRow, WorkerRow
 

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from hermes_jobs.domain.budgets import Charge
-from hermes_jobs.domain.errors import Corrupt, NewerSchema
-from hermes_jobs.domain.steps import Lane
+from hermes_jobs.domain.accounts import Charge
+from hermes_jobs.domain.session.steps import Lane
+from hermes_jobs.errors import Corrupt, NewerSchema
 from hermes_jobs.eventlog import statements as sql
-from hermes_jobs.eventlog.appending import PreparedAppend, needs_newer
-from hermes_jobs.eventlog.charging import to_charge
+from hermes_jobs.eventlog.append import PreparedAppend, needs_newer
+from hermes_jobs.eventlog.budget_rows import to_charge
 from hermes_jobs.eventlog.codec import Codec, escaped, to_json
 from hermes_jobs.eventlog.database import Connection, Database, Values
-from hermes_jobs.eventlog.doorbell import Doorbell
 from hermes_jobs.eventlog.log import ARRIVING, Append, Head, KeyRow, Recorded, StepRow, WorkerRow
+from hermes_jobs.eventlog.notifier import Doorbell
 from hermes_jobs.eventlog.rows import AnyRow, to_head, to_key_row, to_recorded, to_step_row, to_worker_row
 from hermes_jobs.eventlog.write_queue import WriteQueue
 
@@ -35,7 +35,7 @@ _LAST_CHARACTER = "\U0010ffff"
 
 
 class SqlEventLog:
-    """An `EventLog` in a database that speaks SQL. `hermes_jobs.eventlog.opening` makes one."""
+    """An `EventLog` in a database that speaks SQL. `hermes_jobs.eventlog.factory` makes one."""
 
     def __init__(
         self, database: Database, log_id: str, codec: Codec, doorbell: Doorbell | None = None

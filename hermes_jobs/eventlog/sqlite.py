@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import sqlalchemy
 
-from hermes_jobs.domain.errors import Corrupt, HermesJobsError, LogUnavailable
+from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable
+from hermes_jobs.eventlog.connection_pool import Readers, TooManyReaders
 from hermes_jobs.eventlog.database import Begin, Connection
-from hermes_jobs.eventlog.file_lock import TOLD_AFTER, WAIT_SECONDS, FileLock, LockTimeout
-from hermes_jobs.eventlog.holder import described, sqlite_writer
-from hermes_jobs.eventlog.readers import Readers, TooManyReaders
+from hermes_jobs.system.file_lock import TOLD_AFTER, WAIT_SECONDS, FileLock, LockTimeout
+from hermes_jobs.system.lock_holder import described, sqlite_writer
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from hermes_jobs.domain.steps import LANES
+from hermes_jobs.domain.session.steps import LANES
 
 SCHEMA = 1
 """Grows when an older hermes-jobs could no longer work with the tables."""

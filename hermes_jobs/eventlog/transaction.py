@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from hermes_jobs.domain.errors import HermesJobsError
-from hermes_jobs.eventlog.appending import PreparedAppend
+from hermes_jobs.errors import HermesJobsError
+from hermes_jobs.eventlog.append import PreparedAppend
 from hermes_jobs.eventlog.codec import Codec
 from hermes_jobs.eventlog.database import Begin, Connection
 from hermes_jobs.eventlog.log import Append, Recorded

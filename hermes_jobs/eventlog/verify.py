@@ -10,17 +10,17 @@ from typing import Any, cast
 import msgspec
 from sqlalchemy import Connection, Row, func, select
 
-from hermes_jobs.domain.errors import Corrupt, HermesJobsError, NewerSchema
-from hermes_jobs.domain.steps import Step
+from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.streams import StreamState, blank, due_steps, fold
+from hermes_jobs.errors import Corrupt, HermesJobsError, NewerSchema
 from hermes_jobs.eventlog import schema as t
-from hermes_jobs.eventlog.accounts import ExpectedAccounts
-from hermes_jobs.eventlog.charging import to_charge
+from hermes_jobs.eventlog.budget_rows import to_charge
 from hermes_jobs.eventlog.codec import Codec
 from hermes_jobs.eventlog.log import ARRIVING, Head
 from hermes_jobs.eventlog.rows import row_hash
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.statements import HEAD
+from hermes_jobs.eventlog.verify_budgets import ExpectedAccounts
 
 AnyRow = Row[Any]
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar, cast
 
-from hermes_jobs.domain.errors import LogUnavailable
+from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.eventlog.database import Connection, Database
 
 T = TypeVar("T")

@@ -4,13 +4,13 @@ Nothing else in the project reads the environment: whoever starts a process pass
 """
 
 from hermes_jobs.settings.choices import SETUP, Choice, missing_key
+from hermes_jobs.settings.edit import set_up, set_value
 from hermes_jobs.settings.home import Paths, ensure_home, find_home
 from hermes_jobs.settings.keys import Key, known_keys
-from hermes_jobs.settings.loading import Settings, load
+from hermes_jobs.settings.load import Settings, load
 from hermes_jobs.settings.secrets import REDACTED, Secrets
 from hermes_jobs.settings.sections import DEFAULT_MODEL, REHEARSAL_MODEL
-from hermes_jobs.settings.showing import Shown, render
-from hermes_jobs.settings.writing import set_up, set_value
+from hermes_jobs.settings.show import Shown, render
 
 __all__ = [
     "DEFAULT_MODEL",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from hermes_jobs.llm.providers import (
+from hermes_jobs.agent.llm.providers import (
     KEY_VARIABLES,
     PROVIDERS,
     Provider,

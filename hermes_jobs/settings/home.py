@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from hermes_jobs.domain.errors import Misconfigured
+from hermes_jobs.errors import Misconfigured
 
 HOME_VARIABLE = "HERMES_JOBS_HOME"
 

@@ -7,8 +7,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
-from hermes_jobs.llm.price import Price
-from hermes_jobs.llm.providers import ALSO_CALLED, ProviderName
+from hermes_jobs.agent.llm.price import Price
+from hermes_jobs.agent.llm.providers import ALSO_CALLED, ProviderName
 from hermes_jobs.settings.durations import DURATION
 
 DEFAULT_MODEL = "gpt-5-mini"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from hermes_jobs.domain.errors import Misconfigured
+from hermes_jobs.errors import Misconfigured
 from hermes_jobs.settings.home import HOME_VARIABLE
 from hermes_jobs.settings.keys import (
     Key,

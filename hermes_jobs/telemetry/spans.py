@@ -22,8 +22,8 @@ from typing import Literal
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import lineage_of
-from hermes_jobs.domain.steps import Step
+from hermes_jobs.domain.session.session import lineage_of
+from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.streams import SESSIONS
 from hermes_jobs.eventlog.log import Recorded
 

@@ -37,8 +37,8 @@ from opentelemetry.trace import (
 )
 
 from hermes_jobs.domain.events import Event, TurnSubmitted
-from hermes_jobs.domain.session import Session
-from hermes_jobs.domain.steps import Step
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.streams import StreamState
 from hermes_jobs.eventlog.log import EventLog, Recorded
 from hermes_jobs.telemetry.exporters import EndsOnce, Redact, Redacting

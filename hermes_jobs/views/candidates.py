@@ -17,15 +17,15 @@ from typing import NamedTuple, get_args
 
 import msgspec
 
-from hermes_jobs.engine.archive import Role, Scope
+from hermes_jobs.engine.ports.conversation_search import Role, Scope
 from hermes_jobs.text.search import All, AnyOf, Matcher, Term, Without, fold
 from hermes_jobs.text.search.query import Expression, every
 from hermes_jobs.text.search.terms import is_searchable, pieces
 from hermes_jobs.views.index_tokens import fts_query, is_exact, metadata_token, quoted
-from hermes_jobs.views.reading import HIDDEN_KINDS, contents_of
+from hermes_jobs.views.message_texts import Texts
+from hermes_jobs.views.queries import HIDDEN_KINDS, contents_of
 from hermes_jobs.views.search_index import ECHO
 from hermes_jobs.views.searchable_text import searchable_text
-from hermes_jobs.views.texts import Texts
 
 CANDIDATES = 200  # for the whole query
 RANKED = 3_000  # matches that are so few that the index ranks them; of more the newest are taken

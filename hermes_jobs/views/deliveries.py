@@ -11,7 +11,7 @@ import msgspec
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.delivery import INBOX
 from hermes_jobs.eventlog.log import Recorded
-from hermes_jobs.views.reading import fetched
+from hermes_jobs.views.queries import fetched
 
 DeliveryStatus = Literal["unread", "read", "waiting", "sent", "failed"]
 IN_THE_INBOX = "status IN ('unread', 'failed')"

@@ -13,10 +13,10 @@ from typing import Final
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import lineage_of
+from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.domain.usage import NO_USAGE
 from hermes_jobs.eventlog.log import Recorded
-from hermes_jobs.views.reading import fetched
+from hermes_jobs.views.queries import fetched
 
 _LEFT = {"died": "its worker died", "shutdown": "its worker was stopped"}
 _FAILED = {"cancelled": "it was cancelled", "timeout": "it took too long"}

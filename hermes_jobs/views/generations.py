@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hermes_jobs.eventlog.file_lock import FileLock
+from hermes_jobs.system.file_lock import FileLock
 
 logger = logging.getLogger(__name__)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hermes_jobs.engine.archive import Near, Passage, Role, Scope
+from hermes_jobs.engine.ports.conversation_search import Near, Passage, Role, Scope
 from hermes_jobs.text.search import Matcher, best_window
 from hermes_jobs.text.search.folding import normal
 from hermes_jobs.views.candidates import Candidate, IndexedMessages
 from hermes_jobs.views.message_search import Answer, answers, hits
+from hermes_jobs.views.message_texts import Texts
 from hermes_jobs.views.search_index import Kept
-from hermes_jobs.views.texts import Texts
 
 TEXT_CHARS = 1_000  # of a hit's own text
 NEAR_CHARS = 400  # of what stands around it

@@ -11,13 +11,13 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from hermes_jobs.domain.events import SessionKind
-from hermes_jobs.engine.archive import Hit, Past, Role, Scope
+from hermes_jobs.engine.ports.conversation_search import Hit, Past, Role, Scope
 from hermes_jobs.text.search import Matcher, Term, parse, positive_terms, snippet
 from hermes_jobs.text.search.question import Question, Wanted, question
 from hermes_jobs.text.search.ranking import READ, counter_of_forms, fits, fused, scores, terms_in
 from hermes_jobs.views.candidates import END, Candidate, IndexedMessages, are_echoes, bounds, candidates
+from hermes_jobs.views.queries import HIDDEN_KINDS, fetched
 from hermes_jobs.views.question_candidates import passage_of, question_candidates
-from hermes_jobs.views.reading import HIDDEN_KINDS, fetched
 from hermes_jobs.views.search_index import OF_THE_PAST, Kept
 
 BY_ROLE: Mapping[Role, float] = {"user": 1.0, "assistant": 1.0, "tool": 0.8}

@@ -12,10 +12,10 @@ from sqlite3 import Connection
 from typing import Final
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.interjections import is_unfinished
-from hermes_jobs.domain.session import lineage_of
+from hermes_jobs.domain.session.session import lineage_of
+from hermes_jobs.domain.session.synthetic_messages import is_unfinished
 from hermes_jobs.eventlog.log import Recorded
-from hermes_jobs.views.texts import Texts
+from hermes_jobs.views.message_texts import Texts
 
 UNHEARD = "turn = ? AND role = 'user' AND heard IS NULL"
 

@@ -16,7 +16,7 @@ from sqlite3 import Connection
 from typing import Final
 
 from hermes_jobs.views.index_tokens import TOKENIZER, tokenize_passage
-from hermes_jobs.views.texts import Texts
+from hermes_jobs.views.message_texts import Texts
 
 MESSAGES = 20
 CHARS = 6_000

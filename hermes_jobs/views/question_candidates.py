@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from sqlite3 import Connection
 from typing import NamedTuple
 
-from hermes_jobs.engine.archive import Scope
+from hermes_jobs.engine.ports.conversation_search import Scope
 from hermes_jobs.text.search import Matcher, positive_terms
 from hermes_jobs.text.search.query import Expression, any_of, every
 from hermes_jobs.text.search.question import Question, Wanted

@@ -7,10 +7,10 @@ from sqlite3 import Connection
 from typing import Final
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import lineage_of
+from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.domain.usage import NO_USAGE
 from hermes_jobs.eventlog.log import Recorded
-from hermes_jobs.views.reading import TOKENS
+from hermes_jobs.views.queries import TOKENS
 
 
 class Responses:

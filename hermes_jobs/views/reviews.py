@@ -9,11 +9,11 @@ from typing import Final, Literal
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.errors import Rejected
-from hermes_jobs.domain.news import stood_in
-from hermes_jobs.domain.session import lineage_of
+from hermes_jobs.domain.gateway.news import stood_in
+from hermes_jobs.domain.session.session import lineage_of
+from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import Recorded
-from hermes_jobs.views.reading import BOOKS, fetched
+from hermes_jobs.views.queries import BOOKS, fetched
 
 ReviewStatus = Literal["waiting", "running", "completed", "failed", "cancelled"]
 

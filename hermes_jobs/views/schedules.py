@@ -9,7 +9,7 @@ from typing import Final, get_args
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.schedule import Schedule, evolve, stream_of
+from hermes_jobs.domain.schedule.schedule import Schedule, evolve, stream_of
 from hermes_jobs.eventlog.log import Recorded
 
 

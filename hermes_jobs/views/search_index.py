@@ -13,16 +13,16 @@ from typing import Final, NamedTuple
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.events import SessionKind
-from hermes_jobs.domain.interjections import is_unfinished
-from hermes_jobs.domain.session import lineage_of
-from hermes_jobs.engine.archive import Role
+from hermes_jobs.domain.session.session import lineage_of
+from hermes_jobs.domain.session.synthetic_messages import is_unfinished
+from hermes_jobs.engine.ports.conversation_search import Role
 from hermes_jobs.eventlog.log import Recorded
 from hermes_jobs.views.index_tokens import TOKENIZER, metadata_token, tokenize
+from hermes_jobs.views.message_texts import Texts, said
 from hermes_jobs.views.messages import was_cut
 from hermes_jobs.views.passage_index import TABLES as PASSAGES
 from hermes_jobs.views.passage_index import PassageIndex
 from hermes_jobs.views.searchable_text import searchable_text
-from hermes_jobs.views.texts import Texts, said
 
 OF_THE_PAST = frozenset({"session_search", "recall_compacted"})
 """Tools that search what was said: their calls and results repeat it, and are no source of it."""

@@ -7,7 +7,7 @@ from sqlite3 import Connection
 from typing import Final
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.titles import given_title
+from hermes_jobs.domain.session.titles import given_title
 from hermes_jobs.eventlog.log import Recorded
 
 PREFIX = "session-"

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.log import Recorded
-from hermes_jobs.views.dues import Dues, Wait
-from hermes_jobs.views.rows import Outcome
+from hermes_jobs.views.models import Outcome
+from hermes_jobs.views.queue_times import Dues, Wait
 
 SpanKind = Literal[
     "queued", "waiting", "model_call", "backoff", "tool_call", "approval", "compression", "record", "paused"

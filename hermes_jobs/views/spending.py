@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from hermes_jobs.domain.usage import Usage
-from hermes_jobs.views.reading import TOKENS, fetched
+from hermes_jobs.views.queries import TOKENS, fetched
 
 SpendingKey = Literal["day", "session", "model", "purpose", "schedule"]
 

@@ -6,8 +6,8 @@ import sqlite3
 from pathlib import Path
 
 from hermes_jobs.eventlog.log import EventLog
-from hermes_jobs.views.connecting import connect
-from hermes_jobs.views.rows import GenerationStatus, ViewsStatus
+from hermes_jobs.views.models import GenerationStatus, ViewsStatus
+from hermes_jobs.views.sqlite import connect
 from hermes_jobs.views.store import SCHEMA, Store
 
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.log import Recorded
-from hermes_jobs.views.rows import Outcome, StepKind
+from hermes_jobs.views.models import Outcome, StepKind
 
 OPEN_ROW = "SELECT position FROM steps WHERE step = ? AND ended_at IS NULL ORDER BY position DESC LIMIT 1"
 

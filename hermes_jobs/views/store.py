@@ -23,10 +23,12 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Final, NamedTuple, TypeVar
 
-from hermes_jobs.domain.errors import Corrupt, HermesJobsError, LogUnavailable, NewerSchema
-from hermes_jobs.eventlog.holder import described, sqlite_writer
+from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable, NewerSchema
 from hermes_jobs.eventlog.log import EventLog, Recorded
-from hermes_jobs.views.connecting import (
+from hermes_jobs.system.lock_holder import described, sqlite_writer
+from hermes_jobs.views.generations import Generations
+from hermes_jobs.views.projection import Projection, Router
+from hermes_jobs.views.sqlite import (
     BUSY_SECONDS,
     READ_SECONDS,
     checkpoint,
@@ -40,8 +42,6 @@ from hermes_jobs.views.connecting import (
     wait_for_others,
     wording,
 )
-from hermes_jobs.views.generations import Generations
-from hermes_jobs.views.projection import Projection, Router
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from hermes_jobs.domain.usage import NO_USAGE, Usage
-from hermes_jobs.views.reporting import Planned, Spent
+from hermes_jobs.views.report import Planned, Spent
 
 SpentKey = Literal["period", "model", "purpose"]
 

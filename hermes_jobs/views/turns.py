@@ -11,11 +11,11 @@ from sqlite3 import Connection
 from typing import Final
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import lineage_of
+from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.domain.streams import SESSIONS
 from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.views.message_texts import Texts
 from hermes_jobs.views.sessions import preview
-from hermes_jobs.views.texts import Texts
 
 OF_THE_END = (
     *("ended_at", "waits_until", "stopped_by", "cancelled_by"),

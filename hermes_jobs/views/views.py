@@ -9,10 +9,10 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, TypeVar
 
-from hermes_jobs.domain.errors import NewerSchema, Rejected
-from hermes_jobs.engine.archive import EVERYWHERE, Hit, Passage, Past, Scope, Utterance
+from hermes_jobs.engine.ports.conversation_search import EVERYWHERE, Hit, Passage, Past, Scope, Utterance
+from hermes_jobs.errors import NewerSchema, Rejected
 from hermes_jobs.eventlog.log import EventLog
-from hermes_jobs.views import finding, reading
+from hermes_jobs.views import id_lookup, queries
 from hermes_jobs.views.candidates import IndexedMessages
 from hermes_jobs.views.counts import Counts, select_counts
 from hermes_jobs.views.deliveries import (
@@ -23,26 +23,22 @@ from hermes_jobs.views.deliveries import (
     select_delivery,
 )
 from hermes_jobs.views.estimates import Estimate, Estimates, select_estimates
-from hermes_jobs.views.fill import Fill
 from hermes_jobs.views.hit_context import passages
+from hermes_jobs.views.memory_usage import Fill
 from hermes_jobs.views.message_search import count_messages, search, select_recent, within
+from hermes_jobs.views.message_texts import texts_of
 from hermes_jobs.views.messages import Messages
-from hermes_jobs.views.planned import (
+from hermes_jobs.views.models import MessageView, SessionView, TurnStatus, TurnView, ViewsStatus
+from hermes_jobs.views.projection import Projection
+from hermes_jobs.views.queue_waits import Waits
+from hermes_jobs.views.responses import Responses
+from hermes_jobs.views.reviews import Reviews, ReviewView, select_review, select_reviews
+from hermes_jobs.views.schedule_queries import (
     RunView,
     ScheduleView,
     select_runs,
     select_schedule,
     select_schedules,
-)
-from hermes_jobs.views.projection import Projection
-from hermes_jobs.views.responses import Responses
-from hermes_jobs.views.reviews import Reviews, ReviewView, select_review, select_reviews
-from hermes_jobs.views.rows import (
-    MessageView,
-    SessionView,
-    TurnStatus,
-    TurnView,
-    ViewsStatus,
 )
 from hermes_jobs.views.schedules import Schedules
 from hermes_jobs.views.search_index import SearchIndex, in_one_piece
@@ -52,16 +48,14 @@ from hermes_jobs.views.spending import Spending, SpendingKey, select_spending
 from hermes_jobs.views.status import select_status
 from hermes_jobs.views.steps import Steps
 from hermes_jobs.views.store import CaughtUp, Progress, Store
-from hermes_jobs.views.texts import texts_of
 from hermes_jobs.views.turns import Turns
-from hermes_jobs.views.waits import Waits
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 if TYPE_CHECKING:
-    from hermes_jobs.views.reporting import Period, Report
+    from hermes_jobs.views.report import Period, Report
 
 PROJECTIONS: tuple[Projection, ...] = (
     Sessions(),
@@ -99,29 +93,29 @@ class Views:
         """Turns without their steps, newest first. `session` is the id of any session of a lineage."""
         lineage = self.session(session).lineage if session is not None else None
         return self._store.read(
-            lambda rows: reading.select_turns(rows, self._texts, lineage=lineage, status=status, limit=limit)
+            lambda rows: queries.select_turns(rows, self._texts, lineage=lineage, status=status, limit=limit)
         )
 
     def turn(self, turn: str) -> TurnView:
         """A turn with its steps, by its whole id. Raises `Rejected`, kind `unknown_turn`; `NewerSchema`."""
-        return self._named(lambda rows: reading.select_turn(rows, self._texts, turn))
+        return self._named(lambda rows: queries.select_turn(rows, self._texts, turn))
 
     def find_turn(self, given: str) -> str:
         """The id that a unique prefix means. Raises `Rejected`, kind `ambiguous` or `unknown_turn`.
 
         `NewerSchema` where it may stand behind an event that only a newer hermes-jobs can read.
         """
-        return self._named(lambda rows: finding.find_turn(rows, given))
+        return self._named(lambda rows: id_lookup.find_turn(rows, given))
 
     # --- sessions ---------------------------------------------------------------------------------
 
     def sessions(self, *, hidden: bool = False, limit: int = 20) -> tuple[SessionView, ...]:
         """One row a lineage, the last used first; with `hidden` also reviews and sub-agents."""
-        return self._store.read(lambda rows: reading.select_sessions(rows, hidden=hidden, limit=limit))
+        return self._store.read(lambda rows: queries.select_sessions(rows, hidden=hidden, limit=limit))
 
     def session(self, session: str) -> SessionView:
         """The lineage of any of its sessions' whole ids. Raises `Rejected`, kind `unknown_session`."""
-        return self._store.read(lambda rows: reading.select_session(rows, session))
+        return self._store.read(lambda rows: queries.select_session(rows, session))
 
     def find_session(self, given: str) -> str:
         """The id of the lineage's tip that an id, a unique prefix or a title means.
@@ -129,14 +123,14 @@ class Views:
         Raises `Rejected`, kind `ambiguous` or `unknown_session`. `session(…).stream` has the stream.
         """
         return self._store.read(
-            lambda rows: reading.select_session(rows, finding.find_session(rows, given)).id
+            lambda rows: queries.select_session(rows, id_lookup.find_session(rows, given)).id
         )
 
     def messages(self, session: str) -> tuple[MessageView, ...]:
         """What was said in the lineage of that session, in the order in which it was heard."""
         return self._store.read(
-            lambda rows: reading.select_messages(
-                rows, self._texts, reading.select_session(rows, session).lineage
+            lambda rows: queries.select_messages(
+                rows, self._texts, queries.select_session(rows, session).lineage
             )
         )
 
@@ -212,7 +206,7 @@ class Views:
         self, *, since: datetime, until: datetime, period: Period = "day", zone: tzinfo | None = None
     ) -> Report:
         """What was spent, waited, remembered and fired between two moments, by period."""
-        from hermes_jobs.views.reporting import select_report
+        from hermes_jobs.views.report import select_report
 
         return self._store.read(
             lambda rows: select_report(rows, since=since, until=until, period=period, zone=zone)
@@ -231,7 +225,7 @@ class Views:
 
         Raises `Rejected`, kind `ambiguous` or `unknown_delivery`.
         """
-        return self._store.read(lambda rows: select_delivery(rows, finding.find_delivery(rows, given)))
+        return self._store.read(lambda rows: select_delivery(rows, id_lookup.find_delivery(rows, given)))
 
     def unread(self) -> int:
         """How many deliveries stand in the inbox."""
@@ -252,7 +246,7 @@ class Views:
 
         Raises `Rejected`, kind `ambiguous` or `unknown_schedule`.
         """
-        return self._store.read(lambda rows: finding.find_schedule(rows, given, removed=removed))
+        return self._store.read(lambda rows: id_lookup.find_schedule(rows, given, removed=removed))
 
     def runs(self, schedule: str, *, limit: int = 20) -> tuple[RunView, ...]:
         """What became of a schedule's due times, newest first."""

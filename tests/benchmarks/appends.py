@@ -22,8 +22,8 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateTable
 
 from hermes_jobs.domain.events import ToolFinished
+from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.log import Append, Meta, StreamWrite
-from hermes_jobs.eventlog.opening import open_log, sqlite_url
 from hermes_jobs.eventlog.schema import events
 
 APPENDS = 500

@@ -17,11 +17,11 @@ from typing import Any
 
 import anthropic
 
-from hermes_jobs.domain.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.agent.llm.anthropic.client import AnthropicModel
+from hermes_jobs.agent.llm.anthropic.request import Conduct, request_body
+from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.engine.in_flight import CancelToken
 from hermes_jobs.engine.ports import ModelRequest, ToolSpec
-from hermes_jobs.engine.running import CancelToken
-from hermes_jobs.llm.anthropic.client import AnthropicModel
-from hermes_jobs.llm.anthropic.request import Conduct, request_body
 from tests.e2e.home import Home
 from tests.llm.asking import nothing
 from tests.model_script import Answer, AskedCall, Rule, Script

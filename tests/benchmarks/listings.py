@@ -14,8 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from hermes_jobs.eventlog.opening import open_log, sqlite_url
-from tests.pages.months import BEGAN, Months
+from hermes_jobs.eventlog.factory import open_log, sqlite_url
+from tests.html.months import BEGAN, Months
 from tests.processes import ROOT
 
 TURNS = 10_000

@@ -12,14 +12,14 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from hermes_jobs.domain import commands as c
+from hermes_jobs.bootstrap import Installation
 from hermes_jobs.domain.events import Opening
-from hermes_jobs.domain.session import stream_of
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.session import stream_of
+from hermes_jobs.engine.in_flight import CancelToken
 from hermes_jobs.engine.ports import ModelRequest
-from hermes_jobs.engine.running import CancelToken
-from hermes_jobs.wiring import Installation
+from hermes_jobs.runtime.inline_worker import InlineWorker
 from tests.benchmarks.turns import installation_of, model_server
-from workers.inline import InlineWorker
 
 SIZES = (10, 2_000)
 MEASURED = 15  # turns

@@ -15,13 +15,13 @@ from statistics import median
 
 import pytest
 
+from hermes_jobs.runtime.broker_address import find_server
 from tests.benchmarks.turns import THREADS, many, model_server
 from tests.e2e.home import Home, endpoint
 from tests.faults.crew import Crew
 from tests.faults.redis_server import RedisServer
 from tests.services import postgres_schema
 from tests.soak.vitals import MB
-from workers.broker import find_server
 
 TURNS = 200
 ROUNDS = 5

@@ -22,9 +22,9 @@ from statistics import mean, median, quantiles
 from typing import NamedTuple
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import stream_of
+from hermes_jobs.domain.session.session import stream_of
+from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.log import Append, EventLog, Meta, StreamWrite
-from hermes_jobs.eventlog.opening import open_log, sqlite_url
 from hermes_jobs.views import Views
 from tests.benchmarks.recall_set import Asked, RecallSet, made_up, read
 

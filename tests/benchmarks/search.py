@@ -18,11 +18,11 @@ from random import Random
 from statistics import median, quantiles
 
 from hermes_jobs.domain.events import ModelReplied, ToolFinished, TurnSubmitted
-from hermes_jobs.engine.archive import Scope
-from hermes_jobs.eventlog.opening import open_log, sqlite_url
+from hermes_jobs.engine.ports.conversation_search import Scope
+from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.views import Views
 from hermes_jobs.views.generations import Generations
-from hermes_jobs.views.texts import said
+from hermes_jobs.views.message_texts import said
 from tests.views.corpus import Corpus
 
 MESSAGES = 100_000

@@ -21,18 +21,18 @@ from statistics import median
 
 from redis import Redis
 
-from hermes_jobs.domain import commands as c
+from hermes_jobs.bootstrap import Installation
 from hermes_jobs.domain.events import Opening, TurnCompleted
-from hermes_jobs.domain.messages import UserMessage
-from hermes_jobs.domain.session import stream_of
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.messages import UserMessage
+from hermes_jobs.domain.session.session import stream_of
 from hermes_jobs.engine.engine import Engine
+from hermes_jobs.engine.in_flight import CancelToken
 from hermes_jobs.engine.ports import ModelRequest
-from hermes_jobs.engine.running import CancelToken
+from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
-from hermes_jobs.wiring import Installation
 from tests.benchmarks.empty_tasks import DONE, empty_app, send_chain
 from workers.broker import EmbeddedBroker
-from workers.inline import InlineWorker
 
 TURNS = 40
 THREADS = 256

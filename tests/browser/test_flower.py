@@ -9,11 +9,11 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
+from hermes_jobs.runtime.queues import ALL_QUEUES
 from tests.e2e.home import KEY, Home, endpoint
 from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.model_server import ModelServer
 from tests.workers.test_up import UP, free_port
-from workers.app import ALL_QUEUES
 
 pytestmark = pytest.mark.slow
 

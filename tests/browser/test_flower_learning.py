@@ -10,8 +10,8 @@ import pytest
 from selenium.webdriver import Chrome
 from selenium.webdriver.support.ui import WebDriverWait
 
+from hermes_jobs.bootstrap import Installation
 from hermes_jobs.settings import load
-from hermes_jobs.wiring import Installation
 from tests.browser.learning_scene import CONCURRENCY, ENVIRON, SHOWN, play, scene
 from tests.browser.test_flower import rows
 from tests.e2e.home import Home, endpoint

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from selenium.webdriver import Chrome
 
-from hermes_jobs.domain.memory import Limits
-from hermes_jobs.pages.report_page import report_page
-from hermes_jobs.pages.turn_page import turn_page
+from hermes_jobs.domain.memory.memory import Limits
+from hermes_jobs.interfaces.html.report_page import report_page
+from hermes_jobs.interfaces.html.turn_page import turn_page
 from hermes_jobs.views import Views
-from hermes_jobs.views.facts import events_of
 from hermes_jobs.views.timeline import timeline
-from tests.pages.months import BEGAN, Months
-from tests.pages.samples import TURN, append, busy_turn
+from hermes_jobs.views.turn_events import events_of
+from tests.html.months import BEGAN, Months
+from tests.html.samples import TURN, append, busy_turn
 from tests.views.histories import new_log
 from tests.views.test_reporting import UNTIL
 

@@ -12,16 +12,16 @@ from typing import IO, Any
 import msgspec
 import pytest
 
-from hermes_jobs.domain import commands as c
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decide import decide
-from hermes_jobs.domain.evolve import fold
-from hermes_jobs.domain.messages import ToolCall
-from hermes_jobs.domain.session import Session, stream_of
-from hermes_jobs.domain.steps import next_steps
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.decide import decide
+from hermes_jobs.domain.session.evolve import fold
+from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.domain.session.session import Session, stream_of
+from hermes_jobs.domain.session.steps import next_steps
 from hermes_jobs.domain.usage import Usage
+from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.log import Append, Meta, StreamWrite
-from hermes_jobs.eventlog.opening import open_log, sqlite_url
 from tests.processes import ROOT, Process, spawn, start
 
 

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from hermes_jobs.cli.chat.commands import BY_NAME, COMMANDS, KEYS, parse, perform, subcommands
-from hermes_jobs.cli.chat.conversation import Conversation
-from hermes_jobs.cli.chat.toolbar import Standing, told
-from hermes_jobs.wiring import Installation
+from hermes_jobs.bootstrap import Installation
+from hermes_jobs.interfaces.chat.commands import BY_NAME, COMMANDS, KEYS, parse, perform, subcommands
+from hermes_jobs.interfaces.chat.conversation import Conversation
+from hermes_jobs.interfaces.chat.toolbar import Standing, told
 
 
 class Room:

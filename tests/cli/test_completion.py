@@ -66,7 +66,7 @@ def test_bash_takes_the_script(home: Home) -> None:
 def test_offering_ids_loads_no_database_toolkit(home: Home) -> None:
     program = (
         "import sys\n"
-        "from hermes_jobs.cli import run\n"
+        "from hermes_jobs.interfaces.cli import run\n"
         "try: run([])\n"
         "except SystemExit: pass\n"
         "sys.exit(', '.join({'sqlalchemy', 'celery', 'openai'} & sys.modules.keys()) or 0)"

@@ -14,10 +14,10 @@ import click
 import pytest
 
 from hermes_jobs import __version__
-from hermes_jobs.cli import COMMANDS, hermes_jobs
-from hermes_jobs.cli.failures import report
-from hermes_jobs.cli.invocation import Invocation
-from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli import COMMANDS, hermes_jobs
+from hermes_jobs.interfaces.cli.context import Invocation
+from hermes_jobs.interfaces.cli.exit_codes import report
 from tests.cli.conftest import Home
 from tests.processes import ROOT
 
@@ -83,7 +83,7 @@ def test_the_line_of_every_command_of_a_group_is_whole_in_80_columns(path: Path,
 def test_help_imports_nothing_heavy() -> None:
     program = (
         "import sys\n"
-        "from hermes_jobs.cli import run\n"
+        "from hermes_jobs.interfaces.cli import run\n"
         "run(['--help'])\n"
         "heavy = {'sqlalchemy', 'msgspec', 'celery', 'openai', 'rich', 'sqlite3', 'yaml'}\n"
         "sys.exit(', '.join(heavy & sys.modules.keys()) or 0)"
@@ -98,11 +98,12 @@ def test_help_imports_nothing_heavy() -> None:
 def test_leaving_a_text_to_the_workers_imports_nothing_that_it_does_not_need(home: Home) -> None:
     program = (
         "import sys\n"
-        "from hermes_jobs.cli import run\n"
+        "from hermes_jobs.interfaces.cli import run\n"
         "code = run(['send', '--no-wait', 'Hello'])\n"
         "heavy = {'sqlalchemy', 'celery', 'kombu', 'redis', 'openai', 'httpx2', 'aiohttp', 'pydantic',\n"
         "         'rich', 'asyncio', 'opentelemetry', 'prompt_toolkit', 'yaml', 'importlib.metadata',\n"
-        "         'hermes_jobs.views', 'hermes_jobs.llm.chat', 'hermes_jobs.tools.toolbox'}\n"
+        "         'hermes_jobs.views', 'hermes_jobs.agent.llm.completions_client',\n"
+        "         'hermes_jobs.agent.tools.toolbox'}\n"
         "sys.exit(', '.join(heavy & sys.modules.keys()) or code)"
     )
     done = subprocess.run(

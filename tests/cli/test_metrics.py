@@ -11,8 +11,8 @@ from urllib.request import urlopen
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from hermes_jobs.domain import commands as c
-from hermes_jobs.domain.steps import next_steps
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.steps import next_steps
 from hermes_jobs.eventlog.log import WorkerRow
 from tests.cli.conftest import Home
 from tests.processes import ROOT

@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hermes_jobs.cli.queue_load import LiveWorker, Load, QueueLoad, age
-from hermes_jobs.cli.queue_watch import sparkline, told
-from hermes_jobs.domain.titles import printable
+from hermes_jobs.domain.session.titles import printable
+from hermes_jobs.interfaces.cli.queue_stats import LiveWorker, Load, QueueLoad, age
+from hermes_jobs.interfaces.cli.queue_watch import sparkline, told
 from tests.cli.conftest import Home
 from tests.eventlog.changes import claim
 from tests.processes import ROOT

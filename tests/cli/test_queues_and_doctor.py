@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.eventlog.opening import open_log
+from hermes_jobs.eventlog.factory import open_log
+from hermes_jobs.runtime.queues import ALL_QUEUES
 from tests.e2e.home import KEY, Home, endpoint
 from tests.model_script import Refuse
 from tests.model_server import ModelServer
 from tests.services import postgres_schema
-from workers.app import ALL_QUEUES
 
 
 @pytest.fixture

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from hermes_jobs.cli.markdown import blocks, rendered
-from hermes_jobs.cli.stage import AGAIN, Stage
-from hermes_jobs.cli.terminal import TerminalSurface
-from hermes_jobs.domain.titles import printable
+from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.live import Piece, Speech
+from hermes_jobs.interfaces.cli.live_display import AGAIN, Stage
+from hermes_jobs.interfaces.cli.markdown import blocks, rendered
+from hermes_jobs.interfaces.cli.terminal import TerminalSurface
 
 COLUMNS, LINES = 40, 12
 PARTS = (

@@ -11,8 +11,8 @@ import sys
 
 import pytest
 
-from hermes_jobs.cli.output import ago, shown_cost
-from hermes_jobs.domain.titles import printable
+from hermes_jobs.domain.session.titles import printable
+from hermes_jobs.interfaces.cli.output import ago, shown_cost
 from tests.cli.conftest import Home
 from tests.processes import ROOT
 

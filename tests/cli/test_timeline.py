@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from hermes_jobs.cli.timeline_shown import lines
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.titles import printable
+from hermes_jobs.domain.session.titles import printable
+from hermes_jobs.interfaces.cli.timeline_format import lines
 from hermes_jobs.views.timeline import timeline, tracks
 from tests.cli.conftest import Home
 from tests.views.histories import random_history

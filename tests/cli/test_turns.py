@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain.steps import next_steps
+from hermes_jobs.domain.session.steps import next_steps
 from tests.cli.conftest import Home
 
 RESULT_KEYS = [
@@ -130,7 +130,7 @@ def test_a_turn_under_way_is_asked_to_stop(home: Home) -> None:
     home.prefetch("aa")
     home.reply("aa", "", "terminal")
     (step,) = next_steps(home.session("aa"))
-    from hermes_jobs.domain import commands as c
+    from hermes_jobs.domain.session import commands as c
 
     home.do("aa", c.BeginStep(step=step.id))
     done = home.run("turns", "cancel", "abc1", "--json")

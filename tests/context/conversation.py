@@ -7,21 +7,21 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from hermes_jobs.context.compressor import Compressor
-from hermes_jobs.context.engines import BuiltIn
-from hermes_jobs.context.setup import CompressorOptions
-from hermes_jobs.context.summary import SECTIONS
-from hermes_jobs.domain import commands as c
+from hermes_jobs.agent.context.compressor import Compressor
+from hermes_jobs.agent.context.engine_host import BuiltIn
+from hermes_jobs.agent.context.setup import CompressorOptions
+from hermes_jobs.agent.context.summary import SECTIONS
+from hermes_jobs.agent.llm.retry import delay
+from hermes_jobs.agent.llm.windows import estimated_tokens
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.messages import ToolCall
-from hermes_jobs.domain.session import Session
-from hermes_jobs.domain.steps import Step
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.perform import CallModel, Compress, Limits, Sizing
-from hermes_jobs.engine.perform.helpers import Helper
+from hermes_jobs.engine.handlers import CallModel, Compress, Limits, Sizing
+from hermes_jobs.engine.handlers.auxiliary_models import Helper
 from hermes_jobs.engine.ports import Cancel, ModelError, ModelRequest, Reply, ToolSpec
-from hermes_jobs.llm.retry import delay
-from hermes_jobs.llm.windows import estimated_tokens
 from tests.domain.world import World
 from tests.engine.simulation import CountedIds, Gates, NoPrices, ShiftedClock, SimulatedToolbox
 from tests.tools.support import Switch

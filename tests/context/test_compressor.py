@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_jobs.context.boundaries import Room, cut
-from hermes_jobs.context.compressor import Compressor, summary_budget
-from hermes_jobs.context.setup import CompressorOptions
-from hermes_jobs.context.summary import (
+from hermes_jobs.agent.context.boundaries import Room, cut
+from hermes_jobs.agent.context.compressor import Compressor, summary_budget
+from hermes_jobs.agent.context.message_groups import NO_RESULT, flat, newest_request, repaired, units_of
+from hermes_jobs.agent.context.setup import CompressorOptions
+from hermes_jobs.agent.context.summary import (
     OPEN,
     SECTIONS,
     TODOS_OPEN,
@@ -20,12 +21,11 @@ from hermes_jobs.context.summary import (
     todos_note,
     without_notes,
 )
-from hermes_jobs.context.tokens import tokens_of
-from hermes_jobs.context.units import NO_RESULT, flat, newest_request, repaired, units_of
-from hermes_jobs.domain.interjections import ASK_AGAIN, NOTED
-from hermes_jobs.domain.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from hermes_jobs.domain.tokens import tokens
+from hermes_jobs.agent.context.tokens import tokens_of
+from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.domain.session.synthetic_messages import ASK_AGAIN, NOTED
 from hermes_jobs.engine.ports import ContextSize, History, ModelError
+from hermes_jobs.text.tokens import tokens
 from tests.context.histories import histories
 
 CHECKPOINT = "\n".join(f"## {name}\nNone" for name, _ in SECTIONS)

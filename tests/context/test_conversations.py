@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_jobs.context.compressor import FRAME, summary_budget
-from hermes_jobs.context.tokens import tokens_of
-from hermes_jobs.context.units import newest_request, units_of
+from hermes_jobs.agent.context.compressor import FRAME, summary_budget
+from hermes_jobs.agent.context.message_groups import newest_request, units_of
+from hermes_jobs.agent.context.tokens import tokens_of
 from hermes_jobs.domain import events as e
 from hermes_jobs.engine.ports import ModelRequest
 from tests.context.conversation import Conversation

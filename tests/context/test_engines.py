@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.context import compressor
-from hermes_jobs.context.contained import Contained, TimeLimits
-from hermes_jobs.context.engines import ModelInUse, Plugged
-from hermes_jobs.context.hooks import EngineSession, Response
-from hermes_jobs.context.setup import CompressorOptions, EngineSetup
+from hermes_jobs.agent.context import compressor
+from hermes_jobs.agent.context.engine_host import ModelInUse, Plugged
+from hermes_jobs.agent.context.hooks import EngineSession, Response
+from hermes_jobs.agent.context.isolated_engine import Contained, TimeLimits
+from hermes_jobs.agent.context.setup import CompressorOptions, EngineSetup
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.evolve import fold
-from hermes_jobs.domain.messages import Message
-from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.session.evolve import fold
+from hermes_jobs.domain.session.messages import Message
+from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.usage import Usage
+from hermes_jobs.engine.clock_and_ids import SystemClock
 from hermes_jobs.engine.ports import NotHeard, ToolSpec
-from hermes_jobs.engine.replaying import Replayed
-from hermes_jobs.engine.system import SystemClock
-from hermes_jobs.plugins.circuit import Circuit
+from hermes_jobs.engine.replay import Replayed
+from hermes_jobs.plugins.circuit_breaker import Circuit
 from tests.context.sliding import SlidingWindow
 from tests.tools.support import context_in
 

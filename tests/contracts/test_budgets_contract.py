@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from hermes_jobs.domain.budgets import Amount, Charge, Limit
-from hermes_jobs.domain.errors import Conflict, OverBudget, StepLost
-from hermes_jobs.eventlog.opening import open_log
+from hermes_jobs.domain.accounts import Amount, Charge, Limit, OverBudget
+from hermes_jobs.errors import Conflict, StepLost
+from hermes_jobs.eventlog.factory import open_log
 from hermes_jobs.eventlog.sql import SqlEventLog
 from tests.eventlog.changes import append, claim, due, held, step, write
 

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.context import compressor
-from hermes_jobs.context.contained import Contained, TimeLimits
-from hermes_jobs.context.setup import CompressorOptions, EngineSetup
-from hermes_jobs.context.summary import SECTIONS, without_notes
-from hermes_jobs.context.units import newest_request, units_of
-from hermes_jobs.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from hermes_jobs.agent.context import compressor
+from hermes_jobs.agent.context.isolated_engine import Contained, TimeLimits
+from hermes_jobs.agent.context.message_groups import newest_request, units_of
+from hermes_jobs.agent.context.setup import CompressorOptions, EngineSetup
+from hermes_jobs.agent.context.summary import SECTIONS, without_notes
+from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from hermes_jobs.engine.clock_and_ids import SystemClock
 from hermes_jobs.engine.ports import Ask, ContextEngine, ContextSize, History, ModelError, Shortened
-from hermes_jobs.engine.system import SystemClock
-from hermes_jobs.plugins.circuit import FAILURES, Circuit
+from hermes_jobs.plugins.circuit_breaker import FAILURES, Circuit
 from tests.context import sliding
 from tests.context.histories import histories, history_of
 

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_jobs.engine.live import LiveChannel, LiveText, LocalChannel, Piece, Speech
+from hermes_jobs.runtime.broker_address import find_server
+from hermes_jobs.runtime.redis_live import BrokerChannel
 from tests.faults.redis_server import RedisServer
 from tests.tools.support import wait_until
-from workers.broker import find_server
-from workers.live import BrokerChannel
 
 
 class Pair:

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.domain.messages import UserMessage
+from hermes_jobs.agent.llm.anthropic.client import AnthropicModel
+from hermes_jobs.agent.llm.client import OpenAIModel
+from hermes_jobs.agent.llm.dialect import Manner
+from hermes_jobs.agent.llm.rehearsal import RehearsalModel
+from hermes_jobs.agent.llm.scripted import Held, ScriptedModel
+from hermes_jobs.domain.session.messages import UserMessage
+from hermes_jobs.engine.in_flight import CancelToken
 from hermes_jobs.engine.ports import Model, ModelError, ModelRequest, Reply
-from hermes_jobs.engine.running import CancelToken
-from hermes_jobs.llm.anthropic.client import AnthropicModel
-from hermes_jobs.llm.client import OpenAIModel
-from hermes_jobs.llm.dialect import Manner
-from hermes_jobs.llm.rehearsal import RehearsalModel
-from hermes_jobs.llm.scripted import Held, ScriptedModel
 from tests.llm.asking import ask, request
 from tests.model_script import Answer, Hold, Script
 from tests.model_server import ModelServer

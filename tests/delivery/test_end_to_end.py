@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.domain import commands as c
+from hermes_jobs.bootstrap import Installation
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.delivery import MAX_ATTEMPTS, stream_of
+from hermes_jobs.domain.session import commands as c
 from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
-from hermes_jobs.wiring import Installation
 from tests.delivery.http_server import Receiver, Reply
 from tests.delivery.letters import StandingClock
 from tests.model_script import Answer, Refuse, Rule, Script
 from tests.model_server import ModelServer
-from workers.inline import InlineWorker
 
 SECRET = "nobody-may-ever-see-this-secret"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.delivery.file import FileCourier
-from hermes_jobs.delivery.sending import NotDelivered
+from hermes_jobs.delivery.send import NotDelivered
 from hermes_jobs.engine.ports import Stopped
 from tests.delivery.letters import StandingClock, asked_for
 from tests.tools.support import Switch

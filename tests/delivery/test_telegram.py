@@ -8,14 +8,14 @@ from random import Random
 
 import pytest
 
-from hermes_jobs.delivery.sending import Arrived, NotDelivered, Placed, SendDelivery
+from hermes_jobs.delivery.send import Arrived, NotDelivered, Placed, SendDelivery
 from hermes_jobs.delivery.telegram import TelegramCourier
 from hermes_jobs.delivery.telegram_bot import bot_of
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.changes import Load
+from hermes_jobs.domain.decision import Load
 from hermes_jobs.domain.delivery import Delivery, evolve, next_steps
+from hermes_jobs.engine.clock_and_ids import RandomIds
 from hermes_jobs.engine.ports import Stopped
-from hermes_jobs.engine.system import RandomIds
 from tests.delivery.letters import StandingClock, asked_for
 from tests.gateway.bot_server import TOKEN, BotServer, Fault
 from tests.tools.support import Switch

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.delivery.sending import NotDelivered
+from hermes_jobs.delivery.send import NotDelivered
 from hermes_jobs.delivery.webhook import WebhookCourier, seconds_asked_for
 from hermes_jobs.engine.ports import Stopped
 from tests.delivery.http_server import Receiver, Reply, closed_port

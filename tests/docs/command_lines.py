@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import click
 
-from hermes_jobs.cli import hermes_jobs
+from hermes_jobs.interfaces.cli import hermes_jobs
 from tests.docs.pages import Page
 
 SHOWN = re.compile(r"^(?:\$ )?(?:\w+=\S+ )*(?:[\w./~-]*/)?hermes-jobs(?P<rest>(?:\s.*)?)$")

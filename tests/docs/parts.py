@@ -13,16 +13,16 @@ import click
 import grimp
 import msgspec
 
-from hermes_jobs.cli import hermes_jobs
+from hermes_jobs.agent.llm.providers import PROVIDERS
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.steps import Step
+from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.streams import KINDS, StreamKind
-from hermes_jobs.llm.providers import PROVIDERS
+from hermes_jobs.interfaces.cli import hermes_jobs
+from hermes_jobs.runtime.queues import QUEUES
 from hermes_jobs.settings import known_keys
 from hermes_jobs.settings.sections import Configuration
 from tests.docs.pages import ROOT
 from tests.domain.world import World
-from workers.app import QUEUES
 
 HELP = {"-h", "--help"}
 

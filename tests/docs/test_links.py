@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from hermes_jobs.runtime.queues import QUEUES
 from hermes_jobs.settings import known_keys
 from tests.docs.pages import ROOT, Page, pages
-from workers.app import QUEUES
 
 PAGES = pages()
 ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:")

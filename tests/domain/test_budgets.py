@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain import commands as c
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.budgets import NOTHING, Amount, Budgets, Charge, amount, charges, limits_of
-from hermes_jobs.domain.decide import decide
-from hermes_jobs.domain.evolve import fold
-from hermes_jobs.domain.session import Session
-from hermes_jobs.domain.steps import next_steps
+from hermes_jobs.domain.accounts import NOTHING, Amount, Charge
+from hermes_jobs.domain.budgets import Budgets, amount, charges, limits_of
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.decide import decide
+from hermes_jobs.domain.session.evolve import fold
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.steps import next_steps
 from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
 
 TODAY = "2026-11-23"

@@ -18,7 +18,7 @@ from hermes_jobs.domain.delivery import (
     read,
     stream_of,
 )
-from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.errors import Rejected
 
 HOUR = 3_600.0
 UNWANTED = (

@@ -7,15 +7,15 @@ from itertools import count
 
 import pytest
 
-from hermes_jobs.domain import commands as c
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.changes import Changed
-from hermes_jobs.domain.decide import decide
+from hermes_jobs.domain.decision import Changed
 from hermes_jobs.domain.delivery import parse_target
-from hermes_jobs.domain.evolve import fold
-from hermes_jobs.domain.hearing import COMMANDS, FreshNames, House, Said, heard
-from hermes_jobs.domain.session import Session, stream_of
-from hermes_jobs.domain.steps import next_steps
+from hermes_jobs.domain.gateway.commands import COMMANDS, FreshNames, House, Said, heard
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.decide import decide
+from hermes_jobs.domain.session.evolve import fold
+from hermes_jobs.domain.session.session import Session, stream_of
+from hermes_jobs.domain.session.steps import next_steps
 from hermes_jobs.domain.streams import StreamState, blank
 from hermes_jobs.domain.streams import fold as fold_stream
 

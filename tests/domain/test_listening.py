@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.evolve import fold
-from hermes_jobs.domain.listening import FIRST_WAIT, MAX_ATTEMPTS, Listening, not_told
-from hermes_jobs.domain.session import Session, forked
-from hermes_jobs.domain.steps import Step, act_of, next_steps
+from hermes_jobs.domain.session.evolve import fold
+from hermes_jobs.domain.session.session import Session, forked
+from hermes_jobs.domain.session.steps import Step, act_of, next_steps
+from hermes_jobs.domain.subscriptions import FIRST_WAIT, MAX_ATTEMPTS, Listening, not_told
 
 MEMORY, CONTEXT = "memory:notes", "context:sliding"
 

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain import commands as c
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.interjections import CONCLUDE, STOPPED_WITHOUT_WORDS
-from hermes_jobs.domain.messages import ToolCall, UserMessage
-from hermes_jobs.domain.repeats import REFUSAL, WARNING, Repeat, counted, is_refused, warned
-from hermes_jobs.domain.turn import Turn
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.loop_guard import REFUSAL, WARNING, Repeat, counted, is_refused, warned
+from hermes_jobs.domain.session.messages import ToolCall, UserMessage
+from hermes_jobs.domain.session.synthetic_messages import CONCLUDE, STOPPED_WITHOUT_WORDS
+from hermes_jobs.domain.session.turn import Turn
 from tests.domain.world import World, complaints, turn_of
 
 LOOK = ToolCall("p", "look", '{"at": 1, "how": "well"}')

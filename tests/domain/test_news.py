@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.evolve import fold
-from hermes_jobs.domain.news import told, with_news
-from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.gateway.news import told, with_news
+from hermes_jobs.domain.session.evolve import fold
+from hermes_jobs.domain.session.session import Session
 
 LEARNED = e.ReviewCompleted(review="r", saved="likes tea")
 

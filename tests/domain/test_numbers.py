@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain.numbers import how_many
+from hermes_jobs.text.plural import how_many
 
 
 @pytest.mark.parametrize(

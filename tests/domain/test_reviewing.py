@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.consequences import consequences
-from hermes_jobs.domain.evolve import fold
-from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.reactions import consequences
+from hermes_jobs.domain.session.evolve import fold
+from hermes_jobs.domain.session.session import Session
 
 CONVERSATION = "session-s1"
 

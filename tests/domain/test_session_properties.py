@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from hermes_jobs.domain import commands as c
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.errors import Rejected
-from hermes_jobs.domain.evolve import fold
-from hermes_jobs.domain.session import Session
-from hermes_jobs.domain.steps import Step, find_step, next_steps
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.evolve import fold
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.steps import Step, find_step, next_steps
+from hermes_jobs.errors import Rejected
 from tests.domain.world import World, complaints, turn_of
 
 EFFECTS = st.sampled_from(["read", "idempotent", "write"])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain import commands as c
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.errors import Rejected, StepLost
-from hermes_jobs.domain.messages import AssistantMessage, ToolCall, UserMessage
-from hermes_jobs.domain.turn import MAX_DEATHS
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall, UserMessage
+from hermes_jobs.domain.session.turn import MAX_DEATHS
+from hermes_jobs.errors import Rejected, StepLost
 from tests.domain.world import World, complaints
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.skill import MAIN_FILE, Files, Skill, evolve, history
-from hermes_jobs.domain.skill_intake import Found, taken_in
+from hermes_jobs.domain.skill.import_edits import Found, taken_in
+from hermes_jobs.domain.skill.skill import MAIN_FILE, Files, Skill, evolve, history
 
 STREAM = "skill-tidy"
 FRONT = "---\nname: tidy\ndescription: {}\n---\n"

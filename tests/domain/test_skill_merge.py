@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.skill_merge import is_conflict, merged, nearest, overridden
+from hermes_jobs.text.three_way_merge import is_conflict, merged, nearest, overridden
 
 BASE = "a\nb\nc\nd\ne\n"
 TEXTS = st.lists(st.sampled_from("abcdefgh"), max_size=8).map(lambda lines: "".join(f"{x}\n" for x in lines))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.tokens import beginning, ending, tokens, weight
+from hermes_jobs.text.tokens import beginning, ending, tokens, weight
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import count
 
-from hermes_jobs.domain import commands as c
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decide import decide
-from hermes_jobs.domain.evolve import fold
-from hermes_jobs.domain.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from hermes_jobs.domain.session import Session
-from hermes_jobs.domain.steps import Step, next_steps
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.decide import decide
+from hermes_jobs.domain.session.evolve import fold
+from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.steps import Step, next_steps
 from hermes_jobs.domain.usage import Usage
 
 USAGE = Usage(input_tokens=10, output_tokens=5)

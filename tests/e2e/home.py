@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from hermes_jobs.eventlog.opening import open_log, sqlite_url
+from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.sql import SqlEventLog
 from tests.processes import ROOT, Process, start
 from tests.tools.support import wait_until

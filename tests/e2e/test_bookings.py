@@ -10,19 +10,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from hermes_jobs.domain import commands as c
+from hermes_jobs.agent.llm.usage import canonical_usage
+from hermes_jobs.bootstrap import Installation
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
-from hermes_jobs.llm.usage import canonical_usage
+from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
-from hermes_jobs.wiring import Installation
 from tests.e2e.home import PATIENCE, endpoint
 from tests.e2e.invariants import facts_of
 from tests.model_script import Action, Answer, AskedCall, Drop, Hold, Raw, Refuse, Script, Seen
 from tests.model_server import ModelServer
-from workers.inline import InlineWorker
 
 AGAIN = Refuse(status=503, headers={"retry-after": "0"})
 LIST = AskedCall("terminal", {"command": "echo hello"})

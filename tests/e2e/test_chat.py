@@ -13,6 +13,7 @@ from signal import SIGKILL
 import pytest
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.runtime.broker_address import find_server
 from tests.e2e.home import Home
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
 from tests.e2e.screen import Screen
@@ -20,7 +21,6 @@ from tests.faults.redis_server import RedisServer
 from tests.model_script import Answer, AskedCall, Hold, Refuse, Rule, Script
 from tests.model_server import ModelServer
 from tests.tools.support import wait_until
-from workers.broker import find_server
 
 CTRL_D, ESCAPE, TAB = "\x04", "\x1b", "\t"
 BAR = "tokens · "  # of the line below the prompt: it stands there whenever the prompt does
@@ -57,7 +57,7 @@ def test_without_a_terminal_it_says_what_to_use_instead(home: Home) -> None:
 
 def test_its_help_loads_nothing_that_draws() -> None:
     script = (
-        "import sys; from hermes_jobs.cli import run; run(['chat', '--help']); run(['--help']);"
+        "import sys; from hermes_jobs.interfaces.cli import run; run(['chat', '--help']); run(['--help']);"
         "loaded = {'prompt_toolkit', 'rich', 'markdown_it', 'sqlalchemy', 'redis'} & set(sys.modules);"
         "sys.exit(f'{loaded}' if loaded else 0)"
     )

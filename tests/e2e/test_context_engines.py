@@ -10,9 +10,9 @@ import pytest
 
 from tests.context import minding, sliding
 from tests.e2e.home import Home
-from tests.learning.talker import is_flush, is_summary
 from tests.model_script import Action, Answer, AskedCall, Seen
 from tests.model_server import ModelServer
+from tests.reviews.talker import is_flush, is_summary
 
 SMALL = {"HERMES_JOBS_MODEL__CONTEXT_LENGTH": "16000", "HERMES_JOBS_MEMORY__NUDGE_INTERVAL": "0"}
 ENGINE = "HERMES_JOBS_CONTEXT__ENGINE"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from hermes_jobs.bootstrap import Installation
 from hermes_jobs.settings import load
-from hermes_jobs.wiring import Installation
 from tests.e2e.home import Home
 from tests.e2e.test_skills import call, drop
 from tests.model_script import Answer, AskedCall, Refuse, Rule, Script

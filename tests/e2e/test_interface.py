@@ -11,19 +11,19 @@ import click
 import msgspec
 import pytest
 
-from hermes_jobs.cli import hermes_jobs
-from hermes_jobs.cli.export import sql_log
-from hermes_jobs.domain import commands as c
+from hermes_jobs.bootstrap import Installation
 from hermes_jobs.domain.events import Opening
-from hermes_jobs.engine.titles import rename
-from hermes_jobs.eventlog.exporting import exported
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.engine.session_titles import rename
+from hermes_jobs.eventlog.export_log import exported
+from hermes_jobs.interfaces.cli import hermes_jobs
+from hermes_jobs.interfaces.cli.export import sql_log
+from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
-from hermes_jobs.wiring import Installation
 from tests.e2e import shapes
 from tests.e2e.home import Home, endpoint
 from tests.model_script import Answer, AskedCall, Refuse, Rule, Script
 from tests.model_server import ModelServer
-from workers.inline import InlineWorker
 
 LOOK = AskedCall("terminal", {"command": "echo seen"})
 SCRIPT = Script(

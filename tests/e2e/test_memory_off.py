@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.memory import STREAM
+from hermes_jobs.domain.memory.memory import STREAM
 from tests.e2e.invariants import facts_of
 from tests.e2e.test_bookings import installed, submit, work
 from tests.e2e.test_windows import CHECKPOINT, is_summary, kinds
-from tests.learning.talker import is_flush
 from tests.model_script import Action, Answer, AskedCall, Seen
 from tests.model_server import ModelServer
+from tests.reviews.talker import is_flush
 
 SAVE = AskedCall("memory", {"action": "add", "target": "memory", "content": "Likes tea."})
 SMALL = {

@@ -8,13 +8,13 @@ from signal import SIGKILL
 
 import pytest
 
-from hermes_jobs.cli.stage import AGAIN
+from hermes_jobs.interfaces.cli.live_display import AGAIN
+from hermes_jobs.runtime.broker_address import find_server
 from tests.e2e.home import Home, Running
 from tests.e2e.screen import Screen
 from tests.faults.redis_server import RedisServer
 from tests.model_script import Answer, AskedCall, Drop, Hold, Rule, Script
 from tests.model_server import ModelServer
-from workers.broker import find_server
 
 FIRST = "# The report\n\nAll is **well** in\n\n- the first place\n- the sec"
 REST = "ond place\n\nThat is `all`."

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.domain.interjections import UNFINISHED
+from hermes_jobs.domain.session.synthetic_messages import UNFINISHED
 from tests.e2e.home import Home
 from tests.model_script import Answer, Hold, Rule, Script
 from tests.model_server import ModelServer

@@ -9,7 +9,7 @@ import contextlib
 import io
 import sys
 
-from hermes_jobs.cli import run
+from hermes_jobs.interfaces.cli import run
 
 
 def main() -> None:

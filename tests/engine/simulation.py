@@ -12,12 +12,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from hermes_jobs.domain.events import Effect, PlannedCall, SessionStarted
-from hermes_jobs.domain.messages import ToolCall
-from hermes_jobs.domain.session import Session
-from hermes_jobs.domain.steps import Step, StepKind
+from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.steps import Step, StepKind
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.engine import Engine, nothing_first
-from hermes_jobs.engine.perform import CallModel, Limits, Prefetch, RunTool, performers
+from hermes_jobs.engine.handlers import CallModel, Limits, Prefetch, RunTool, performers
 from hermes_jobs.engine.ports import (
     Cancel,
     ModelError,

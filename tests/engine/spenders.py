@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
-from hermes_jobs.domain import commands as c
+from hermes_jobs.agent.llm.scripted import ScriptedModel
+from hermes_jobs.agent.tools.toolbox import Toolbox
+from hermes_jobs.bootstrap import NobodyToWake
 from hermes_jobs.domain.budgets import Budgets
-from hermes_jobs.domain.interjections import ASK_AGAIN
-from hermes_jobs.domain.messages import UserMessage
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.messages import UserMessage
+from hermes_jobs.domain.session.synthetic_messages import ASK_AGAIN
 from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.claiming import Performed
+from hermes_jobs.engine.budget_guard import Purse
+from hermes_jobs.engine.claims import Performed
+from hermes_jobs.engine.clock_and_ids import RandomIds
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.perform import CallModel, Limits, Prefetch, Requests, RunTool, performers
+from hermes_jobs.engine.handlers import CallModel, Limits, Prefetch, Requests, RunTool, performers
 from hermes_jobs.engine.ports import Model, ModelRequest, Reply
-from hermes_jobs.engine.purse import Purse
-from hermes_jobs.engine.system import RandomIds
+from hermes_jobs.eventlog.factory import open_log
 from hermes_jobs.eventlog.log import EventLog
-from hermes_jobs.eventlog.opening import open_log
-from hermes_jobs.llm.scripted import ScriptedModel
-from hermes_jobs.tools.toolbox import Toolbox
-from hermes_jobs.wiring import NobodyToWake
 from tests.engine.simulation import PlainPrompt, ShiftedClock
 
 INPUT, OUTPUT = 1e-6, 4e-6  # US dollars a token

@@ -6,15 +6,16 @@ import threading
 
 import pytest
 
-from hermes_jobs.domain import commands as c
+from hermes_jobs.agent.llm.scripted import Held, ScriptedModel
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.budgets import NANO, NOTHING, Amount, Budgets
+from hermes_jobs.domain.accounts import NANO, NOTHING, Amount
+from hermes_jobs.domain.budgets import Budgets
+from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports import ModelError, Reply
-from hermes_jobs.engine.recovery import take_over_from_the_dead
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
-from hermes_jobs.llm.scripted import Held, ScriptedModel
+from hermes_jobs.runtime.recovery import take_over_from_the_dead
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
 from tests.engine.simulation import KnownDead
 from tests.engine.spenders import (

@@ -7,20 +7,20 @@ from typing import cast
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.cli.progress import Progress
-from hermes_jobs.domain import commands as c
+from hermes_jobs.agent.llm.retry import delay
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.compression import MAX_FUTILE
-from hermes_jobs.domain.errors import Rejected
-from hermes_jobs.domain.evolve import fold
-from hermes_jobs.domain.messages import UserMessage
-from hermes_jobs.domain.session import Session
-from hermes_jobs.domain.steps import next_steps
-from hermes_jobs.engine.perform import Compress, Sizing
-from hermes_jobs.engine.perform.helpers import Helper
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.compression import MAX_FUTILE
+from hermes_jobs.domain.session.evolve import fold
+from hermes_jobs.domain.session.messages import UserMessage
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.steps import next_steps
+from hermes_jobs.engine.handlers import Compress, Sizing
+from hermes_jobs.engine.handlers.auxiliary_models import Helper
 from hermes_jobs.engine.ports import ContextEngine, History, Shortened
+from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import Meta, Recorded
-from hermes_jobs.llm.retry import delay
+from hermes_jobs.interfaces.cli.progress import Progress
 from tests.engine.simulation import (
     CountedIds,
     Gates,

@@ -11,20 +11,20 @@ import pytest
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.changes import Change
-from hermes_jobs.domain.errors import LogUnavailable
-from hermes_jobs.domain.schedule import Schedule, stream_of
-from hermes_jobs.domain.steps import Step
+from hermes_jobs.domain.decision import Change
+from hermes_jobs.domain.schedule.commands import Add, Edit, RunNow
+from hermes_jobs.domain.schedule.runs import Run
+from hermes_jobs.domain.schedule.schedule import Schedule, stream_of
+from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.engine.clock_and_ids import RandomIds
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.firing import FireSchedule
-from hermes_jobs.engine.perform import CallModel, Prefetch, RunTool, performers
+from hermes_jobs.engine.handlers import CallModel, Prefetch, RunTool, performers
+from hermes_jobs.engine.handlers.fire_schedule import FireSchedule
 from hermes_jobs.engine.ports import Cancel
-from hermes_jobs.engine.system import RandomIds
+from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.eventlog.log import Append, EventLog, Recorded
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
-from hermes_jobs.planning.acts import Add, Edit, RunNow
-from hermes_jobs.planning.firing import Run
 from hermes_jobs.views import Views
 from tests.engine.simulation import (
     LIMITS,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain import commands as c
-from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.events import ModelReplied, PlannedCall
-from hermes_jobs.domain.messages import AssistantMessage, ToolCall, UserMessage
-from hermes_jobs.domain.session import stream_of
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall, UserMessage
+from hermes_jobs.domain.session.session import stream_of
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.engine.fork import fork, undo
+from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import EventLog
 from tests.domain.world import complaints
 from tests.engine.simulation import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.events import SessionTitled
+from hermes_jobs.domain.session import commands as c
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.eventlog.database import Connection
 from hermes_jobs.eventlog.sql import SqlEventLog

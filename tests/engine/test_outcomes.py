@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain import commands as c
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.steps import Step
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
-from hermes_jobs.engine.outcomes import discarded
+from hermes_jobs.engine.abnormal_outcomes import discarded
 from hermes_jobs.eventlog.log import StepRow
 
 STEP = Step(id="t1-flush-1", stream="session-s1", kind="compression.flush")

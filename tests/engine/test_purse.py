@@ -9,16 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hermes_jobs.domain.budgets import NOTHING, Amount, Budgets
+from hermes_jobs.domain.accounts import NOTHING, Amount, OverBudget
+from hermes_jobs.domain.budgets import Budgets
 from hermes_jobs.domain.budgets import reserved as held
-from hermes_jobs.domain.compression import Compression
-from hermes_jobs.domain.errors import OverBudget, Rejected
-from hermes_jobs.domain.session import Session
-from hermes_jobs.domain.steps import StepKind
-from hermes_jobs.domain.turn import Turn
+from hermes_jobs.domain.session.compression import Compression
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.steps import StepKind
+from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.ports import ModelRequest, Pricing
-from hermes_jobs.engine.purse import (
+from hermes_jobs.engine.budget_guard import (
     FLUSH_ANSWER,
     SHORTEST_ANSWER,
     SUMMARY_ANSWER,
@@ -26,6 +25,8 @@ from hermes_jobs.engine.purse import (
     Purse,
     Terms,
 )
+from hermes_jobs.engine.ports import ModelRequest, Pricing
+from hermes_jobs.errors import Rejected
 from tests.engine.simulation import ShiftedClock
 
 INPUT, OUTPUT = 2e-6, 8e-6  # US dollars a token

@@ -6,14 +6,14 @@ import logging
 
 import pytest
 
-from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.events import EVENT_TYPES, SINCE, Event
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.engine.clock_and_ids import iso
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.recovery import LogWatch, take_over_from_the_dead
-from hermes_jobs.engine.system import iso
 from hermes_jobs.eventlog.codec import Codec
+from hermes_jobs.eventlog.factory import open_log
 from hermes_jobs.eventlog.log import Append, EventLog, Meta, StreamWrite
-from hermes_jobs.eventlog.opening import open_log
+from hermes_jobs.runtime.recovery import LogWatch, take_over_from_the_dead
 from tests.engine.simulation import (
     CountedIds,
     GatedThread,

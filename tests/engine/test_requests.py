@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.context.summary import enclosed, todos_note
-from hermes_jobs.domain.messages import AssistantMessage, UserMessage
-from hermes_jobs.domain.session import Session
-from hermes_jobs.domain.turn import Turn
-from hermes_jobs.engine.perform import Requests
+from hermes_jobs.agent.context.summary import enclosed, todos_note
+from hermes_jobs.domain.session.messages import AssistantMessage, UserMessage
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.engine.handlers import Requests
 from tests.domain.world import World
 from tests.engine.simulation import LIMITS, Gates, SimulatedToolbox
 

@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_jobs.domain import commands as c
+from hermes_jobs.bootstrap import NobodyToWake
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.changes import Changed, StreamFacts
+from hermes_jobs.domain.decision import Changed, StreamFacts
 from hermes_jobs.domain.delivery import Delivery
-from hermes_jobs.domain.schedule import Schedule
-from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.schedule.schedule import Schedule
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.engine.clock_and_ids import RandomIds, SystemClock
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.resting import put_to_rest
-from hermes_jobs.engine.system import RandomIds, SystemClock
+from hermes_jobs.engine.quiesce import put_to_rest
+from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.log import Guard
-from hermes_jobs.eventlog.opening import open_log, sqlite_url
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
-from hermes_jobs.wiring import NobodyToWake
 from tests.eventlog.moving import live
 
 BY = "import"

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from hermes_jobs.domain.evolve import fold
-from hermes_jobs.domain.session import Session
-from hermes_jobs.engine.sessions import BATCH, Sessions
+from hermes_jobs.domain.session.evolve import fold
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.engine.session_repository import BATCH, Sessions
 from hermes_jobs.eventlog.sql import SqlEventLog
 from tests.views.histories import append, new_log, plain_history
 

@@ -8,18 +8,18 @@ from itertools import count
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import rule, run_state_machine_as_test
 
-from hermes_jobs.context.compressor import Compressor
-from hermes_jobs.context.setup import CompressorOptions
-from hermes_jobs.domain import commands as c
+from hermes_jobs.agent.context.compressor import Compressor
+from hermes_jobs.agent.context.setup import CompressorOptions
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.compression import Compression
-from hermes_jobs.domain.errors import Rejected
-from hermes_jobs.domain.evolve import fold
-from hermes_jobs.domain.session import Session, compression_of
-from hermes_jobs.domain.steps import Step
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.compression import Compression
+from hermes_jobs.domain.session.evolve import fold
+from hermes_jobs.domain.session.session import Session, compression_of
+from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.engine.ports import CANCELLED, Cancel, History, ModelRequest, Stopped
+from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import EventLog
 from tests.engine.simulation import (
     CountedIds,

@@ -11,15 +11,15 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from hermes_jobs.domain import commands as c
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.errors import Rejected
-from hermes_jobs.domain.session import stream_of
-from hermes_jobs.domain.steps import next_steps
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.session import stream_of
+from hermes_jobs.domain.session.steps import next_steps
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.engine.ports import ModelRequest
-from hermes_jobs.engine.recovery import LogWatch, take_over_from_the_dead
+from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.runtime.recovery import LogWatch, take_over_from_the_dead
 from tests.domain.world import complaints
 from tests.engine.simulation import (
     CountedIds,

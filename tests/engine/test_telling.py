@@ -8,15 +8,15 @@ from typing import get_args
 import pytest
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain import memory
-from hermes_jobs.domain.changes import Changed, StreamFacts
+from hermes_jobs.domain.decision import Changed, StreamFacts
 from hermes_jobs.domain.events import ListenerTold, MemoryAdded, WritesTold
-from hermes_jobs.domain.listening import MAX_ATTEMPTS
-from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.memory import memory
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.subscriptions import MAX_ATTEMPTS
 from hermes_jobs.engine.engine import Engine
+from hermes_jobs.engine.handlers.notify_listener import GONE, TellListener, TellMemory
 from hermes_jobs.engine.ports import NotHeard
-from hermes_jobs.engine.replaying import Replay
-from hermes_jobs.engine.telling import GONE, TellListener, TellMemory
+from hermes_jobs.engine.replay import Replay
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
 from tests.engine.simulation import CountedIds, ShiftedClock, Wakes

@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from hermes_jobs.domain import commands as c
-from hermes_jobs.domain.errors import Rejected
 from hermes_jobs.domain.events import SessionTitled
+from hermes_jobs.domain.session import commands as c
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.titles import next_title, rename
+from hermes_jobs.engine.session_titles import next_title, rename
+from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import EventLog
 from tests.engine.simulation import CountedIds, Gates, ShiftedClock, SimulatedToolbox, Wakes, simulated_engine
 

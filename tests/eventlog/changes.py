@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from hermes_jobs.domain.changes import Key
+from hermes_jobs.domain.decision import Key
 from hermes_jobs.domain.events import Event, SessionTitled
-from hermes_jobs.domain.steps import Step
+from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.eventlog.log import Append, Guard, Meta, StepRow, StreamWrite
 
 META = Meta(worker="w-test")

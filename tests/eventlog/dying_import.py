@@ -10,9 +10,9 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from hermes_jobs.cli import main
-from hermes_jobs.eventlog import moving
+from hermes_jobs.eventlog import copy_log
 from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.interfaces.cli import main
 
 BATCH_LINES = 20
 
@@ -36,6 +36,6 @@ def die_at(number: int) -> None:
 
 
 if __name__ == "__main__":
-    moving.BATCH_LINES = BATCH_LINES
+    copy_log.BATCH_LINES = BATCH_LINES
     die_at(int(sys.argv[1]))
     main(["import", "--resume", sys.argv[2]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from hermes_jobs.domain.usage import Reservation, Usage
 
 EXAMPLES: tuple[e.Event, ...] = (

@@ -12,17 +12,17 @@ import msgspec
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.budgets import charges
-from hermes_jobs.domain.changes import Key
-from hermes_jobs.domain.evolve import fold
-from hermes_jobs.domain.session import Session
-from hermes_jobs.domain.steps import next_steps
+from hermes_jobs.domain.decision import Key
+from hermes_jobs.domain.session.evolve import fold
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.steps import next_steps
 from hermes_jobs.domain.usage import Reservation
-from hermes_jobs.eventlog.exporting import exported
-from hermes_jobs.eventlog.importing import Imported, imported
+from hermes_jobs.eventlog.copy_log import moved
+from hermes_jobs.eventlog.export_log import exported
+from hermes_jobs.eventlog.import_log import Imported, imported
 from hermes_jobs.eventlog.log import Append, Guard, LargeResult, StreamWrite
-from hermes_jobs.eventlog.moving import moved
-from hermes_jobs.eventlog.scratch import scratch_log
 from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.eventlog.temp_log import scratch_log
 from hermes_jobs.eventlog.transaction import TransactionLog
 from tests.eventlog.changes import META, MOMENT
 from tests.views.histories import random_history

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.errors import Corrupt, NewerSchema
 from hermes_jobs.domain.events import Event, SessionTitled
+from hermes_jobs.errors import Corrupt, NewerSchema
 from hermes_jobs.eventlog.codec import Codec, chained, escaped, to_json, unescaped
 
 CODEC = Codec()

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.eventlog.doorbell import Doorbell
-from hermes_jobs.eventlog.opening import open_log, sqlite_url
+from hermes_jobs.eventlog.factory import open_log, sqlite_url
+from hermes_jobs.eventlog.notifier import Doorbell
 from tests.eventlog.changes import append, write
 from tests.tools.support import wait_until
 

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.messages import Payload, ToolCall
+from hermes_jobs.domain.session.messages import Payload, ToolCall
 from hermes_jobs.domain.usage import Reservation, Usage
 from hermes_jobs.eventlog.codec import Codec
 from tests.eventlog import (

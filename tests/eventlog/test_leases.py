@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.domain.errors import LogUnavailable
+from hermes_jobs.errors import LogUnavailable
+from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.leases import Lease, Observer
-from hermes_jobs.eventlog.lock_folder import LockFolder
+from hermes_jobs.eventlog.liveness_locks import LockFolder
 from hermes_jobs.eventlog.log import EventLog, WorkerRow
-from hermes_jobs.eventlog.opening import open_log, sqlite_url
 
 LEASE_SECONDS = 6.0
 
@@ -239,8 +239,8 @@ WORK = """
 import sys
 from pathlib import Path
 from hermes_jobs.eventlog.leases import Lease
-from hermes_jobs.eventlog.lock_folder import LockFolder
-from hermes_jobs.eventlog.opening import open_log
+from hermes_jobs.eventlog.liveness_locks import LockFolder
+from hermes_jobs.eventlog.factory import open_log
 lease = Lease(open_log(sys.argv[1]), LockFolder(Path(sys.argv[2])), worker="w-1", name="", lanes=(),
               lease_seconds=6.0)
 lease.start()

@@ -7,7 +7,7 @@ import uuid
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.errors import Conflict
+from hermes_jobs.errors import Conflict
 from hermes_jobs.eventlog.sql import SqlEventLog
 from tests.eventlog.changes import append, titles, write
 

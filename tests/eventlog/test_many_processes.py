@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain.steps import Step
+from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
 from tests.eventlog.changes import due, step, titles

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.changes import Key
-from hermes_jobs.domain.errors import Corrupt, Rejected
-from hermes_jobs.eventlog import moving
-from hermes_jobs.eventlog.exporting import exported
-from hermes_jobs.eventlog.opening import open_log, sqlite_url
+from hermes_jobs.domain.decision import Key
+from hermes_jobs.errors import Corrupt, Rejected
+from hermes_jobs.eventlog import copy_log
+from hermes_jobs.eventlog.export_log import exported
+from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.rows import row_hash
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.statements import EVENT
@@ -136,10 +136,10 @@ def broken_off(log: SqlEventLog, lines: list[bytes], after: int) -> None:
         return SqlEventLog.change_tables(log, act)
 
     with looked_at(log, lines) as (_, source), pytest.MonkeyPatch.context() as patched:
-        patched.setattr(moving, "BATCH_LINES", 20)
+        patched.setattr(copy_log, "BATCH_LINES", 20)
         patched.setattr(log, "change_tables", until_then)
         with pytest.raises(InterruptedError):
-            moving.moved(source, log, lambda inner: None)
+            copy_log.moved(source, log, lambda inner: None)
 
 
 def test_others_write_while_streams_come_in_and_see_them_when_they_are_whole(
@@ -185,7 +185,7 @@ def test_a_stream_that_begins_here_while_it_should_come_in_stays_as_it_is(
     with looked_at(log, lines_of(source)) as (_, looked):
         log.append(append(write("session-zz", "another")))
         with pytest.raises(Rejected, match="session-zz has come into being here meanwhile"):
-            moving.moved(looked, log, lambda inner: None)
+            copy_log.moved(looked, log, lambda inner: None)
     assert [head.stream for head in log.streams()] == ["session-zz"]
     source.close()
 

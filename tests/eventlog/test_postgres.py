@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
-from hermes_jobs.domain.errors import LogUnavailable, Misconfigured
+from hermes_jobs.errors import LogUnavailable, Misconfigured
 from hermes_jobs.eventlog import postgres
-from hermes_jobs.eventlog.opening import open_log
+from hermes_jobs.eventlog.factory import open_log
 from hermes_jobs.eventlog.sql import SqlEventLog
 from tests.eventlog.changes import append, titles, write
 from tests.proxy import Proxy

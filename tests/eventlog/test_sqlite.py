@@ -18,11 +18,12 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain.errors import Corrupt, LogUnavailable, Misconfigured
-from hermes_jobs.eventlog import file_lock, sqlite
-from hermes_jobs.eventlog.opening import open_log, sqlite_url
+from hermes_jobs.errors import Corrupt, LogUnavailable, Misconfigured
+from hermes_jobs.eventlog import sqlite
+from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.system import file_lock
 from tests.eventlog.changes import append, titles, write
 
 HOLDER = rf"process {os.getpid()} \(.*\)" if sys.platform == "linux" else "another program"
@@ -214,7 +215,7 @@ def stopped_writer(path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 HOLD_AND_STOP = """
 import os, signal, sys
-from hermes_jobs.eventlog.opening import open_log
+from hermes_jobs.eventlog.factory import open_log
 log = open_log(sys.argv[1])
 with log._database.turn() as begin:
     begin(True)
@@ -271,7 +272,7 @@ def test_a_connection_that_may_not_write_says_so(sqlite_log: SqlEventLog) -> Non
 
 WRITE = """
 import sys
-from hermes_jobs.eventlog.opening import open_log
+from hermes_jobs.eventlog.factory import open_log
 from tests.eventlog.changes import append, write
 log = open_log(sys.argv[1])
 for number in range(50):

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.domain.errors import Corrupt
 from hermes_jobs.domain.events import SessionTitled
+from hermes_jobs.errors import Corrupt
 from hermes_jobs.eventlog.codec import Codec
 from hermes_jobs.eventlog.upcasts import UPCASTS, UpcastTable, current_schema, upcast
 

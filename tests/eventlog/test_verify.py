@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain import commands as c
-from hermes_jobs.domain.decide import decide
 from hermes_jobs.domain.events import TurnCompleted
-from hermes_jobs.domain.evolve import fold
-from hermes_jobs.domain.session import Session
-from hermes_jobs.domain.steps import next_steps
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.decide import decide
+from hermes_jobs.domain.session.evolve import fold
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.steps import next_steps
 from hermes_jobs.eventlog.log import StreamWrite
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from hermes_jobs.domain.errors import LogUnavailable
+from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.eventlog import write_queue
 from hermes_jobs.eventlog.database import Begin, Connection
 from hermes_jobs.eventlog.sqlite import SqliteDatabase

@@ -8,8 +8,8 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing.synchronize import Barrier
 from typing import Any
 
-from hermes_jobs.domain.errors import Conflict, KeyTaken, StepLost
-from hermes_jobs.eventlog.opening import open_log
+from hermes_jobs.errors import Conflict, KeyTaken, StepLost
+from hermes_jobs.eventlog.factory import open_log
 from tests.eventlog.changes import append, claim, key, write
 
 Job = Callable[[str, int, int, int], Any]

@@ -21,22 +21,22 @@ from pathlib import Path
 import psycopg
 from redis import Redis
 
-from hermes_jobs.domain import commands as c
-from hermes_jobs.domain.errors import LogUnavailable, Rejected
+from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.streams import SESSIONS
-from hermes_jobs.eventlog.opening import sqlite_url
+from hermes_jobs.errors import LogUnavailable, Rejected
+from hermes_jobs.eventlog.factory import sqlite_url
+from hermes_jobs.runtime.broker_address import find_server
 from hermes_jobs.views.generations import Generations
 from tests.e2e.home import Home, endpoint
 from tests.faults.checker import Given, Line, violations
 from tests.faults.crew import Crew
 from tests.faults.fleet import Fleet
 from tests.faults.redis_server import RedisServer
-from tests.learning.talker import is_flush, is_review, is_summary, talker
 from tests.model_script import Action, Answer, AskedCall, Drop, Refuse, Seen, counted_usage
 from tests.model_server import ModelServer
+from tests.reviews.talker import is_flush, is_review, is_summary, talker
 from tests.services import POSTGRES_URL, postgres_schema
 from tests.tools.support import processes_with
-from workers.broker import find_server
 
 WORKERS = 2
 ACTIONS = 16

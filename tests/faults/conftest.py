@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from hermes_jobs.runtime.broker_address import find_server
 from tests.e2e.home import Home, endpoint
 from tests.faults.crew import Crew
 from tests.faults.redis_server import RedisServer
 from tests.faults.script import NOTE
 from tests.model_server import ModelServer
-from workers.broker import find_server
 
 # A minute and more each: `make faults` runs them.
 MINUTES = ["test_learning_kills.py", "test_memory_kills.py", "test_schedules.py", "test_skill_kills.py"]

@@ -10,11 +10,11 @@ from threading import Event
 
 import psutil
 
-from hermes_jobs.domain import commands as c
+from hermes_jobs.bootstrap import Installation
 from hermes_jobs.domain.events import Opening
+from hermes_jobs.domain.session import commands as c
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.settings import load
-from hermes_jobs.wiring import Installation
 from tests.e2e.home import Home, Running
 
 PATIENCE = 100.0  # seconds for a load to be done; the longest interval at which the relay sends again is 30

@@ -16,14 +16,19 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from hermes_jobs.eventlog.appending import PreparedAppend
+from hermes_jobs.eventlog.append import PreparedAppend
 from hermes_jobs.eventlog.database import Connection
 from hermes_jobs.eventlog.log import Recorded
 from hermes_jobs.eventlog.sql import SqlEventLog
 
 Moment = Literal["before", "within", "after"]
 MOMENTS: tuple[Moment, ...] = ("before", "within", "after")
-PRELOADED = ["hermes_jobs.cli.send", "hermes_jobs.cli.following", "hermes_jobs.llm.chat", "workers.inline"]
+PRELOADED = [
+    "hermes_jobs.interfaces.cli.send",
+    "hermes_jobs.interfaces.cli.turn_waiter",
+    "hermes_jobs.agent.llm.completions_client",
+    "hermes_jobs.runtime.inline_worker",
+]
 PATIENCE = 60.0
 
 
@@ -60,7 +65,7 @@ class Sends:
 def _run(
     environ: Mapping[str, str], folder: Path, line: Sequence[str], at: int | str, moment: Moment
 ) -> None:
-    from hermes_jobs.cli import main
+    from hermes_jobs.interfaces.cli import main
 
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):

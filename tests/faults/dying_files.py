@@ -25,7 +25,7 @@ def die_at(number: int) -> None:
 
 
 if __name__ == "__main__":
-    from hermes_jobs.cli import main
+    from hermes_jobs.interfaces.cli import main
 
     die_at(int(sys.argv[1]))
     main(sys.argv[2:])

@@ -13,9 +13,9 @@ from tests.e2e.home import Home
 from tests.faults.shifted import shift_by
 
 PRELOADED = [
-    "hermes_jobs.cli.worker",
-    "hermes_jobs.llm.chat",
-    "workers.celery_worker",
+    "workers.cli",
+    "hermes_jobs.agent.llm.completions_client",
+    "workers.worker",
     "workers.tasks",
     __name__,
 ]
@@ -60,7 +60,7 @@ class Fleet:
 
 
 def _work(environ: Mapping[str, str], folder: Path, clock: Path, log: Path) -> None:
-    from hermes_jobs.cli import main
+    from hermes_jobs.interfaces.cli import main
 
     for source, target in ((Path(os.devnull), 0), (log, 1), (log, 2)):
         os.dup2(os.open(source, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), target)

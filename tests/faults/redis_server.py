@@ -11,8 +11,8 @@ from signal import SIGSTOP
 from redis import Redis
 from redis.exceptions import RedisError
 
+from hermes_jobs.runtime.queues import ALL_QUEUES
 from tests.tools.support import wait_until
-from workers.app import ALL_QUEUES
 
 HOST = "127.0.0.1"
 

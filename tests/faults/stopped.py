@@ -11,11 +11,11 @@ import signal
 import sys
 import threading
 
-from hermes_jobs.cli import main
-from hermes_jobs.eventlog.appending import PreparedAppend
+from hermes_jobs.eventlog.append import PreparedAppend
 from hermes_jobs.eventlog.database import Connection
 from hermes_jobs.eventlog.log import Recorded
 from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.interfaces.cli import main
 
 
 def stop_after(fact: str) -> None:

@@ -7,16 +7,16 @@ from collections import Counter
 
 import pytest
 
+from hermes_jobs.bootstrap import Installation
 from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
-from hermes_jobs.wiring import Installation
 from tests.e2e.home import PATIENCE, Home
 from tests.e2e.test_curator import ARCHIVE, curator, merge, text
 from tests.e2e.test_skills import drop
 from tests.faults.dying import Sends
 from tests.model_server import ModelServer
-from workers.inline import InlineWorker
 
 KILLED = -9
 STRIDE = 1 if os.environ.get("FAULTS") == "full" else 4

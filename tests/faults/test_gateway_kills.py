@@ -26,7 +26,11 @@ from tests.tools.support import wait_until
 
 KILLED = -9
 PATIENCE = 120.0
-PRELOADED = ["hermes_jobs.gateway.opening", "hermes_jobs.gateway.telegram", "hermes_jobs.llm.chat"]
+PRELOADED = [
+    "hermes_jobs.interfaces.gateway.factory",
+    "hermes_jobs.interfaces.gateway.telegram",
+    "hermes_jobs.agent.llm.completions_client",
+]
 STEP = 1 if os.environ.get("FAULTS") == "full" else 3
 NEVER = 10_000  # more appends than anything here has
 
@@ -48,7 +52,7 @@ class Gateway:
 
     def __init__(self, environ: Mapping[str, str], at: int, moment: Moment) -> None:
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload([*PRELOADED, "workers.inline", __name__])
+        context.set_forkserver_preload([*PRELOADED, "hermes_jobs.runtime.inline_worker", __name__])
         self.process = context.Process(target=_listen, args=(dict(environ), at, moment))
         self.process.start()
 
@@ -72,7 +76,7 @@ class Gateway:
 
 
 def _listen(environ: Mapping[str, str], at: int, moment: Moment) -> None:
-    from hermes_jobs.cli import main
+    from hermes_jobs.interfaces.cli import main
 
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):

@@ -9,10 +9,11 @@ from signal import SIGCONT, SIGSTOP
 
 import pytest
 
+from hermes_jobs.bootstrap import Installation
 from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
-from hermes_jobs.wiring import Installation
 from tests.e2e.home import PATIENCE, Home
 from tests.e2e.invariants import (
     RESULTS,
@@ -27,7 +28,6 @@ from tests.faults.script import write_and_read
 from tests.model_script import Answer, Hold, Rule, Script
 from tests.model_server import ModelServer
 from tests.tools.support import processes_with, wait_until
-from workers.inline import InlineWorker
 
 KILLED = -9
 

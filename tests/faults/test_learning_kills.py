@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.domain import commands as c
+from hermes_jobs.bootstrap import Installation
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session import commands as c
 from hermes_jobs.engine.fork import fork
 from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
-from hermes_jobs.wiring import Installation
 from tests.e2e.home import PATIENCE, Home
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree
 from tests.faults.dying import MOMENTS, Moment, Sends
-from tests.learning.talker import has_ended, question, talker
 from tests.model_server import ModelServer
-from workers.inline import InlineWorker
+from tests.reviews.talker import has_ended, question, talker
 
 KILLED = -9
 STRIDE = 1 if os.environ.get("FAULTS") == "full" else 3  # the three moments begin apart

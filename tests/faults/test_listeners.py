@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain import commands as c
+from hermes_jobs.bootstrap import Installation
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
-from hermes_jobs.wiring import Installation
 from tests.context import minding
 from tests.e2e.home import PATIENCE, Home
 from tests.e2e.invariants import facts_of
 from tests.faults.crew import Crew
 from tests.faults.dying import Sends
-from tests.learning.talker import is_flush, is_summary, talker
 from tests.memory import noting
 from tests.model_script import Action, Answer, AskedCall, Seen
 from tests.model_server import ModelServer
-from workers.inline import InlineWorker
+from tests.reviews.talker import is_flush, is_summary, talker
 
 KILLED = -9
 PLUGINS = ("noting", "minding")

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from hermes_jobs.bootstrap import Installation
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.changes import Changed, StreamFacts
-from hermes_jobs.domain.schedule import Schedule, stream_of
+from hermes_jobs.domain.decision import Changed, StreamFacts
+from hermes_jobs.domain.schedule.commands import Add, Pause
+from hermes_jobs.domain.schedule.schedule import Schedule, stream_of
+from hermes_jobs.domain.schedule.timing import rule_of
 from hermes_jobs.eventlog.log import EventLog
-from hermes_jobs.planning.acts import Add, Pause
-from hermes_jobs.planning.rule import rule_of
 from hermes_jobs.settings import load
-from hermes_jobs.wiring import Installation
 from tests.e2e.home import Home, Running
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
 from tests.faults.crew import PATIENCE, Crew, wait_until
@@ -252,7 +252,9 @@ def test_a_worker_that_is_killed_at_any_of_its_appends_neither_loses_nor_doubles
 def _drained(environ: Mapping[str, str], at: int, moment: Moment) -> int | None:
     """How a worker ends that is killed at its `at`-th append (0: not at all), else when all is done."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["hermes_jobs.wiring.crew", "workers.inline", *PRELOADED])
+    context.set_forkserver_preload(
+        ["hermes_jobs.bootstrap.step_handlers", "hermes_jobs.runtime.inline_worker", *PRELOADED]
+    )
     process = context.Process(target=_drain, args=(dict(environ), at, moment))
     process.start()
     process.join(PATIENCE)
@@ -263,7 +265,7 @@ def _drained(environ: Mapping[str, str], at: int, moment: Moment) -> int | None:
 
 
 def _drain(environ: Mapping[str, str], at: int, moment: Moment) -> None:
-    from workers.inline import InlineWorker
+    from hermes_jobs.runtime.inline_worker import InlineWorker
 
     installation = Installation(load(environ), environ)
     with InlineWorker(installation) as worker:

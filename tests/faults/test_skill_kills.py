@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from hermes_jobs.agent.skills.content import content_of
+from hermes_jobs.bootstrap import Installation
 from hermes_jobs.domain import events as e
+from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
-from hermes_jobs.skills.content import content_of
-from hermes_jobs.wiring import Installation
 from tests.e2e.home import PATIENCE, Home
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
 from tests.faults.dying import MOMENTS, Moment, Sends
 from tests.model_script import Action, Answer, AskedCall, Seen
 from tests.model_server import ModelServer
 from tests.skills.hosts import skill_text
-from workers.inline import InlineWorker
 
 KILLED = -9
 

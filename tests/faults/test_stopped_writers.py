@@ -26,7 +26,7 @@ IN_THE_MIDDLE_OF_AN_APPEND = """
 import os, signal, sys
 from pathlib import Path
 from typing import Any
-from hermes_jobs.eventlog.opening import open_log, sqlite_url
+from hermes_jobs.eventlog.factory import open_log, sqlite_url
 log = open_log(sqlite_url(Path(sys.argv[1]) / "events.db"))
 with log._database.turn() as begin:
     begin(True).execute("DELETE FROM workers")
@@ -42,7 +42,7 @@ WHILE_IT_TAKES_EVENTS_IN = """
 import os, signal, sys
 from pathlib import Path
 from typing import Any
-from hermes_jobs.views.connecting import connect, transaction
+from hermes_jobs.views.sqlite import connect, transaction
 from hermes_jobs.views.generations import Generations
 connection = connect(Generations(Path(sys.argv[1]) / "views").current())
 with transaction(connection, "IMMEDIATE"):

@@ -11,6 +11,7 @@ from signal import SIGCONT, SIGINT, SIGSTOP, SIGTERM, Signals
 import pytest
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.runtime.broker_address import find_server
 from tests.e2e.home import Home, Running, endpoint
 from tests.e2e.invariants import assert_all_is_done_once, counted, facts_of, history
 from tests.faults.crew import Crew, wait_until
@@ -19,7 +20,6 @@ from tests.model_script import Action, Answer, AskedCall, Hold, Seen
 from tests.model_server import ModelServer
 from tests.services import postgres_schema
 from tests.tools.support import processes_with
-from workers.broker import find_server
 
 pytestmark = pytest.mark.slow
 

@@ -15,6 +15,7 @@ import pytest
 from redis import Redis
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.runtime.broker_address import find_broker
 from hermes_jobs.settings import Paths
 from tests.e2e.home import Home, endpoint
 from tests.e2e.invariants import (
@@ -29,7 +30,6 @@ from tests.faults.redis_server import RedisServer
 from tests.faults.script import NOTE, write_and_read
 from tests.model_server import ModelServer
 from tests.tools.support import processes_with
-from workers.broker import find_broker
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from hermes_jobs.gateway.helper import Helper
-from hermes_jobs.gateway.opening import telegram_service
-from hermes_jobs.gateway.service import Service
+from hermes_jobs.bootstrap import Installation
+from hermes_jobs.interfaces.gateway.factory import telegram_service
+from hermes_jobs.interfaces.gateway.fallback_worker import Helper
+from hermes_jobs.interfaces.gateway.service import Service
 from hermes_jobs.settings import load
-from hermes_jobs.wiring import Installation
 from tests.gateway.bot_server import TOKEN, BotServer
 
 ANNA = 12

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from hermes_jobs.bootstrap import Installation
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.errors import LogUnavailable, Misconfigured, Rejected
-from hermes_jobs.domain.hearing import House, Said
+from hermes_jobs.domain.gateway.commands import House, Said
+from hermes_jobs.errors import LogUnavailable, Misconfigured, Rejected
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.eventlog.verify import verify
-from hermes_jobs.gateway import service
-from hermes_jobs.gateway.opening import joined, telegram_service
-from hermes_jobs.gateway.reception import Reception
+from hermes_jobs.interfaces.gateway import service
+from hermes_jobs.interfaces.gateway.factory import joined, telegram_service
+from hermes_jobs.interfaces.gateway.receiver import Reception
 from hermes_jobs.settings import load
-from hermes_jobs.wiring import Installation
 from tests.e2e.invariants import facts_of
 from tests.gateway.bot_server import TOKEN, BotServer, Fault
 from tests.gateway.serving import ANNA, environ_of, serving

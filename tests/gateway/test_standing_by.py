@@ -8,12 +8,12 @@ from typing import cast
 
 import pytest
 
-from hermes_jobs.domain.hearing import Said
-from hermes_jobs.gateway import service
-from hermes_jobs.gateway.platform import Update
-from hermes_jobs.gateway.post import Post
-from hermes_jobs.gateway.reception import Reception
-from hermes_jobs.gateway.service import Service
+from hermes_jobs.domain.gateway.commands import Said
+from hermes_jobs.interfaces.gateway import service
+from hermes_jobs.interfaces.gateway.leader import Post
+from hermes_jobs.interfaces.gateway.platform import Update
+from hermes_jobs.interfaces.gateway.receiver import Reception
+from hermes_jobs.interfaces.gateway.service import Service
 
 OLD, NEW = 700_000_001, 42
 """After a week in which nobody has written, Telegram goes on with any number."""

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.cli.failed_calls import told_of
-from hermes_jobs.domain import commands as c
+from hermes_jobs.agent.llm.client import OpenAIModel
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.errors import Rejected
-from hermes_jobs.domain.steps import next_steps
-from hermes_jobs.engine.perform.attempts import MAX_QUOTA_WAITS
-from hermes_jobs.llm.client import OpenAIModel
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.steps import next_steps
+from hermes_jobs.engine.handlers.failed_calls import MAX_QUOTA_WAITS
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.failed_calls import told_of
 from tests.llm.test_failures import of
 from tests.llm.turns import OneSession
 from tests.model_script import Action, Answer, Drop, Refuse, Seen

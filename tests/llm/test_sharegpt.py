@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
+from hermes_jobs.agent.llm.sharegpt import Told, told_turns
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.interjections import INTERRUPTED
-from hermes_jobs.domain.messages import ToolCall
-from hermes_jobs.llm.sharegpt import Told, told_turns
+from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.domain.session.synthetic_messages import INTERRUPTED
 
 AT = "2026-11-21T12:00:00.000000Z"
 

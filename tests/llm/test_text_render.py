@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from hermes_jobs.llm.dialect import Dialect
-from hermes_jobs.llm.render import request_body
-from hermes_jobs.llm.strategy import calls_by_name
-from hermes_jobs.llm.text_render import INSTRUCTIONS, text_messages
+from hermes_jobs.agent.llm.dialect import Dialect
+from hermes_jobs.agent.llm.render import request_body
+from hermes_jobs.agent.llm.strategy import calls_by_name
+from hermes_jobs.agent.llm.text_render import INSTRUCTIONS, text_messages
+from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from tests.llm.asking import request
 
 text = st.text(max_size=20)

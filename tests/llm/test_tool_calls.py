@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.messages import ToolCall
-from hermes_jobs.llm.tool_calls import ToolCallJoiner
+from hermes_jobs.agent.llm.tool_calls import ToolCallJoiner
+from hermes_jobs.domain.session.messages import ToolCall
 
 
 def joined(*lists: Any) -> tuple[ToolCall, ...]:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.llm.resets import SOON_SECONDS, named_reset
-from hermes_jobs.llm.retry import CAP_SECONDS, LONGEST_WAIT_SECONDS, MAX_RETRIES, RETRYABLE, delay
-from hermes_jobs.llm.waits import asked_wait
+from hermes_jobs.agent.llm.resets import SOON_SECONDS, named_reset
+from hermes_jobs.agent.llm.retry import CAP_SECONDS, LONGEST_WAIT_SECONDS, MAX_RETRIES, RETRYABLE, delay
+from hermes_jobs.agent.llm.retry_after import asked_wait
 
 DATE = "Wed, 21 Oct 2015 07:28:00 GMT"
 

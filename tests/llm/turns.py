@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hermes_jobs.agent.llm.pricing import PriceList
+from hermes_jobs.agent.llm.retry import delay
+from hermes_jobs.agent.prompt.builder import SessionPrompt
+from hermes_jobs.agent.tools.toolbox import Toolbox
+from hermes_jobs.bootstrap import NobodyToWake
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.commands import SessionCommand, SubmitTurn
-from hermes_jobs.domain.session import Session, stream_of
-from hermes_jobs.domain.steps import next_steps
+from hermes_jobs.domain.session.commands import SessionCommand, SubmitTurn
+from hermes_jobs.domain.session.session import Session, stream_of
+from hermes_jobs.domain.session.steps import next_steps
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.perform import CallModel, Limits, Prefetch, RunTool, performers
+from hermes_jobs.engine.handlers import CallModel, Limits, Prefetch, RunTool, performers
 from hermes_jobs.engine.ports import Model
-from hermes_jobs.eventlog.opening import open_log, sqlite_url
-from hermes_jobs.llm.pricing import PriceList
-from hermes_jobs.llm.retry import delay
-from hermes_jobs.prompt.builder import SessionPrompt
-from hermes_jobs.tools.toolbox import Toolbox
-from hermes_jobs.wiring import NobodyToWake
+from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from tests.engine.simulation import CountedIds
 
 

@@ -10,15 +10,15 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+from hermes_jobs.agent.memory.memory_files import HomeMemory
+from hermes_jobs.bootstrap import Installation
 from hermes_jobs.domain.events import MemoryTarget
-from hermes_jobs.domain.memory import Limits
-from hermes_jobs.domain.memory_writing import MemoryAction, Operation, Origin, Write
-from hermes_jobs.eventlog.appending import PreparedAppend
+from hermes_jobs.domain.memory.memory import Limits
+from hermes_jobs.domain.memory.writes import MemoryAction, Operation, Origin, Write
+from hermes_jobs.eventlog.append import PreparedAppend
 from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.memory import exchange
-from hermes_jobs.memory.home import HomeMemory
 from hermes_jobs.settings import load
-from hermes_jobs.wiring import Installation
+from hermes_jobs.system import atomic_swap
 
 ROOMY = Limits(memory=1_000_000, user=1_000_000)
 PATIENCE = 60.0
@@ -130,6 +130,6 @@ MOMENTS: dict[str, Callable[[], None]] = {
     "before the commit": _after(PreparedAppend, "__call__"),
     "after the commit": _after(SqlEventLog, "append"),
     "before the file is on disk": _before(os, "fsync"),
-    "before the file is in its place": _before(exchange, "exchange"),
-    "after the file is in its place": _after(exchange, "exchange"),
+    "before the file is in its place": _before(atomic_swap, "exchange"),
+    "after the file is in its place": _after(atomic_swap, "exchange"),
 }

@@ -7,18 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from hermes_jobs.agent.memory.provider import MemoryProvider, ProviderSession, Setup, Turn
+from hermes_jobs.agent.memory.provider_host import Registered, TimeLimits
+from hermes_jobs.agent.memory.providers import Providers, switch
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.events import MemoryTarget
-from hermes_jobs.domain.messages import AssistantMessage, UserMessage
-from hermes_jobs.domain.session import Session
-from hermes_jobs.domain.turn import Turn as SessionTurn
+from hermes_jobs.domain.session.messages import AssistantMessage, UserMessage
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.turn import Turn as SessionTurn
+from hermes_jobs.engine.clock_and_ids import SystemClock
 from hermes_jobs.engine.ports import ToolSpec
-from hermes_jobs.engine.replaying import Replayed
-from hermes_jobs.engine.system import SystemClock
-from hermes_jobs.memory.provider import MemoryProvider, ProviderSession, Setup, Turn
-from hermes_jobs.memory.providers import Providers, switch
-from hermes_jobs.memory.registered import Registered, TimeLimits
-from hermes_jobs.plugins.circuit import Circuit
+from hermes_jobs.engine.replay import Replayed
+from hermes_jobs.plugins.circuit_breaker import Circuit
 
 PATIENT = TimeLimits(ask=30.0, begin=30.0, tool=30.0, learn=30.0, end=30.0)
 REQUIRED = (

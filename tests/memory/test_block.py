@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.memory import SEPARATOR, Limits, Memory
-from hermes_jobs.memory.block import FRESH, left_out, memory_block, shown
+from hermes_jobs.agent.memory.prompt_section import FRESH, left_out, memory_block, shown
+from hermes_jobs.domain.memory.memory import SEPARATOR, Limits, Memory
 
 LIMITS = Limits()
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain.memory import entries_of
+from hermes_jobs.agent.memory.memory_files import HomeMemory
+from hermes_jobs.domain.memory.memory import entries_of
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
-from hermes_jobs.memory import exchange
-from hermes_jobs.memory.home import HomeMemory
+from hermes_jobs.system import atomic_swap
 from tests.memory.homes import MOMENTS, in_processes, killed_at, remembering, write, write_many
 
 
@@ -103,14 +103,14 @@ def test_what_an_editor_saves_while_the_file_is_being_written_is_taken_in(
     home: HomeMemory, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(home, "One")
-    in_one_step = exchange.exchange
+    in_one_step = atomic_swap.exchange
 
     def saved_just_before(ready: Path, path: Path) -> bool:
-        monkeypatch.setattr(exchange, "exchange", in_one_step)
+        monkeypatch.setattr(atomic_swap, "exchange", in_one_step)
         path.write_text("One\n§\nSaved at the last moment\n")
         return in_one_step(ready, path)
 
-    monkeypatch.setattr(exchange, "exchange", saved_just_before)
+    monkeypatch.setattr(atomic_swap, "exchange", saved_just_before)
     write(home, "Two")
     assert home.settle().memory == ("One", "Two", "Saved at the last moment")
     assert entries_of(file.read_text()) == ("One", "Two", "Saved at the last moment")
@@ -120,7 +120,7 @@ def test_what_an_editor_saves_while_the_file_is_being_written_is_taken_in(
 def test_where_files_cannot_be_exchanged_one_takes_the_others_place(
     home: HomeMemory, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exchange, "exchange", lambda ready, path: False)
+    monkeypatch.setattr(atomic_swap, "exchange", lambda ready, path: False)
     write(home, "One")
     write(home, "Two")
     assert file.read_text() == "One\n§\nTwo\n"

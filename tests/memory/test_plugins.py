@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain.errors import Misconfigured
-from hermes_jobs.memory.external.mem0 import Mem0Memory
-from hermes_jobs.memory.plugins import PROVIDERS
+from hermes_jobs.agent.memory.external.mem0 import Mem0Memory
+from hermes_jobs.agent.memory.plugins import PROVIDERS
+from hermes_jobs.errors import Misconfigured
 
 PLUGIN = """
 from . import words

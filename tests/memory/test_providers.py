@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
+from hermes_jobs.agent.memory.provider import ProviderSession
+from hermes_jobs.agent.memory.providers import Providers
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.ports import NotHeard
-from hermes_jobs.engine.replaying import Replayed
-from hermes_jobs.memory.provider import ProviderSession
-from hermes_jobs.memory.providers import Providers
-from hermes_jobs.plugins.circuit import FAILURES
+from hermes_jobs.engine.replay import Replayed
+from hermes_jobs.plugins.circuit_breaker import FAILURES
 from tests.memory.provider_support import (
     PATIENT,
     TOOL,

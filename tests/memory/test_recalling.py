@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.engine.archive import Hit, Near, Passage, Past, Scope, Utterance
-from hermes_jobs.memory.recalling import TEXT_CHARS, OwnRecall
+from hermes_jobs.agent.memory.session_recall import TEXT_CHARS, OwnRecall
+from hermes_jobs.engine.ports.conversation_search import Hit, Near, Passage, Past, Scope, Utterance
 from tests.memory.provider_support import session
 
 

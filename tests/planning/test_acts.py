@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.errors import Rejected
-from hermes_jobs.planning.acts import Add
+from hermes_jobs.domain.schedule.commands import Add
+from hermes_jobs.errors import Rejected
 from tests.planning.world import DAY, HOUR, MINUTE, MONDAY, PLAN, World
 
 NINE = MONDAY + 9 * HOUR

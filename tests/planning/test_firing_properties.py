@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.events import Plan
-from hermes_jobs.planning.firing import LATEST, ON_TIME
-from hermes_jobs.planning.rule import Rule
+from hermes_jobs.domain.schedule.runs import LATEST, ON_TIME
+from hermes_jobs.domain.schedule.timing import Rule
 from tests.planning.world import DAY, HOUR, MINUTE, PLAN, World
 
 SPRING = 1_774_720_800.0

@@ -9,17 +9,17 @@ from typing import Any
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.changes import Change, Changed, Key
-from hermes_jobs.domain.consequences import consequences
-from hermes_jobs.domain.schedule import Schedule, stream_of
-from hermes_jobs.domain.session import Session
-from hermes_jobs.domain.session import stream_of as session_stream
-from hermes_jobs.domain.steps import Step
+from hermes_jobs.domain.decision import Change, Changed, Key
+from hermes_jobs.domain.reactions import consequences
+from hermes_jobs.domain.schedule.commands import Add, Edit, Pause, Remove, Replan, Resume, RunNow
+from hermes_jobs.domain.schedule.missed_runs import MOST_COUNTED
+from hermes_jobs.domain.schedule.runs import Fire, Run
+from hermes_jobs.domain.schedule.schedule import Schedule, stream_of
+from hermes_jobs.domain.schedule.timing import Rule, rule_of
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.session import stream_of as session_stream
+from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.streams import StreamState, blank, due_steps, fold
-from hermes_jobs.planning.acts import Add, Edit, Pause, Remove, Replan, Resume, RunNow
-from hermes_jobs.planning.backlog import MOST_COUNTED
-from hermes_jobs.planning.firing import Fire, Run
-from hermes_jobs.planning.rule import Rule, rule_of
 
 MONDAY = 1_795_392_000.0
 """2026-11-23 00:00 UTC."""

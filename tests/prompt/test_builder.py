@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.agent.prompt.builder import IDENTITY, SessionPrompt, normalised
+from hermes_jobs.agent.prompt.guidance import GUIDANCE, guidance_for
 from hermes_jobs.domain.events import Opening, TurnSubmitted
-from hermes_jobs.domain.evolve import fold
-from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.session.evolve import fold
+from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.ports import ToolSpec
-from hermes_jobs.prompt.builder import IDENTITY, SessionPrompt, normalised
-from hermes_jobs.prompt.guidance import GUIDANCE, guidance_for
+from hermes_jobs.errors import Rejected
 
 MOMENT = datetime(2026, 3, 5, 23, 59).astimezone().timestamp()
 

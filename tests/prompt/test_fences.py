@@ -6,11 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.messages import UserMessage
+from hermes_jobs.agent.llm.scripted import ScriptedModel
+from hermes_jobs.agent.prompt.fences import (
+    CLOSE,
+    NOTE,
+    OPEN,
+    FenceFilter,
+    Unfenced,
+    with_recall,
+    without_fences,
+)
+from hermes_jobs.domain.session.messages import UserMessage
+from hermes_jobs.engine.in_flight import CancelToken
 from hermes_jobs.engine.ports import ModelRequest, Reply
-from hermes_jobs.engine.running import CancelToken
-from hermes_jobs.llm.scripted import ScriptedModel
-from hermes_jobs.prompt.fences import CLOSE, NOTE, OPEN, FenceFilter, Unfenced, with_recall, without_fences
 
 
 def told(*pieces: str) -> str:

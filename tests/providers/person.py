@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hermes_jobs.domain import commands as c
+from hermes_jobs.bootstrap import Installation
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import Session, stream_of
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.session import Session, stream_of
+from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
-from hermes_jobs.wiring import Installation
 from tests.e2e.home import PATIENCE, Home
-from workers.inline import InlineWorker
 
 T = TypeVar("T", bound=e.Event)
 

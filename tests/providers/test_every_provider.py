@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.domain import commands as c
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.messages import AssistantMessage
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.messages import AssistantMessage
 from hermes_jobs.engine.fork import fork
 from tests.model_script import Action, Answer, AskedCall, Hold, Refuse, Rule, Script, Seen, chooser
 from tests.providers.anthropic import AdaptiveClaude, Anthropic

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain.steps import Step
-from hermes_jobs.eventlog.opening import open_log, sqlite_url
+from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.sql import SqlEventLog
 from schedules.beat import LONGEST, LOOK_EVERY, LogScheduler, Waking
 from tests.eventlog.changes import claim, due

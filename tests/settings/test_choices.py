@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.llm.providers import (
+from hermes_jobs.agent.llm.providers import (
     PROVIDERS,
     provider_at,
     provider_named,

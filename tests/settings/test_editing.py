@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.errors import Misconfigured
+from hermes_jobs.errors import Misconfigured
 from hermes_jobs.settings import load, set_value
 from hermes_jobs.settings.yaml_text import CannotEdit, read, replace
 

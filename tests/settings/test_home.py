@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain.errors import Misconfigured
+from hermes_jobs.errors import Misconfigured
 from hermes_jobs.settings import Paths, ensure_home, find_home, load
 
 

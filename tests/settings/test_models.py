@@ -2,8 +2,8 @@
 
 import pytest
 
+from hermes_jobs.agent.llm.price import Price
 from hermes_jobs.domain.usage import Usage
-from hermes_jobs.llm.price import Price
 from hermes_jobs.settings import load, set_value
 from hermes_jobs.settings.durations import seconds_of
 

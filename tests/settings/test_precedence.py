@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.errors import Misconfigured
+from hermes_jobs.errors import Misconfigured
 from hermes_jobs.settings import DEFAULT_MODEL, REHEARSAL_MODEL, Settings, known_keys, load, render
 
 # A value for each source, so that all can disagree; none is the default.

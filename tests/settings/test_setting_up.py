@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.errors import Misconfigured
+from hermes_jobs.errors import Misconfigured
 from hermes_jobs.settings import load, set_up
+from hermes_jobs.settings.edit import with_variable
 from hermes_jobs.settings.sources import read_env_file
-from hermes_jobs.settings.writing import with_variable
 
 KEYS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=40)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from hermes_jobs.agent.skills.catalog import Shelf
+from hermes_jobs.agent.skills.skill_folder import HomeSkills
+from hermes_jobs.agent.skills.write_request import Asked
+from hermes_jobs.bootstrap import NobodyToWake
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.changes import Changed
+from hermes_jobs.domain.decision import Changed
+from hermes_jobs.engine.clock_and_ids import RandomIds, SystemClock
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.system import RandomIds, SystemClock
 from hermes_jobs.eventlog.log import EventLog
-from hermes_jobs.skills.deciding import Asked
-from hermes_jobs.skills.home import HomeSkills
-from hermes_jobs.skills.shelf import Shelf
-from hermes_jobs.wiring import NobodyToWake
 
 
 class Host:
@@ -77,7 +77,7 @@ class Host:
 
     def agrees(self) -> bool:
         """Whether the files are what the log has."""
-        from hermes_jobs.skills.content import content_of
+        from hermes_jobs.agent.skills.content import content_of
 
         wanted = {
             "/".join(part for part in (skill.category, skill.name, path) if part): content_of(file)

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from hermes_jobs.agent.skills.curator import Curator, Use
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.changes import Changed
-from hermes_jobs.domain.curation import Curation, stream_of
-from hermes_jobs.domain.errors import Rejected
-from hermes_jobs.eventlog.opening import open_log, sqlite_url
-from hermes_jobs.skills.curator import Curator, Use
+from hermes_jobs.domain.decision import Changed
+from hermes_jobs.domain.skill.curation import Curation, stream_of
+from hermes_jobs.errors import Rejected
+from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from tests.skills.hosts import Host, skill_text
 
 EVIDENCE = e.Evidence(session="v1", turn="t1", call="t1-1-0")

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
+from hermes_jobs.agent.skills.write_request import Asked, writing
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.changes import Changed, Load
-from hermes_jobs.domain.errors import Rejected
-from hermes_jobs.domain.messages import UserMessage
-from hermes_jobs.domain.session import Session
-from hermes_jobs.domain.skill import Skill
-from hermes_jobs.eventlog.opening import open_log, sqlite_url
-from hermes_jobs.skills.deciding import Asked, writing
+from hermes_jobs.domain.decision import Changed, Load
+from hermes_jobs.domain.session.messages import UserMessage
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.skill.skill import Skill
+from hermes_jobs.errors import Rejected
+from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from tests.skills.hosts import Host, skill_text
 
 FILE = "references/a.md"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.errors import Rejected
-from hermes_jobs.skills.front_matter import platform_name, read
+from hermes_jobs.agent.skills.front_matter import platform_name, read
+from hermes_jobs.errors import Rejected
 
 
 def skill(front: str, body: str = "Do it.\n") -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.sql import SqlEventLog
 from tests.skills.hosts import Host, skill_text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.skills.likeness import ALIKE, alike
+from hermes_jobs.agent.skills.similarity import ALIKE, alike
 
 DEPLOY = "Run the tests, build the image, push it and restart the service."
 

@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.errors import Rejected
-from hermes_jobs.eventlog.opening import open_log, sqlite_url
+from hermes_jobs.errors import Rejected
+from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from tests.skills.hosts import Host
 
 

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain.errors import Rejected
-from hermes_jobs.skills.names import checked_name, checked_path, is_ignored, is_read, is_written, unknown
+from hermes_jobs.agent.skills.names import (
+    checked_name,
+    checked_path,
+    is_ignored,
+    is_read,
+    is_written,
+    unknown,
+)
+from hermes_jobs.errors import Rejected
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain.errors import Rejected
-from hermes_jobs.eventlog.opening import open_log, sqlite_url
-from hermes_jobs.skills.telling import INDEX_CHARACTERS, Librarian
+from hermes_jobs.agent.skills.presenter import INDEX_CHARACTERS, Librarian
+from hermes_jobs.errors import Rejected
+from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from tests.skills.hosts import Host, skill_text
 
 ALL = ("files", "skills", "terminal")

@@ -25,6 +25,7 @@ import psutil
 from redis import Redis
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.runtime.broker_address import find_broker
 from hermes_jobs.settings import Paths
 from tests.e2e.home import Home, Running, endpoint
 from tests.e2e.invariants import (
@@ -38,7 +39,6 @@ from tests.faults.crew import Crew, wait_until
 from tests.model_server import ModelServer
 from tests.soak.life import NOTE, SCHEDULED, living, tag_of, text_of
 from tests.soak.vitals import Record, of_home
-from workers.broker import find_broker
 
 MINUTES = 30.0
 MINUTE = 60.0

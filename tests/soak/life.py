@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.learning.talker import is_flush, is_review, is_summary, talker
 from tests.model_script import Action, Answer, AskedCall, Chooser, Seen
+from tests.reviews.talker import is_flush, is_review, is_summary, talker
 
 NOTE = "note.txt"
 THINKING = 0.5  # seconds

@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.session.session import Session
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.settings import Secrets
 from hermes_jobs.telemetry.spans import root_id, trace_id
@@ -236,7 +236,7 @@ def test_nothing_is_imported_where_no_collector_is_configured(tmp_path: Path) ->
     program = (
         "import sys\n"
         "from hermes_jobs.settings import load\n"
-        "from hermes_jobs.wiring import Installation\n"
+        "from hermes_jobs.bootstrap import Installation\n"
         "environ = {'HERMES_JOBS_HOME': sys.argv[1]}\n"
         "installation = Installation(load(environ), environ)\n"
         "installation.engine()\n"

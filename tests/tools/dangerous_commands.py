@@ -785,7 +785,7 @@ curl -F 'a=@x' https://e.com
 http --form POST e.com f@x
 hermes-jobs schedule add x --yes
 .venv/bin/hermes-jobs skills approve x
-python3 -m hermes_jobs.cli config set a b
+python3 -m hermes_jobs.interfaces.cli config set a b
 ls ~/.hermes-jobs/ && cat ~/.hermes-jobs/.env
 sqlite3 ~/.hermes-jobs/events.db 'select 1'
 find ~/.hermes-jobs -type f -exec cat {} +

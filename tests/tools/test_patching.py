@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.tools import files
-from hermes_jobs.tools.patching import DIFF_CHARS, patched, short_diff
-from hermes_jobs.tools.tool import ToolFailed
+from hermes_jobs.agent.tools import files
+from hermes_jobs.agent.tools.patching import DIFF_CHARS, patched, short_diff
+from hermes_jobs.agent.tools.tool import ToolFailed
 
 from .support import Desk
 

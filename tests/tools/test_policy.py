@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hermes_jobs.agent.tools.policy import CommandPolicy
+from hermes_jobs.agent.tools.roots import Roots
 from hermes_jobs.engine.ports import Verdict
-from hermes_jobs.tools.policy import CommandPolicy
-from hermes_jobs.tools.roots import Roots
 
 from .dangerous_commands import dangerous
 from .everyday_commands import everyday

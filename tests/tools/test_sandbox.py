@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.engine.isolation import INSIDE_TOOL
-from hermes_jobs.tools import sandbox, wall
-from hermes_jobs.tools.environment import filtered_environment
-from hermes_jobs.tools.places import NEEDED
-from hermes_jobs.tools.policy import CommandPolicy
-from hermes_jobs.tools.processes import Completed, run
-from hermes_jobs.tools.roots import Roots
-from hermes_jobs.tools.sandbox import Layer, Reach, Sandbox
-from hermes_jobs.tools.tool import ToolFailed
+from hermes_jobs.agent.tools import sandbox, wall
+from hermes_jobs.agent.tools.environment import filtered_environment
+from hermes_jobs.agent.tools.places import NEEDED
+from hermes_jobs.agent.tools.policy import CommandPolicy
+from hermes_jobs.agent.tools.processes import Completed, run
+from hermes_jobs.agent.tools.roots import Roots
+from hermes_jobs.agent.tools.sandbox import Layer, Reach, Sandbox
+from hermes_jobs.agent.tools.tool import ToolFailed
+from hermes_jobs.system.isolation import INSIDE_TOOL
 
 from .support import Switch, context_in
 
@@ -259,7 +259,7 @@ OURS = f"{sys.executable} -m hermes_jobs"
         f"env -i {OURS} turns approve t1",
         f"unset {INSIDE_TOOL}; (setsid {OURS} memory add x &) ; sleep 0.1; {OURS} skills approve x",
         f'env -u {INSIDE_TOOL} PYTHONPATH={ROOT} {sys.executable} -c "'
-        "from hermes_jobs.settings import load; from hermes_jobs.wiring import Installation; "
+        "from hermes_jobs.settings import load; from hermes_jobs.bootstrap import Installation; "
         "Installation(load({'HOME': '/nowhere'}), {})\"",
     ],
 )

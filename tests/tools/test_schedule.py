@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from hermes_jobs.agent.tools.schedule import Defaults, ScheduleTool
+from hermes_jobs.agent.tools.toolbox import Toolbox
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.errors import Rejected
-from hermes_jobs.domain.messages import ToolCall
-from hermes_jobs.domain.schedule import Schedule
+from hermes_jobs.domain.schedule.schedule import Schedule
+from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.streams import blank, fold
 from hermes_jobs.engine.ports import ToolOutcome
-from hermes_jobs.tools.schedule import Defaults, ScheduleTool
-from hermes_jobs.tools.toolbox import Toolbox
+from hermes_jobs.errors import Rejected
 from tests.engine.simulation import CountedIds, ShiftedClock
 from tests.planning.world import MONDAY
 

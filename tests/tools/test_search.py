@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain.messages import ToolCall
+from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.engine.ports import ToolOutcome
 
 from .support import Desk, Switch, processes_with, wait_until

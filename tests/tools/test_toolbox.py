@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.messages import ToolCall
+from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, tool
+from hermes_jobs.agent.tools.toolbox import Toolbox
+from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.engine.ports import Toolbox as ToolboxPort
 from hermes_jobs.engine.ports import ToolOutcome, Verdict
-from hermes_jobs.tools.tool import Arguments, Tool, ToolFailed, tool
-from hermes_jobs.tools.toolbox import Toolbox
 
 from .support import Switch, context_in
 

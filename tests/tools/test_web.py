@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain.messages import ToolCall
+from hermes_jobs.agent.tools import addresses, fetching
+from hermes_jobs.agent.tools.addresses import PublicNetwork, Refused, is_public
+from hermes_jobs.agent.tools.fetching import decoded
+from hermes_jobs.agent.tools.toolbox import Toolbox
+from hermes_jobs.agent.tools.web import Wanted, Web, WebOptions
+from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.engine.ports import ToolOutcome
-from hermes_jobs.tools import addresses, fetching
-from hermes_jobs.tools.addresses import PublicNetwork, Refused, is_public
-from hermes_jobs.tools.fetching import decoded
-from hermes_jobs.tools.toolbox import Toolbox
-from hermes_jobs.tools.web import Wanted, Web, WebOptions
 
 from .support import Switch, context_in
 from .web_server import Page, WebServer, serving

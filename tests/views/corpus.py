@@ -11,8 +11,8 @@ from itertools import accumulate, count, islice
 from random import Random
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.messages import ToolCall
-from hermes_jobs.domain.session import stream_of
+from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.domain.session.session import stream_of
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.eventlog.log import Append, EventLog, Meta, Recorded, StreamWrite
 

@@ -9,7 +9,7 @@ import pytest
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.delivery import stream_of
-from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import Append, Meta, StreamWrite
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.views import Views

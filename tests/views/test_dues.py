@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.messages import ToolCall
-from hermes_jobs.domain.session import Session
-from hermes_jobs.domain.steps import next_steps
-from hermes_jobs.views.dues import Dues, Wait
+from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.steps import next_steps
+from hermes_jobs.views.queue_times import Dues, Wait
 from tests.views.histories import random_history
 
 

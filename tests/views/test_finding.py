@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.errors import Rejected
+from hermes_jobs.errors import Rejected
 from hermes_jobs.views import Views
 from tests.views.histories import append, new_log
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.messages import ToolCall
-from hermes_jobs.engine.archive import Scope
+from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.engine.ports.conversation_search import Scope
 from hermes_jobs.eventlog.log import Append, Meta, StreamWrite
 from hermes_jobs.views import Views
 from tests.views.test_search import Archive

@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.memory import chars, history
+from hermes_jobs.domain.memory.memory import chars, history
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.eventlog.log import Append, Meta, StreamWrite
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.views import Views, store
-from hermes_jobs.views.reporting import Report, periods
+from hermes_jobs.views.report import Report, periods
 from hermes_jobs.views.totals import planned_by_schedule, spent, spent_by
-from tests.pages.months import BEGAN, DAYS, Months
+from tests.html.months import BEGAN, DAYS, Months
 from tests.views.histories import new_log
 from tests.views.test_rows_follow_the_log import rows_of
 

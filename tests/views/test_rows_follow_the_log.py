@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.interjections import (
+from hermes_jobs.domain.session.messages import AssistantMessage, ToolMessage, UserMessage
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.synthetic_messages import (
     ASK_AGAIN,
     CONCLUDE,
     CONTINUE,
@@ -22,9 +24,7 @@ from hermes_jobs.domain.interjections import (
     NOTED,
     STEERED,
 )
-from hermes_jobs.domain.interjections import STOPPED_WITHOUT_WORDS as STOPPED
-from hermes_jobs.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.session.synthetic_messages import STOPPED_WITHOUT_WORDS as STOPPED
 from hermes_jobs.domain.usage import NO_USAGE
 from hermes_jobs.views import Views, store
 from tests.views.histories import History, append, new_log, random_history

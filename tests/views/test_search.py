@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.messages import ToolCall
-from hermes_jobs.domain.session import stream_of
-from hermes_jobs.engine.archive import Hit, Scope
+from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.domain.session.session import stream_of
+from hermes_jobs.engine.ports.conversation_search import Hit, Scope
 from hermes_jobs.eventlog.log import Append, LargeResult, Meta, StreamWrite
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.text.search import All, AnyOf, Matcher, Term, Without, fold, parse

@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from hermes_jobs.engine.archive import Scope
+from hermes_jobs.engine.ports.conversation_search import Scope
 from hermes_jobs.eventlog.log import EventLog, Recorded
 from hermes_jobs.text.search import Term, fold, parse
 from hermes_jobs.text.search.matching import pattern_of

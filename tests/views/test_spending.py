@@ -8,12 +8,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from hermes_jobs.domain import commands as c
+from hermes_jobs.agent.llm.scripted import ScriptedModel
 from hermes_jobs.domain.budgets import Budgets
+from hermes_jobs.domain.session import commands as c
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.engine.ports import ModelError
 from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.llm.scripted import ScriptedModel
 from hermes_jobs.views import Views
 from tests.engine.spenders import COST, SAID, SENT, spending_engine, two_calls, work
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.messages import ToolCall
+from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.usage import Reservation
 from hermes_jobs.eventlog.log import Meta, Recorded
 from hermes_jobs.views.timeline import Timeline, timeline

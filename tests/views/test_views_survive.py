@@ -15,14 +15,14 @@ from typing import Any, cast
 
 import pytest
 
-from hermes_jobs.domain.errors import NewerSchema
 from hermes_jobs.domain.events import EVENT_TYPES, Event
+from hermes_jobs.errors import NewerSchema
 from hermes_jobs.eventlog.codec import Codec
+from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.log import Append, EventLog, Meta, Recorded, StreamWrite
-from hermes_jobs.eventlog.opening import open_log, sqlite_url
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.views import Views
-from hermes_jobs.views.connecting import wording
+from hermes_jobs.views.sqlite import wording
 from tests.views.histories import append, new_log, plain_history
 from tests.views.test_rows_follow_the_log import rows_of
 

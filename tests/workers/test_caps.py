@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hermes_jobs.domain.steps import Step, StepKind
-from workers.caps import Caps
+from hermes_jobs.domain.session.steps import Step, StepKind
+from hermes_jobs.runtime.concurrency_limits import Caps
 
 
 def step(number: int, kind: StepKind = "turn.call_model") -> Step:

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from celery import Celery
 
-from hermes_jobs.domain.steps import Step, StepKind
+from hermes_jobs.domain.session.steps import Step, StepKind
+from hermes_jobs.runtime.queues import ALL_QUEUES
 from tests.engine.simulation import CountedIds
-from workers.app import ALL_QUEUES, make_app
-from workers.carrier import CeleryCarrier
+from workers.app import make_app
+from workers.dispatch import CeleryCarrier
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ import pytest
 from celery import Celery
 from kombu import Consumer
 
+from hermes_jobs.runtime.broker_address import find_server
 from tests.faults.redis_server import RedisServer
 from tests.tools.support import wait_until
 from workers.app import make_app
-from workers.broker import find_server
 
 NOWHERE = "redis://127.0.0.1:1/0"
 

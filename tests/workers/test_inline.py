@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain import commands as c
+from hermes_jobs.bootstrap import Installation
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
-from hermes_jobs.wiring import Installation
 from tests.e2e.home import endpoint
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
 from tests.model_script import Answer, Hold, Rule, Script
 from tests.model_server import ModelServer
-from workers.inline import InlineWorker
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from workers.one_cpu import Linux, Load, OneCpu
+from hermes_jobs.runtime.cpu_pinning import Linux, Load, OneCpu
 
 linux_alone = pytest.mark.skipif(sys.platform != "linux", reason="threads are pinned on Linux alone")
 
@@ -138,8 +138,8 @@ def test_linux_tells_what_was_used_and_where() -> None:
 
 PLACED = """
 import json, os, threading
-from hermes_jobs.engine import placement
-from hermes_jobs.tools.processes import run
+from hermes_jobs.system import cpu_affinity as placement
+from hermes_jobs.agent.tools.processes import run
 
 class Never:
     reason = None

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from celery import Celery
 
+from hermes_jobs.runtime.broker_address import find_server
 from tests.faults.redis_server import RedisServer
 from workers.app import make_app
-from workers.broker import find_server
-from workers.outbox import MOST_AT_ONCE, Message, Outbox
+from workers.publisher import MOST_AT_ONCE, Message, Outbox
 
 QUEUE = "turns"
 

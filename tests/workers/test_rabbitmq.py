@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from hermes_jobs.runtime.broker_address import carries_live_text
 from tests.e2e.home import Home, endpoint
 from tests.model_server import ModelServer
 from tests.tools.support import wait_until
-from workers.broker import carries_live_text
 
 RABBITMQ_URL = os.environ.get("HERMES_JOBS_TEST_RABBITMQ_URL", "amqp://guest:guest@127.0.0.1:5672//")
 

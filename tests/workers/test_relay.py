@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from hermes_jobs.domain import commands as c
 from hermes_jobs.domain.events import TurnSubmitted
-from hermes_jobs.domain.steps import Step
-from hermes_jobs.engine.system import iso
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.engine.clock_and_ids import iso
 from hermes_jobs.eventlog.log import Append, EventLog, Meta, StreamWrite, WorkerRow
+from hermes_jobs.runtime.relay import FEW, LONGEST, MOST_DUE, MOST_OUT, OVERHEARD, Relay, is_elected
 from tests.engine.simulation import (
     CountedIds,
     Gates,
@@ -19,7 +20,6 @@ from tests.engine.simulation import (
     Wakes,
     simulated_engine,
 )
-from workers.relay import FEW, LONGEST, MOST_DUE, MOST_OUT, OVERHEARD, Relay, is_elected
 
 
 class Broker:

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain.errors import LogUnavailable
+from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.eventlog.leases import Lease
-from hermes_jobs.eventlog.lock_folder import LockFolder
+from hermes_jobs.eventlog.liveness_locks import LockFolder
 from hermes_jobs.eventlog.log import EventLog, WorkerRow
+from hermes_jobs.runtime.worker_lease import Tenure
 from tests.engine.simulation import (
     CountedIds,
     Gates,
@@ -20,7 +21,6 @@ from tests.engine.simulation import (
     Wakes,
     simulated_engine,
 )
-from workers.tenure import Tenure
 
 
 def test_a_place_that_was_lost_is_taken_anew_once_the_log_is_back(

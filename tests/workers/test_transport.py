@@ -11,9 +11,9 @@ import pytest
 from kombu import Connection, Consumer, Producer, Queue
 from redis import Redis
 
+from hermes_jobs.runtime.broker_address import find_server
 from tests.faults.redis_server import RedisServer
 from tests.tools.support import wait_until
-from workers.broker import find_server
 
 OURS = "workers.transport:Transport"
 PREFIX = "home."

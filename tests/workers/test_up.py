@@ -19,16 +19,16 @@ import msgspec
 import pytest
 
 from hermes_jobs.domain.events import ToolFinished
+from hermes_jobs.runtime.broker_address import find_broker
+from hermes_jobs.runtime.queues import ALL_QUEUES
 from hermes_jobs.settings import Paths
+from hermes_jobs.system.rlimits import A_THREAD
 from tests.e2e.home import KEY, PATIENCE, Home, Running, endpoint
 from tests.gateway.bot_server import TOKEN, BotServer
 from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.model_server import ModelServer
 from tests.processes import ROOT
 from tests.tools.support import processes_with, wait_until
-from workers.app import ALL_QUEUES
-from workers.broker import find_broker
-from workers.open_files import A_THREAD
 
 UP = "hermes-jobs is up"
 
@@ -304,7 +304,7 @@ def test_an_up_in_the_background_that_cannot_start_says_why(home: Home) -> None:
 
 
 def test_the_supervisor_loads_neither_celery_nor_a_models_client() -> None:
-    program = "import sys, workers.up, workers.background; print(*sys.modules)"
+    program = "import sys, workers.up, workers.daemon; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )

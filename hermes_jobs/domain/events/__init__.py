@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import get_args
 
+from hermes_jobs.domain.events.context_window import WindowEvent, WindowForgotten, WindowLearned
 from hermes_jobs.domain.events.curation import (
     ArchiveProposed,
     CurationEvent,
@@ -35,7 +36,7 @@ from hermes_jobs.domain.events.memory import (
     MemoryReplaced,
     MemoryTarget,
 )
-from hermes_jobs.domain.events.pauses import HelperPaused, PauseEvent
+from hermes_jobs.domain.events.model_pause import HelperPaused, PauseEvent
 from hermes_jobs.domain.events.schedule import (
     MissedPolicy,
     MissedReason,
@@ -65,7 +66,6 @@ from hermes_jobs.domain.events.session.compression import (
     ContextFlushed,
     ContextPressure,
 )
-from hermes_jobs.domain.events.session.listening import ListenerTold
 from hermes_jobs.domain.events.session.model_call import (
     ModelCallFailed,
     ModelCallStarted,
@@ -91,6 +91,7 @@ from hermes_jobs.domain.events.session.session import (
     TodosWritten,
 )
 from hermes_jobs.domain.events.session.step import AbandonReason, OutcomeDiscarded, StepAbandoned
+from hermes_jobs.domain.events.session.subscription import ListenerTold
 from hermes_jobs.domain.events.session.tool_call import (
     ApprovalDenied,
     ApprovalGiven,
@@ -132,7 +133,6 @@ from hermes_jobs.domain.events.skill import (
     SkillRequest,
     SkillWritten,
 )
-from hermes_jobs.domain.events.windows import WindowEvent, WindowForgotten, WindowLearned
 
 __all__ = [
     "EVENT_TYPES",

@@ -120,7 +120,7 @@ class ScheduleQueued(Event, frozen=True, kw_only=True):
 class ScheduleMissed(Event, frozen=True, kw_only=True):
     """No run for `due`, nor for the `count - 1` due times after it up to `until`.
 
-    `count` is what was counted: `MOST_COUNTED` of `hermes_jobs.planning.backlog` stands for as many or more.
+    `count` is what was counted: `MOST_COUNTED` of `domain.schedule.missed_runs` stands for as many or more.
     """
 
     schedule: str

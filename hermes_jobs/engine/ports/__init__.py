@@ -1,7 +1,6 @@
-"""What the engine needs from the world, as small protocols. Adapters are named in `hermes_jobs.wiring`."""
+"""What the engine needs from the world, as small protocols. Adapters are named in `hermes_jobs.bootstrap`."""
 
 from hermes_jobs.engine.ports.cancel import CANCELLED, Cancel
-from hermes_jobs.engine.ports.carrier import Carrier
 from hermes_jobs.engine.ports.clock import Clock
 from hermes_jobs.engine.ports.context import (
     Ask,
@@ -11,6 +10,7 @@ from hermes_jobs.engine.ports.context import (
     History,
     Shortened,
 )
+from hermes_jobs.engine.ports.dispatcher import Carrier
 from hermes_jobs.engine.ports.ids import Ids
 from hermes_jobs.engine.ports.listener import Follow, Listener, NotHeard, Witness, WriteListener
 from hermes_jobs.engine.ports.model import (
@@ -22,8 +22,8 @@ from hermes_jobs.engine.ports.model import (
     Reply,
     RetryPlan,
 )
-from hermes_jobs.engine.ports.performer import Job, Performer, Preflight, Stopped
 from hermes_jobs.engine.ports.prompt import PromptBuilder, Recall
+from hermes_jobs.engine.ports.step_handler import Job, Performer, Preflight, Stopped
 from hermes_jobs.engine.ports.toolbox import (
     ProvidedSpec,
     Toolbox,

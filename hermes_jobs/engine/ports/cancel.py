@@ -22,6 +22,6 @@ class Cancel(Protocol):
     def share_lease(self) -> int | None:
         """A descriptor, for the caller to close, of the file that says until when the act may go on.
 
-        Such a process inherits it and looks there (`hermes_jobs.tools.supervisor`): its worker may be frozen,
+        Such a process inherits it and looks there (`agent.tools.supervisor`): its worker may be frozen,
         or cut off from the log, and cannot cancel it then. Null where no lease limits the act.
         """

@@ -8,8 +8,8 @@ from typing import Protocol
 import msgspec
 
 from hermes_jobs.domain.events import CompressionReason
-from hermes_jobs.domain.messages import Message
-from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.session.messages import Message
+from hermes_jobs.domain.session.session import Session
 
 
 class ContextSize(msgspec.Struct, frozen=True, kw_only=True):

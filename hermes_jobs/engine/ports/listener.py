@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from hermes_jobs.domain.events import Event, MemoryEvent
-from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.streams import StreamState
 
 

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from hermes_jobs.domain.messages import Message, Payload, ToolCall
+from hermes_jobs.domain.session.messages import Message, Payload, ToolCall
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports.cancel import Cancel
 from hermes_jobs.engine.ports.toolbox import ToolSpec

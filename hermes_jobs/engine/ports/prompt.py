@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from hermes_jobs.domain.events import SessionStarted
-from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.session.session import Session
 
 
 class Recall(Protocol):

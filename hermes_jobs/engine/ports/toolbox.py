@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 import msgspec
 
-from hermes_jobs.domain.changes import Change
+from hermes_jobs.domain.decision import Change
 from hermes_jobs.domain.events import Author, Effect, PlannedCall, SessionEvent, Todo
-from hermes_jobs.domain.messages import ToolCall
-from hermes_jobs.domain.results import UNLIMITED
+from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.domain.session.tool_results import UNLIMITED
 from hermes_jobs.engine.ports.cancel import Cancel
 
 

@@ -9,10 +9,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hermes_jobs.context.hooks import EngineSession, Response
-from hermes_jobs.context.setup import EngineSetup
+from hermes_jobs.agent.context.hooks import EngineSession, Response
+from hermes_jobs.agent.context.setup import EngineSetup
 from hermes_jobs.domain.events import CompressionReason
-from hermes_jobs.domain.messages import Message
+from hermes_jobs.domain.session.messages import Message
 from hermes_jobs.engine.ports import ContextSize, ProvidedSpec, ToolSpec
 from tests.context.sliding import SlidingWindow
 

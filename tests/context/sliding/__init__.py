@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hermes_jobs.context.setup import EngineSetup
-from hermes_jobs.context.units import Unit, flat, newest_request, units_of
+from hermes_jobs.agent.context.message_groups import Unit, flat, newest_request, units_of
+from hermes_jobs.agent.context.setup import EngineSetup
 from hermes_jobs.domain.events import CompressionReason
-from hermes_jobs.domain.messages import AssistantMessage, Message, UserMessage
+from hermes_jobs.domain.session.messages import AssistantMessage, Message, UserMessage
 from hermes_jobs.engine.ports import Ask, ContextSize, History, Shortened
 
 NOTE = "[Earlier messages slid out of the window. `session_search` finds them.]\n\n"

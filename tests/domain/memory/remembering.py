@@ -7,9 +7,9 @@ from functools import reduce
 from typing import Any
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.changes import Change, Changed
-from hermes_jobs.domain.memory import Limits, Memory, evolve
-from hermes_jobs.domain.memory_writing import MemoryAction, Operation, Origin, Write
+from hermes_jobs.domain.decision import Change, Changed
+from hermes_jobs.domain.memory.memory import Limits, Memory, evolve
+from hermes_jobs.domain.memory.writes import MemoryAction, Operation, Origin, Write
 
 EVIDENCE = e.Evidence(session="s1", turn="t1", call="t1-1-0")
 BY_TURN = Origin("turn", EVIDENCE)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.errors import Rejected
-from hermes_jobs.domain.memory import history
-from hermes_jobs.domain.memory_past import Undo, what_led_to
+from hermes_jobs.domain.memory.memory import history
+from hermes_jobs.domain.memory.provenance import Undo, what_led_to
+from hermes_jobs.errors import Rejected
 from tests.domain.memory.remembering import LIMITS, added, decided, facts_of, folded, remembering
 
 TEA, COFFEE = "User drinks tea", "User drinks coffee"

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.changes import Changed
-from hermes_jobs.domain.errors import Rejected
-from hermes_jobs.domain.memory import Limits, chars, entries_of, text_of
-from hermes_jobs.domain.memory_writing import MemoryAction, Operation, Origin, Write
-from hermes_jobs.domain.messages import UserMessage
-from hermes_jobs.domain.session import Session
+from hermes_jobs.domain.decision import Changed
+from hermes_jobs.domain.memory.memory import Limits, chars, entries_of, text_of
+from hermes_jobs.domain.memory.writes import MemoryAction, Operation, Origin, Write
+from hermes_jobs.domain.session.messages import UserMessage
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.errors import Rejected
 from tests.domain.memory.remembering import (
     EVIDENCE,
     LIMITS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.messages import (
+from hermes_jobs.domain.session.messages import (
     AssistantMessage,
     Message,
     Payload,

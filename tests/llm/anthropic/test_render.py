@@ -5,15 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from hermes_jobs.domain.messages import (
-    AssistantMessage,
-    Message,
-    Payload,
-    ToolCall,
-    ToolMessage,
-    UserMessage,
-)
-from hermes_jobs.llm.anthropic.render import (
+from hermes_jobs.agent.llm.anthropic.render import (
     EARLIER,
     GO_ON,
     NO_OUTPUT,
@@ -23,7 +15,15 @@ from hermes_jobs.llm.anthropic.render import (
     lacks_thoughts,
     rendered,
 )
-from hermes_jobs.llm.anthropic.request import Conduct, request_body
+from hermes_jobs.agent.llm.anthropic.request import Conduct, request_body
+from hermes_jobs.domain.session.messages import (
+    AssistantMessage,
+    Message,
+    Payload,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
 from tests.llm.anthropic.histories import HERE, MODEL, anything, asked, everything, histories
 from tests.providers.anthropic_rules import violations
 

@@ -11,7 +11,6 @@ from hermes_jobs.domain.events.session.compression import (
     ContextFlushed,
     ContextPressure,
 )
-from hermes_jobs.domain.events.session.listening import ListenerTold
 from hermes_jobs.domain.events.session.model_call import (
     ModelCallFailed,
     ModelCallStarted,
@@ -32,6 +31,7 @@ from hermes_jobs.domain.events.session.session import (
     TodosWritten,
 )
 from hermes_jobs.domain.events.session.step import OutcomeDiscarded, StepAbandoned
+from hermes_jobs.domain.events.session.subscription import ListenerTold
 from hermes_jobs.domain.events.session.tool_call import (
     ApprovalDenied,
     ApprovalGiven,

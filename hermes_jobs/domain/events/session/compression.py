@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from hermes_jobs.domain.events.event import Event
-from hermes_jobs.domain.messages import Message
+from hermes_jobs.domain.session.messages import Message
 from hermes_jobs.domain.usage import Reservation
 
 CompressionReason = Literal["hygiene", "threshold", "overflow", "refused", "manual"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hermes_jobs.domain.events.event import Event
 from hermes_jobs.domain.events.session.tool_call import PlannedCall
-from hermes_jobs.domain.messages import Payload, ToolCall
+from hermes_jobs.domain.session.messages import Payload, ToolCall
 from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
 
 

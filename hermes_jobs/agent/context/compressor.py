@@ -1,0 +1,233 @@
+"""The built-in context engine: a long middle gives way to a summary by a model."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import msgspec
+
+from hermes_jobs.agent.context.assembly import assembled
+from hermes_jobs.agent.context.boundaries import Cut, Room, cut
+from hermes_jobs.agent.context.hallucinated_references import invented
+from hermes_jobs.agent.context.message_groups import flat, repaired, units_of
+from hermes_jobs.agent.context.prune import pruned
+from hermes_jobs.agent.context.setup import CompressorOptions, EngineSetup, Redact
+from hermes_jobs.agent.context.summary import (
+    FIRST,
+    MEND,
+    SET_ASIDE,
+    UNVERIFIED,
+    UPDATE,
+    enclosed,
+    instructions,
+    is_checkpoint,
+    transcript,
+    without_notes,
+)
+from hermes_jobs.agent.context.tokens import A_MESSAGE, tokens_of
+from hermes_jobs.domain.events import CompressionReason
+from hermes_jobs.domain.session.messages import Message, UserMessage
+from hermes_jobs.engine.ports import Ask, ContextSize, History, ModelError, Shortened
+from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, beginning, ending, tokens, weight
+
+HYGIENE = 0.85
+"""The part of the window at which a request is compressed in any case."""
+HYGIENE_MESSAGES = 4
+NEARLY_FULL = 0.95
+WORTH, WORTH_WHEN_FULL = 0.1, 0.01
+"""The parts of a request that a compression has to win, to be worth a summary: usually, and where the window
+is nearly full."""
+FIXED_SHARE, HEAD_SHARE, PROTECTED_SHARE = 0.75, 0.125, 0.34
+"""The part of its share of the window that the history gets in any case; of that, the parts that its
+beginning may take, and messages that are protected by their number."""
+PRESSURE = 0.85
+MAX_PASSES = 3
+SUMMARY_SHARE, SUMMARY_LEAST, SUMMARY_MOST, SUMMARY_OF_WINDOW = 0.20, 2_000, 12_000, 0.05
+RATIO_LEAST, RATIO_MOST = 0.10, 0.80
+
+
+FRAME = tokens(enclosed("")) + A_MESSAGE
+"""What a summary takes besides its own text."""
+
+
+class Compressor:
+    """A `ContextEngine`. `redact` takes secrets out of what a summariser sees and says."""
+
+    def __init__(self, options: CompressorOptions, redact: Redact) -> None:
+        self._options = options
+        self._redact = redact
+
+    def threshold(self, window: int, fixed: int = 0) -> int:
+        """Tokens of a request from which on its history is compressed.
+
+        Where system prompt and tools (`fixed`) take much of it, the history still gets most of the share
+        that it would have alone, as far as the window allows.
+        """
+        usual = int(window * self._options.threshold)
+        return max(usual, min(fixed + int(usual * FIXED_SHARE), int(window * HYGIENE)))
+
+    def should_compress(self, size: ContextSize) -> CompressionReason | None:
+        """Whether to compress before the next call, and why."""
+        if not self._options.enabled or size.num_compressions >= MAX_PASSES:
+            return None
+        full = size.tokens >= size.window * HYGIENE
+        full = full and (size.num_messages >= HYGIENE_MESSAGES or size.tokens > size.window)
+        if full and size.first_call:
+            return "hygiene"
+        enough = full or size.is_measured or size.num_messages > 3 + self._options.protect_last + 1
+        over = size.tokens >= self.threshold(size.window, size.fixed)
+        return "threshold" if over and enough else None
+
+    def pressure(self, size: ContextSize) -> bool:
+        """Whether the context comes close to being compressed."""
+        return self._options.enabled and size.tokens >= self.threshold(size.window, size.fixed) * PRESSURE
+
+    def has_content_to_compress(self, messages: Sequence[Message], window: int, fixed: int = 0) -> bool:
+        """Whether a compression would win enough of the request to be worth a summary."""
+        _, said = without_notes(messages)
+        before = fixed + tokens_of(messages)
+        parts = self._cut(said, window, fixed, before)
+        least = WORTH if before < window * NEARLY_FULL else WORTH_WHEN_FULL
+        return before - _after(parts, window, fixed) >= before * least
+
+    def estimate(self, messages: Sequence[Message]) -> int:
+        """About how many tokens the messages take."""
+        return tokens_of(messages)
+
+    def newest(self, messages: Sequence[Message], room: int) -> tuple[Message, ...]:
+        """As many of the newest messages as fit, beginning with a user's."""
+        units = units_of(messages)
+        start = len(units)
+        while start > 0 and (room := room - tokens_of(units[start - 1])) >= 0:
+            start -= 1
+        while start < len(units) and not isinstance(units[start][0], UserMessage):
+            start += 1
+        return flat(units[start:])
+
+    def compress(self, history: History, ask: Ask) -> Shortened:
+        """The history with its middle summarised. Nothing removed: there was no middle.
+
+        Raises `ModelError`: what the summariser failed with, or kind `invalid_summary`.
+        """
+        before, said = without_notes(history.messages)
+        parts = self._cut_of(history, said)
+        if not parts.middle:
+            return Shortened(messages=history.messages, summary=before, removed=0)
+        material = pruned(repaired(flat(parts.middle)))
+        summary = self._summarised(before, material, history, ask)
+        return self._shortened(parts, summary, history)
+
+    def set_aside(self, history: History) -> Shortened:
+        """The history with its middle taken out and no summary in its place, only a word about that."""
+        before, said = without_notes(history.messages)
+        parts = self._cut_of(history, said)
+        if not parts.middle:
+            return Shortened(messages=history.messages, summary="", removed=0)
+        words = SET_ASIDE.format(count=len(flat(parts.middle)))
+        shortened = self._shortened(parts, f"{before}\n\n{words}".strip(), history)
+        return msgspec.structs.replace(shortened, summary="")
+
+    def _cut_of(self, history: History, said: Sequence[Message]) -> Cut:
+        before = history.fixed + tokens_of(history.messages)
+        return self._cut(said, history.window, history.fixed, before)
+
+    def _cut(self, said: Sequence[Message], window: int, fixed: int, before: int) -> Cut:
+        """The history in its parts. Where the request of `before` tokens is so large that it has to become
+        smaller, and protecting many messages keeps it from that, only the newest are protected."""
+        units = units_of(said)
+        share = max(self.threshold(window, fixed) - fixed, int(window * (1 - HYGIENE)))
+        ratio = min(max(self._options.target_ratio, RATIO_LEAST), RATIO_MOST)
+        budget, protected = int(share * ratio), int(share * PROTECTED_SHARE)
+        usual = cut(
+            units,
+            Room(
+                budget=budget,
+                threshold=max(budget, protected),
+                protect_last=self._options.protect_last,
+                head=int(share * HEAD_SHARE),
+            ),
+        )
+        if before < window * HYGIENE or before - _after(usual, window, fixed) >= before * WORTH:
+            return usual
+        room = min(budget, protected) // 2
+        tight = cut(units, Room(budget=room, threshold=room, protect_last=0, head=0))
+        return min(usual, tight, key=lambda parts: _after(parts, window, fixed))
+
+    @staticmethod
+    def _shortened(parts: Cut, summary: str, history: History) -> Shortened:
+        messages = assembled(parts, summary, history.todos)
+        return Shortened(messages=messages, summary=summary, removed=len(flat(parts.middle)))
+
+    # --- the summary ------------------------------------------------------------------------------
+
+    def _summarised(self, before: str, material: tuple[Message, ...], history: History, ask: Ask) -> str:
+        budget = summary_budget(tokens_of(material), history.window)
+        told = instructions(budget, history.focus)
+        room = history.summary_window - 2 * budget - tokens(told) - tokens(UPDATE)
+        summary = self._redact(before)
+        for part in _portions(material, max(room, 1_000), self._redact):
+            text = self._redact(transcript(part))
+            form = UPDATE if summary else FIRST
+            asked = form.format(summary=summary, conversation=text)
+            summary = self._checked(told, asked, f"{summary}\n{text}", budget, ask)
+        return summary
+
+    def _checked(self, told: str, asked: str, source: str, budget: int, ask: Ask) -> str:
+        """A summary that is one; sent back once where it names what is not there, then marked."""
+        summary = self._redact(ask(told, asked, budget)).strip()
+        if not is_checkpoint(summary):
+            summary = self._redact(ask(told, asked, budget)).strip()
+        if not is_checkpoint(summary):
+            raise ModelError("invalid_summary", "the summariser wrote no summary", retryable=False)
+        wrong = invented(summary, source)
+        if not wrong:
+            return summary
+        mend = f"{asked}\n\nYour checkpoint:\n\n{summary}\n\n{MEND.format(invented=', '.join(wrong))}"
+        mended = self._redact(ask(told, mend, budget)).strip()
+        summary = mended if is_checkpoint(mended) else summary
+        left = invented(summary, source)
+        return summary + UNVERIFIED.format(invented=", ".join(left)) if left else summary
+
+
+def _after(parts: Cut, window: int, fixed: int) -> int:
+    """What a request takes whose middle is summarised as the parts say; endless where there is no middle."""
+    if not parts.middle:
+        return sys.maxsize
+    stays = tokens_of(flat(parts.head)) + tokens_of(flat(parts.tail))
+    return fixed + stays + summary_budget(tokens_of(flat(parts.middle)), window) + FRAME
+
+
+def from_setup(setup: EngineSetup) -> Compressor:
+    """The engine as configured."""
+    return Compressor(setup.options, setup.redact)
+
+
+def summary_budget(tokens: int, window: int) -> int:
+    """How many tokens a summary of so many may take."""
+    wanted = max(SUMMARY_LEAST, int(tokens * SUMMARY_SHARE))
+    return max(1, min(wanted, int(window * SUMMARY_OF_WINDOW), SUMMARY_MOST))
+
+
+def _portions(messages: tuple[Message, ...], room: int, redact: Redact) -> list[tuple[Message, ...]]:
+    """The messages in portions of about `room` tokens, units whole; one that is larger alone is cut, and
+    redacted before: half a key is hard to tell."""
+    portions: list[list[Message]] = [[]]
+    size = 0
+    for unit in units_of(messages):
+        tokens = tokens_of(unit)
+        if portions[-1] and size + tokens > room:
+            portions.append([])
+            size = 0
+        portions[-1].extend(unit if tokens <= room else (_shortest(each, room, redact) for each in unit))
+        size += tokens
+    return [tuple(portion) for portion in portions if portion]
+
+
+def _shortest(message: Message, room: int, redact: Redact) -> Message:
+    half = room * CHARACTERS_A_TOKEN // 2
+    if weight(message.content) <= 2 * half:
+        return message
+    content = redact(message.content)
+    cut_out = f"{beginning(content, half)}\n[…]\n{ending(content, half)}"
+    return msgspec.structs.replace(message, content=cut_out)

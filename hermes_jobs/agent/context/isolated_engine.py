@@ -1,0 +1,173 @@
+"""A context engine that is not ours: whatever it does, a turn goes on.
+
+Where it fails, the built-in engine answers in its stead; a history that it made and that no provider would
+take is a compression that failed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import TypeVar, get_args
+
+import msgspec
+
+from hermes_jobs.agent.context.message_groups import Unit, newest_request, units_of
+from hermes_jobs.domain.events import CompressionReason
+from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from hermes_jobs.engine.ports import Ask, ContextEngine, ContextSize, History, ModelError, Shortened
+from hermes_jobs.plugins.circuit_breaker import Circuit, Resting
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+FAILED = "engine_failed"
+"""The kind of a compression's failure that is the engine's own."""
+
+_REASONS = get_args(CompressionReason)
+_shortened = msgspec.json.Decoder(Shortened)
+
+
+class TimeLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds that a call to an engine may take. `compress` holds the summariser's answers as well."""
+
+    ask: float = 3.0
+    begin: float = 8.0
+    tool: float = 30.0
+    compress: float = 600.0
+
+
+class Contained:
+    """A `ContextEngine`: another of that name, with `own` for what it cannot do."""
+
+    def __init__(
+        self, name: str, engine: ContextEngine, own: ContextEngine, circuit: Circuit, limits: TimeLimits
+    ) -> None:
+        self.name = name
+        self._engine = engine
+        self._own = own
+        self._circuit = circuit
+        self._limits = limits
+
+    def threshold(self, window: int, fixed: int = 0) -> int:
+        """See `ContextEngine`."""
+        return self._asked(lambda engine: int(engine.threshold(window)))
+
+    def should_compress(self, size: ContextSize) -> CompressionReason | None:
+        """See `ContextEngine`."""
+        return self._asked(lambda engine: _known_reason(engine.should_compress(size)))
+
+    def pressure(self, size: ContextSize) -> bool:
+        """See `ContextEngine`."""
+        return self._asked(lambda engine: bool(engine.pressure(size)))
+
+    def has_content_to_compress(
+        self,
+        messages: Sequence[Message],
+        window: int,
+        fixed: int = 0,
+    ) -> bool:
+        """See `ContextEngine`."""
+        return self._asked(lambda engine: bool(engine.has_content_to_compress(messages, window)))
+
+    def estimate(self, messages: Sequence[Message]) -> int:
+        """See `ContextEngine`."""
+        return self._asked(lambda engine: int(engine.estimate(messages)))
+
+    def newest(self, messages: Sequence[Message], room: int) -> tuple[Message, ...]:
+        """See `ContextEngine`."""
+        return self._asked(lambda engine: tuple(engine.newest(messages, room)))
+
+    def compress(self, history: History, ask: Ask) -> Shortened:
+        """See `ContextEngine`. Raises `ModelError`, kind `engine_failed`, for what the engine gets wrong."""
+        engine, asking = self._engine, _Asking(ask)
+        try:
+            return self._circuit.call(
+                lambda: checked(history, engine.compress(history, asking)), self._limits.compress
+            )
+        except ModelError:
+            raise
+        except Exception as error:
+            told = self._circuit.told(error)
+            raise ModelError(FAILED, f"the context engine {self.name} failed: {told}") from error
+        finally:
+            asking.end()
+
+    def set_aside(self, history: History) -> Shortened:
+        """See `ContextEngine`."""
+        return self._asked(lambda engine: checked(history, engine.set_aside(history)))
+
+    def _asked(self, act: Callable[[ContextEngine], T]) -> T:
+        try:
+            return self._circuit.call(lambda: act(self._engine), self._limits.ask)
+        except Resting:
+            return act(self._own)
+        except Exception as error:  # noqa: BLE001 - whatever others' code raises
+            told = self._circuit.told(error)
+            logger.warning("context engine %s failed, the built-in one stands in: %s", self.name, told)
+            return act(self._own)
+
+
+class _Asking:
+    """The summariser, while somebody waits for the compression: what comes later would not be booked."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._over = False
+
+    def __call__(self, system_prompt: str, text: str, max_tokens: int) -> str:
+        if self._over:
+            raise ModelError(FAILED, "the compression was given up")
+        return self._ask(system_prompt, text, max_tokens)
+
+    def end(self) -> None:
+        self._over = True
+
+
+def checked(history: History, shortened: Shortened) -> Shortened:
+    """A shortened history that can be stored and sent. Raises `ValueError` where it cannot."""
+    shortened = _shortened.decode(msgspec.json.encode(shortened))
+    if shortened.removed <= 0:
+        return shortened
+    messages = shortened.messages
+    if not all(_is_whole(unit) for unit in units_of(messages)):
+        raise ValueError("a tool call stands without its result, or a result without its call")
+    if _repetitions(messages) > _repetitions(history.messages):
+        raise ValueError("two messages of the same speaker stand one after the other")
+    if not _keeps_the_request(history.messages, messages):
+        raise ValueError("the user's newest message is gone")
+    return shortened
+
+
+def _known_reason(reason: CompressionReason | None) -> CompressionReason | None:
+    if reason is not None and reason not in _REASONS:
+        raise ValueError(f"{reason!r} is no reason to compress; there are: {', '.join(_REASONS)}")
+    return reason
+
+
+def _keeps_the_request(before: Sequence[Message], after: Sequence[Message]) -> bool:
+    """Whether something of the user's newest message is still said by a user; notes beside it may go."""
+    units = units_of(before)
+    at = newest_request(units)
+    if at is None:
+        return True
+    said = [line for line in units[at][0].content.splitlines() if line.strip()]
+    kept = "\n".join(each.content for each in after if isinstance(each, UserMessage))
+    return not said or any(line in kept for line in said)
+
+
+def _is_whole(unit: Unit) -> bool:
+    """Whether each call has its result and each result its call, in whatever order."""
+    first = unit[0]
+    asked = [call.id for call in first.tool_calls] if isinstance(first, AssistantMessage) else []
+    answered = [each.tool_call for each in unit if isinstance(each, ToolMessage)]
+    return sorted(asked) == sorted(answered)
+
+
+def _repetitions(messages: Sequence[Message]) -> int:
+    """How often a user or the assistant speaks twice in a row."""
+    return sum(
+        type(before) is type(after) and isinstance(before, UserMessage | AssistantMessage)
+        for before, after in pairwise(messages)
+    )

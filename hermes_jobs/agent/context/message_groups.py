@@ -1,0 +1,55 @@
+"""What belongs together in a history: a message, or a tool group (the calls and all their results)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from hermes_jobs.domain.session.synthetic_messages import NUDGES
+
+Unit = tuple[Message, ...]
+NO_RESULT = "(The result of this call was not kept.)"
+
+
+def units_of(messages: Iterable[Message]) -> tuple[Unit, ...]:
+    """The history in units; none of them may be parted."""
+    units: list[list[Message]] = []
+    for message in messages:
+        if isinstance(message, ToolMessage) and units and isinstance(units[-1][0], AssistantMessage):
+            units[-1].append(message)
+        else:
+            units.append([message])
+    return tuple(tuple(unit) for unit in units)
+
+
+def flat(units: Iterable[Unit]) -> tuple[Message, ...]:
+    """The messages of the units, in order."""
+    return tuple(chain.from_iterable(units))
+
+
+def newest_request(units: Sequence[Unit]) -> int | None:
+    """Where the user's newest message stands; what the agent was told in the user's place does not count."""
+    for index in range(len(units) - 1, -1, -1):
+        first = units[index][0]
+        if isinstance(first, UserMessage) and first.content not in NUDGES:
+            return index
+    return None
+
+
+def repaired(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """The history with exactly one result for each call, right behind it; others go, missing ones come."""
+    return flat(_repaired(unit) for unit in units_of(messages))
+
+
+def _repaired(unit: Unit) -> Unit:
+    first = unit[0]
+    if isinstance(first, ToolMessage):
+        return ()
+    if not isinstance(first, AssistantMessage):
+        return unit
+    results = {each.tool_call: each for each in unit[1:] if isinstance(each, ToolMessage)}
+    answered = (
+        results.get(call.id) or ToolMessage(call.id, call.name, NO_RESULT) for call in first.tool_calls
+    )
+    return (first, *answered)

@@ -1,0 +1,138 @@
+"""Old tool calls made small: a long result becomes a line, long arguments are cut and stay valid JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
+from hermes_jobs.domain.session.loop_guard import WARNING
+from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage
+from hermes_jobs.domain.session.tool_results import OPEN
+
+MAX_RESULT = 200
+MAX_ARGUMENTS = 500
+MAX_VALUE = 120
+SHOWN = 80  # characters of an argument, or of what went wrong
+ENDING = 2_000  # characters at a result's end, in which a tool says how it ended
+PRUNED = "[pruned]"
+TELLING = (
+    "command",
+    "path",
+    "url",
+    "query",
+    "pattern",
+    "task",
+    "prompt",
+    "name",
+    "content",
+    "text",
+    "action",
+)
+"""Arguments by which a call is known, the most telling first; of another call, its first argument."""
+
+_ENDINGS = (
+    (re.compile(r"\[exit code (-?\d+(?:: [a-z ]+)?)\]"), "failed, exit code {}"),
+    (re.compile(r"\[The command was killed after ([\d.e+]+ s)"), "timed out after {}"),
+    (re.compile(r"\[The command was interrupted"), "was interrupted"),
+    (re.compile(r"\[The command killed the process that supervised it"), "failed, exit code unknown"),
+)
+"""What `terminal` notes behind the output of a command that did not succeed."""
+_STATUS = re.compile(r"\[[^\]\n]{1,800}, HTTP (\d{3})\b")
+"""What `web_fetch` notes before a page whose status is not 200."""
+
+
+def pruned(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """The messages with long results and arguments made small, and a result that occurs again named once."""
+    calls: dict[str, ToolCall] = {}
+    seen: set[str] = set()
+    small: list[Message] = []
+    for message in messages:
+        if isinstance(message, AssistantMessage):
+            calls.update({call.id: call for call in message.tool_calls})
+            small.append(replace(message, tool_calls=tuple(_call(call) for call in message.tool_calls)))
+        elif isinstance(message, ToolMessage) and len(message.content) > MAX_RESULT:
+            again = message.content in seen
+            seen.add(message.content)
+            line = _line(message, calls.get(message.tool_call), again=again)
+            small.append(replace(message, content=line))
+        else:
+            small.append(message)
+    return tuple(small)
+
+
+def _line(message: ToolMessage, call: ToolCall | None, *, again: bool) -> str:
+    told = f"{PRUNED} {message.name}({_argument(call)}) {outcome(message.name, message.content)}; "
+    if again:
+        return f"{told}the same result as before"
+    return f"{told}{len(message.content):,} characters, {message.content.count(chr(10)) + 1:,} lines"
+
+
+def outcome(name: str, content: str) -> str:
+    """How a call ended, as its result says it: its exit status or HTTP status, a time limit, an error."""
+    content = content.removeprefix(WARNING)
+    if content.startswith("Error"):
+        return f"failed: {_shown(content.partition(chr(10))[0])}"
+    if content.startswith(OPEN):
+        return "gave a large result, of which this held the beginning"
+    if content.startswith("Interrupted:"):
+        return "was interrupted"
+    ending = content[-ENDING:]
+    for pattern, told in _ENDINGS:
+        if found := pattern.search(ending):
+            last = _last_line(ending[: found.start()])
+            return told.format(*found.groups()) + (f": {last}" if last else "")
+    if found := _STATUS.match(content):
+        return f"{'failed' if found[1] >= '400' else 'ok'}, HTTP {found[1]}"
+    return "ok, exit code 0" if name == "terminal" else "ok"
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return _shown(lines[-1]) if lines else ""
+
+
+def _shown(text: str) -> str:
+    return " ".join(text.split())[:SHOWN]
+
+
+def _argument(call: ToolCall | None) -> str:
+    if call is None:
+        return ""
+    try:
+        arguments = json.loads(call.arguments)
+    except (ValueError, RecursionError):
+        return _shown(call.arguments)
+    if not isinstance(arguments, dict):
+        return _shown(json.dumps(arguments, ensure_ascii=False))
+    telling = next((name for name in TELLING if arguments.get(name)), next(iter(arguments), ""))
+    value = arguments.get(telling, "")
+    return _shown(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def _call(call: ToolCall) -> ToolCall:
+    if len(call.arguments) <= MAX_ARGUMENTS:
+        return call
+    try:
+        arguments = json.loads(call.arguments)
+    except (ValueError, RecursionError):
+        arguments = {"cut": call.arguments}
+    short = json.dumps(_short(arguments), ensure_ascii=False)
+    if len(short) > MAX_ARGUMENTS:
+        short = json.dumps({"cut": short[: MAX_ARGUMENTS // 2]}, ensure_ascii=False)
+    return ToolCall(call.id, call.name, short)
+
+
+def _short(value: Any) -> Any:
+    match value:
+        case str() if len(value) > MAX_VALUE:
+            return f"{value[:MAX_VALUE]}… ({len(value):,} characters)"
+        case dict():
+            return {key: _short(each) for key, each in value.items()}
+        case list():
+            return [_short(each) for each in value]
+        case _:
+            return value

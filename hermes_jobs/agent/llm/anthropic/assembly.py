@@ -1,0 +1,211 @@
+"""One reply, put together from the events of a stream, or from one whole message.
+
+What it does not know it passes over. Sources: https://platform.claude.com/docs/en/build-with-claude/streaming,
+https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from hermes_jobs.agent.llm.anthropic.render import DIALECT, THOUGHTS
+from hermes_jobs.agent.llm.text import WholeCharacters, well_formed
+from hermes_jobs.agent.llm.usage import canonical_usage
+from hermes_jobs.domain.session.messages import Payload, ToolCall
+from hermes_jobs.domain.usage import NO_USAGE, Usage
+from hermes_jobs.engine.ports import Reply
+
+Json = dict[str, Any]
+
+REASONS = {"end_turn": "stop", "stop_sequence": "stop", "tool_use": "tool_calls", "max_tokens": "length"}
+"""The stop reasons that end a reply, in our words. The others are no end, or no reply."""
+
+
+class MessageAssembler:
+    """Takes the events of one reply in order, over several responses where the model paused. For one thread.
+
+    `begun`: something has arrived. `stop_reason` and `details` are the provider's, empty until it has said
+    that the message is at its end.
+    """
+
+    def __init__(self) -> None:
+        self.begun = False
+        self.stop_reason = ""
+        self.details: Mapping[str, object] = {}
+        self.model = ""
+        self.blocks: list[Json] = []
+        self._first = 0  # of the response that is under way
+        self._characters = WholeCharacters()
+        self._reported: Json = {}
+        self._used = NO_USAGE
+
+    @property
+    def usage(self) -> Usage:
+        """What was reported so far."""
+        return self._used + canonical_usage(self._reported)
+
+    def feed(self, event: Mapping[str, object]) -> str:
+        """The next event, or a whole message; returns the text in it that may be shown."""
+        self.begun = True
+        match event.get("type"):
+            case "message_start":
+                self._start(_mapping(event.get("message")))
+            case "content_block_start":
+                return self._open(_mapping(event.get("content_block")))
+            case "content_block_delta":
+                return self._extend(_mapping(event.get("delta")))
+            case "message_delta":
+                self._end(_mapping(event.get("delta")), event.get("usage"))
+            case "message":
+                return self._whole(event)
+            case _:
+                pass
+        return ""
+
+    def paused(self) -> list[Json]:
+        """The blocks so far, to be sent so that the model goes on; what follows is the same reply."""
+        self.stop_reason = ""
+        self._used, self._reported = self.usage, {}
+        self._first = len(self.blocks)
+        return [_whole_block(block) for block in self.blocks]
+
+    def finish(self, model: str, endpoint: str) -> tuple[Reply, str]:
+        """The reply, and the last of its text that may be shown."""
+        rest = self._say(self._characters.finish())
+        calls = tuple(_call(block) for block in self.blocks if block["type"] == "tool_use")
+        thoughts = "\n".join(block["thinking"] for block in self.blocks if block["type"] == "thinking")
+        reason = REASONS.get(self.stop_reason, self.stop_reason)
+        reply = Reply(
+            content="".join(block["text"] for block in self.blocks if block["type"] == "text"),
+            tool_calls=calls,
+            reasoning=well_formed(thoughts).strip(),
+            finish_reason="tool_calls" if calls and reason == "stop" else reason,
+            usage=self.usage,
+            model=self.model,
+            payload=self._payload(model, endpoint),
+        )
+        return reply, rest
+
+    def _payload(self, model: str, endpoint: str) -> Payload | None:
+        """All blocks in their order; of texts only the length, of calls the id: the message has the rest."""
+        if all(block["type"] in {"text", "tool_use"} for block in self.blocks):
+            return None
+        data = json.dumps({"content": [_kept(block) for block in self.blocks]}, ensure_ascii=False)
+        return Payload(DIALECT, model, endpoint, well_formed(data))
+
+    def _start(self, message: Mapping[str, object]) -> None:
+        self.model = self.model or _text(message.get("model"))
+        self._report(message.get("usage"))
+
+    def _open(self, block: Mapping[str, object]) -> str:
+        opened: Json = dict(block)
+        shown = ""
+        match opened.get("type"):
+            case "text":
+                shown = self._characters.feed(_text(opened.get("text")))
+                opened["text"] = shown
+            case "thinking":
+                opened["thinking"] = _text(opened.get("thinking"))
+            case "tool_use":
+                opened = {**opened, "id": self._id(opened), "name": _text(opened.get("name")), "json": ""}
+            case str():
+                pass
+            case _:
+                return ""
+        self.blocks.append(opened)
+        return shown
+
+    def _extend(self, delta: Mapping[str, object]) -> str:
+        """Pieces belong to the newest block: the API sends one block after the other."""
+        block = self.blocks[-1] if len(self.blocks) > self._first else {"type": ""}
+        match delta.get("type"), block["type"]:
+            case "text_delta", "text":
+                return self._say(self._characters.feed(_text(delta.get("text"))))
+            case "input_json_delta", _ if "json" in block or "input" in block:
+                block["json"] = block.get("json", "") + _text(delta.get("partial_json"))
+            case "thinking_delta", "thinking":
+                block["thinking"] += _text(delta.get("thinking"))
+            case "signature_delta", "thinking":
+                block["signature"] = _text(block.get("signature")) + _text(delta.get("signature"))
+            case _:
+                pass
+        return ""
+
+    def _say(self, text: str) -> str:
+        if text and self.blocks:
+            last = next((block for block in reversed(self.blocks) if block["type"] == "text"), None)
+            if last is not None:
+                last["text"] += text
+        return text
+
+    def _end(self, delta: Mapping[str, object], usage: object) -> None:
+        self.stop_reason = _text(delta.get("stop_reason")) or self.stop_reason
+        self.details = _mapping(delta.get("stop_details"))
+        self._report(usage)
+
+    def _whole(self, message: Mapping[str, object]) -> str:
+        self._start(message)
+        content = message.get("content")
+        blocks = content if isinstance(content, list) else []
+        shown = "".join(self._open(_mapping(block)) for block in blocks)
+        self._end(message, None)
+        return shown
+
+    def _report(self, usage: object) -> None:
+        """What a later event says of the same response counts in the place of what was said before."""
+        self._reported |= {name: value for name, value in _mapping(usage).items() if value is not None}
+
+    def _id(self, block: Json) -> str:
+        """An id that no other call of the reply has."""
+        given = well_formed(_text(block.get("id")))
+        taken = {each["id"] for each in self.blocks if each["type"] == "tool_use"}
+        return given if given and given not in taken else f"toolu_{len(self.blocks)}"
+
+
+def _call(block: Json) -> ToolCall:
+    return ToolCall(block["id"], well_formed(block["name"]), _arguments(block))
+
+
+def _arguments(block: Json) -> str:
+    """As the model wrote them; a whole message has them as an object."""
+    given = block.get("input")
+    return well_formed(block["json"]) if block["json"] or not given else _encoded(given)
+
+
+def _encoded(value: object) -> str:
+    return well_formed(json.dumps(value, ensure_ascii=False))
+
+
+def _whole_block(block: Json) -> Json:
+    """The block as a message has it: the pieces of its input as an object."""
+    if "json" not in block:
+        return block
+    written = {name: value for name, value in block.items() if name != "json"}
+    try:
+        return {**written, "input": msgspec.json.decode(block["json"] or "{}")}
+    except msgspec.MsgspecError:
+        return {**written, "input": {}}
+
+
+def _kept(block: Json) -> Json:
+    match block["type"]:
+        case "text":
+            return {"type": "text", "chars": len(block["text"])}
+        case "tool_use":
+            return {"type": "tool_use", "id": block["id"]}
+        case kind if kind in THOUGHTS:
+            return block
+        case _:
+            return _whole_block(block)
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

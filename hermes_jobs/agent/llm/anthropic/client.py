@@ -1,0 +1,61 @@
+"""The Messages API as the engine's `Model`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hermes_jobs.agent.llm.client import AsyncModel, EndpointModel
+from hermes_jobs.agent.llm.dialect import BY_NAME, Manner
+from hermes_jobs.agent.llm.windows import Windows, known_window
+
+ANTHROPIC_URL = "https://api.anthropic.com"
+
+
+class AnthropicModel(EndpointModel):
+    """Asks an endpoint for messages, streamed.
+
+    `base_url` null is Anthropic's own; `idle_timeout`: seconds without any data, `timeout`: for a whole call;
+    `windows` learns from refusals. `watch` is given the HTTP client. anthropic is imported by `warm` or the
+    first call.
+    """
+
+    def __init__(
+        self,
+        *,
+        api_key: str | None,
+        base_url: str | None = None,
+        idle_timeout: float = 120.0,
+        timeout: float | None = None,
+        manner: Manner = BY_NAME,
+        windows: Windows | None = None,
+        watch: Callable[[Any], None] | None = None,
+    ) -> None:
+        url = messages_url(base_url)
+        known = windows or Windows(override=None, known=lambda model: known_window(model, url))
+
+        def make(key: str) -> AsyncModel:
+            from hermes_jobs.agent.llm.anthropic.messages_client import Talk
+            from hermes_jobs.agent.llm.anthropic.request import Conduct
+
+            marks = None if manner.prompt_cache == "off" else manner.cache_ttl
+            return Talk(
+                api_key=key,
+                base_url=url,
+                idle_timeout=idle_timeout,
+                timeout=timeout,
+                windows=known,
+                conduct=Conduct(
+                    marks=marks,
+                    insists_on_marks=manner.prompt_cache == "on",
+                    effort=manner.reasoning_effort,
+                ),
+                watch=watch,
+            )
+
+        super().__init__(make, api_key=api_key)
+
+
+def messages_url(base_url: str | None) -> str:
+    """The address before `/v1/messages`; many write the `/v1` of other APIs at its end."""
+    return (base_url or ANTHROPIC_URL).rstrip("/").removesuffix("/v1")

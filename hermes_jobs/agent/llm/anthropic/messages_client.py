@@ -1,0 +1,231 @@
+"""One endpoint of the Messages API, asked on an asyncio loop. Importing this imports anthropic."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from contextlib import aclosing
+from hashlib import sha256
+from typing import Any
+from urllib.parse import urlsplit
+
+import anthropic
+import httpx2
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.agent.llm.anthropic.assembly import MessageAssembler
+from hermes_jobs.agent.llm.anthropic.refusals import AUTH_HINT, is_about_thoughts, stopped
+from hermes_jobs.agent.llm.anthropic.request import Conduct, request_body, without
+from hermes_jobs.agent.llm.client_errors import CONNECT_SECONDS, Failing
+from hermes_jobs.agent.llm.errors import Refusal, refusal_in, shortened
+from hermes_jobs.agent.llm.stream_events import drain, events_of
+from hermes_jobs.agent.llm.windows import Windows, learned_from
+from hermes_jobs.domain.session.messages import AssistantMessage, Payload
+from hermes_jobs.engine.ports import ModelError, ModelRequest, Reply
+
+logger = logging.getLogger(__name__)
+
+ANTHROPIC_URL = "https://api.anthropic.com"
+MOST_PAUSES = 8
+"""How often a model that paused is asked to go on in one call."""
+
+_MOST_REFUSED = 10_000  # payloads that are remembered
+
+OnText = Callable[[str], None]
+EventStream = anthropic.AsyncStream[object]
+Json = dict[str, Any]
+
+
+class Talk:
+    """Asks one endpoint. `watch` is given the HTTP client. Use from one loop only.
+
+    `idle_timeout`: seconds without any data after which a call has failed (the API pings while it thinks);
+    `timeout`: seconds for a whole call, None for no limit.
+    """
+
+    def __init__(
+        self,
+        *,
+        api_key: str,
+        base_url: str,
+        idle_timeout: float = 120.0,
+        timeout: float | None = None,
+        windows: Windows,
+        conduct: Conduct,
+        watch: Callable[[Any], None] | None = None,
+    ) -> None:
+        self._timeout = timeout
+        self._windows = windows
+        self._failing = Failing(
+            anthropic, base_url=base_url, key=api_key, idle_timeout=idle_timeout, timeout=timeout
+        )
+        self._conduct = conduct
+        self._learned: dict[str, Conduct] = {}
+        self._stale: dict[bytes, None] = {}  # digests of payloads, the oldest first
+        self._endpoint = urlsplit(base_url).netloc.rpartition("@")[2]
+        http_client = anthropic.DefaultAioHttpClient()  # less than half of what httpx2's own costs a call
+        if watch is not None:
+            watch(http_client)
+        self._client = anthropic.AsyncAnthropic(
+            api_key=api_key,
+            base_url=base_url,
+            # The client sends the key as a bearer token; older gateways know the older header alone.
+            default_headers={} if base_url == ANTHROPIC_URL else {"x-api-key": api_key},
+            timeout=httpx2.Timeout(idle_timeout, connect=min(idle_timeout, CONNECT_SECONDS)),
+            max_retries=0,  # a retry is an event of ours
+            open_telemetry=False,  # and so are our spans
+            http_client=http_client,
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def reply(self, request: ModelRequest, on_text: OnText) -> Reply:
+        """Ask, and again in another way where the endpoint refuses how it was asked. Raises `ModelError`."""
+        try:
+            return await self._adapting(request, on_text)
+        except ModelError as error:
+            raise learned_from(error, request, self._windows) from error.__cause__
+
+    async def _adapting(self, request: ModelRequest, on_text: OnText) -> Reply:
+        notes: list[str] = []
+        while True:
+            conduct = self._learned.get(request.model, self._conduct)
+            message = MessageAssembler()
+            limit = asyncio.timeout(self._timeout)
+            try:
+                async with limit:
+                    reply = await self._ask(request, conduct, message, on_text)
+                return replace(reply, notes=tuple(notes)) if notes else reply
+            except anthropic.APIStatusError as error:
+                refusal = self._failing.refusal(error)
+                note = self._adapted(request, conduct, refusal, message)
+                if note is None:
+                    raise self._refused(refusal, message) from error
+                notes.append(note)
+            except ModelError:
+                raise
+            except Exception as error:
+                raise self._failing.error(
+                    error, begun=message.begun, usage=message.usage, expired=limit.expired()
+                ) from error
+
+    def _adapted(
+        self, request: ModelRequest, conduct: Conduct, refusal: Refusal, message: MessageAssembler
+    ) -> str | None:
+        """What is left out from now on because of this refusal; null where that would not help."""
+        if message.begun or refusal.status not in {400, 422}:
+            return None
+        sent = [_digest(payload) for payload in _payloads(request) if self._takes(request, payload)]
+        if sent and is_about_thoughts(refusal.message):
+            self._forget(sent)
+            why = shortened(refusal.message)
+            logger.warning("%s: what it had thought is left out of the request: %s", request.model, why)
+            return f"The endpoint refused what earlier messages carried: {why} It was sent without that."
+        changed = without(conduct, refusal.message)
+        if changed is None:
+            return None
+        self._learned[request.model] = changed
+        what = "cache marks" if changed.marks != conduct.marks else "model.reasoning_effort"
+        return f"The endpoint refused {what}: left out. It said: {shortened(refusal.message)}"
+
+    def _forget(self, refused: list[bytes]) -> None:
+        """Send these payloads no more. What is thought from now on was thought without them, and holds."""
+        self._stale |= dict.fromkeys(refused)
+        for oldest in list(self._stale)[:-_MOST_REFUSED]:
+            del self._stale[oldest]
+
+    def _takes(self, request: ModelRequest, payload: Payload) -> bool:
+        """Whether a payload goes back: signatures hold for the model that gave them, at its own endpoint."""
+        same = payload.model == request.model and payload.endpoint == self._endpoint
+        return same and (not self._stale or _digest(payload) not in self._stale)
+
+    async def _ask(
+        self, request: ModelRequest, conduct: Conduct, message: MessageAssembler, on_text: OnText
+    ) -> Reply:
+        body = request_body(request, conduct, lambda payload: self._takes(request, payload))
+        for _ in range(MOST_PAUSES):
+            await self._receive(body, message, on_text)
+            if message.stop_reason != "pause_turn":
+                break
+            body = {
+                **body,
+                "messages": [*body["messages"], {"role": "assistant", "content": message.paused()}],
+            }
+        window = self._windows.of(request.model)
+        if (error := stopped(message.stop_reason, message.details, window, message.usage)) is not None:
+            raise error
+        reply, shown = message.finish(request.model, self._endpoint)
+        if shown:
+            on_text(shown)
+        return reply
+
+    async def _receive(self, body: Json, message: MessageAssembler, on_text: OnText) -> None:
+        """One response, to its end."""
+        stream = await self._client.post(
+            "/v1/messages",
+            cast_to=object,
+            content=msgspec.json.encode(body),  # a tenth of the client's encoding
+            stream=True,
+            stream_cls=EventStream,
+            options={"headers": {"content-type": "application/json"}},
+        )
+        async with stream:
+            kind = stream.response.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if kind in {"application/json", "text/html"}:
+                self._read_whole(await stream.response.aread(), message, on_text)
+            else:
+                await self._read_stream(stream, message, on_text)
+
+    async def _read_stream(self, stream: EventStream, message: MessageAssembler, on_text: OnText) -> None:
+        async with aclosing(events_of(stream.response)) as events:
+            async for data in events:
+                event = json.loads(data)
+                self._take(event, message, on_text)
+                if event.get("type") == "message_stop":
+                    await drain(events)
+                    break
+        if not message.begun:
+            raise self._garbage("is an empty stream", message)
+        if not message.stop_reason:
+            raise self._garbage("ended before it was complete", message)
+
+    def _read_whole(self, body: bytes, message: MessageAssembler, on_text: OnText) -> None:
+        text = body.decode("utf-8", "replace")
+        try:
+            whole = json.loads(text)
+        except ValueError:
+            raise self._garbage("is no JSON" if text.strip() else "is empty", message, text) from None
+        self._take(whole, message, on_text)
+        if not message.stop_reason:
+            raise self._garbage("holds no message", message, text)
+
+    def _take(self, event: object, message: MessageAssembler, on_text: OnText) -> None:
+        if not isinstance(event, dict):
+            raise self._garbage("is no object", message, json.dumps(event))
+        if (refusal := refusal_in(event)) is not None:
+            raise self._refused(refusal, message)
+        if shown := message.feed(event):
+            on_text(shown)
+
+    def _refused(self, refusal: Refusal, message: MessageAssembler) -> ModelError:
+        error = self._failing.refused(refusal, message.usage)
+        if error.kind == "auth":
+            error.hint = AUTH_HINT
+        return error
+
+    def _garbage(self, what: str, message: MessageAssembler, excerpt: str = "") -> ModelError:
+        return self._failing.garbage(what, message.usage, excerpt)
+
+
+def _payloads(request: ModelRequest) -> list[Payload]:
+    said = (each for each in request.messages if isinstance(each, AssistantMessage))
+    return [each.payload for each in said if each.payload is not None]
+
+
+def _digest(payload: Payload) -> bytes:
+    return sha256(payload.data.encode("utf-8", "replace")).digest()

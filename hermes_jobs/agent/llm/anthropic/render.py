@@ -1,0 +1,184 @@
+"""The canonical history as messages of the Messages API.
+
+Pure. What a shorter history renders to is how a longer one begins, block by block, so that prompt caches and
+the signatures of thinking hold. Sources:
+https://platform.claude.com/docs/en/api/messages,
+https://platform.claude.com/docs/en/api/errors (validation),
+https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls (all results of a round in
+the next message, before its text),
+https://platform.claude.com/docs/en/build-with-claude/thinking (thoughts go back unmodified, with their
+calls).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from hermes_jobs.agent.llm.call_ids import with_valid_ids
+from hermes_jobs.domain.session.messages import (
+    AssistantMessage,
+    Message,
+    Payload,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
+
+Json = dict[str, Any]
+Takes = Callable[[Payload], bool]
+"""Whether a payload goes back to where this request is sent."""
+
+DIALECT = "anthropic"
+THOUGHTS = frozenset({"thinking", "redacted_thinking"})
+EARLIER = "(What was said before this is not shown.)"
+GO_ON = "Go on."
+NO_TEXT = "(no text)"
+NO_OUTPUT = "(no output)"
+NO_RESULT = "Error: this call has no result; it was interrupted."
+
+USABLE_ID = "[a-zA-Z0-9_-]{1,64}"
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def rendered(history: Sequence[Message], takes: Takes) -> list[Json]:
+    """The messages, roles in turn, beginning and ending with the user's."""
+    messages: list[Json] = []
+    for said, answers in _rounds(with_valid_ids(history, USABLE_ID)):
+        _add(messages, "assistant", _assistant(said, takes))
+        _add(messages, "user", [*_results(said, answers), *_texts(said, answers)])
+    if not messages or messages[-1]["role"] == "assistant":
+        messages.append({"role": "user", "content": [_text(GO_ON)]})
+    return messages
+
+
+def tool_name(name: str) -> str:
+    """A name that the API takes: one that a model made up must not make the history unsendable."""
+    return _NOT_IN_NAMES.sub("_", name)[:64] or "unnamed"
+
+
+def called(history: Sequence[Message]) -> list[str]:
+    """The names of all tools that the history calls, as they are sent, each once."""
+    calls = (call for each in history if isinstance(each, AssistantMessage) for call in each.tool_calls)
+    return list(dict.fromkeys(tool_name(call.name) for call in calls))
+
+
+def lacks_thoughts(messages: Sequence[Json]) -> bool:
+    """Whether the tool loop at the end has a message with calls that does not begin with what was thought.
+
+    Then nothing may be thought within a budget, as «Expected `thinking` …, but found `tool_use`» says.
+    """
+    for message in reversed(messages):
+        kinds = [block["type"] for block in message["content"]]
+        if message["role"] == "user" and "tool_result" not in kinds:
+            return False
+        if message["role"] == "assistant" and "tool_use" in kinds and kinds[0] not in THOUGHTS:
+            return True
+    return False
+
+
+def _rounds(history: Sequence[Message]) -> Iterator[tuple[AssistantMessage, list[Message]]]:
+    """What the model said, with all that came before it spoke again; at first it has said nothing."""
+    said = AssistantMessage("")
+    answers: list[Message] = [] if history and isinstance(history[0], UserMessage) else [UserMessage(EARLIER)]
+    for message in history:
+        if isinstance(message, AssistantMessage):
+            yield said, answers
+            said, answers = message, []
+        else:
+            answers.append(message)
+    yield said, answers
+
+
+def _add(messages: list[Json], role: str, blocks: list[Json]) -> None:
+    """The blocks as a message, or in the one before where that has the same role."""
+    if not blocks:
+        return
+    if messages and messages[-1]["role"] == role:
+        messages[-1]["content"].extend(blocks)
+    else:
+        messages.append({"role": role, "content": blocks})
+
+
+def _assistant(said: AssistantMessage, takes: Takes) -> list[Json]:
+    uses = {call.id: _use(call) for call in said.tool_calls}
+    if said.payload is None or said.payload.dialect != DIALECT or not takes(said.payload):
+        return [*_spoken(said.content), *uses.values()]
+    blocks = _restored(said, uses)
+    while blocks and blocks[-1]["type"] in THOUGHTS:  # «The final block … cannot be `thinking`»
+        blocks.pop()
+    return blocks
+
+
+def _restored(said: AssistantMessage, uses: dict[str, Json]) -> list[Json]:
+    """The payload's blocks in their order, with the message's text and calls in their places."""
+    assert said.payload is not None
+    blocks: list[Json] = msgspec.json.decode(said.payload.data)["content"]
+    fits = sum(map(_length, blocks)) == len(said.content)
+    restored: list[Json] = []
+    at = 0
+    for block in blocks:
+        match block["type"]:
+            case "text":
+                restored += _spoken(said.content[at : at + _length(block)]) if fits else []
+                at += _length(block)
+            case "tool_use":
+                restored += [uses.pop(block["id"])] if block["id"] in uses else []
+            case _:
+                restored.append(block)
+    others = [] if fits else _spoken(said.content)
+    return [*restored, *others, *uses.values()]
+
+
+def _length(block: Json) -> int:
+    """How many characters of the message's text stand in a block's place, also where it has them itself."""
+    length: int = block.get("chars", len(block.get("text", "")))
+    return length
+
+
+def _use(call: ToolCall) -> Json:
+    return {
+        "type": "tool_use",
+        "id": call.id,
+        "name": tool_name(call.name),
+        "input": _input(call.arguments),
+    }
+
+
+def _input(written: str) -> Json:
+    """The arguments as an object; those that are none are told to the model as they were written."""
+    try:
+        decoded = msgspec.json.decode(written) if written.strip() else {}
+    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
+        decoded = None
+    return decoded if isinstance(decoded, dict) else {"unreadable_arguments": written}
+
+
+def _results(said: AssistantMessage, answers: Sequence[Message]) -> Iterator[Json]:
+    given = {each.tool_call: each for each in answers if isinstance(each, ToolMessage)}
+    for call in said.tool_calls:
+        answer = given.get(call.id) or ToolMessage(call.id, call.name, NO_RESULT, failed=True)
+        content = answer.content if answer.content.strip() else NO_OUTPUT
+        result = {"type": "tool_result", "tool_use_id": call.id, "content": content}
+        yield {**result, "is_error": True} if answer.failed else result
+
+
+def _texts(said: AssistantMessage, answers: Sequence[Message]) -> Iterator[Json]:
+    """What the user said, and results of calls that are not shown."""
+    answered = {call.id for call in said.tool_calls}
+    for each in answers:
+        if isinstance(each, UserMessage):
+            yield _text(each.content if each.content.strip() else NO_TEXT)
+        elif isinstance(each, ToolMessage) and each.tool_call not in answered:
+            yield _text(f"[Tool Result: {each.name}]\n{each.content}")
+
+
+def _spoken(text: str) -> list[Json]:
+    return [_text(text)] if text.strip() else []
+
+
+def _text(text: str) -> Json:
+    return {"type": "text", "text": text}

@@ -1,0 +1,87 @@
+"""A whole request to the Messages API.
+
+Sources: https://platform.claude.com/docs/en/api/messages/create, and
+https://platform.claude.com/docs/en/api/migration-2026-10-21: the version that the client asks for takes no
+`temperature`, so that one is never sent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.agent.llm.anthropic.abilities import abilities
+from hermes_jobs.agent.llm.anthropic.marks import marked
+from hermes_jobs.agent.llm.anthropic.render import Takes, called, lacks_thoughts, rendered, tool_name
+from hermes_jobs.agent.llm.anthropic.thinking import has_budget, limited
+from hermes_jobs.agent.llm.dialect import CacheTtl
+from hermes_jobs.agent.llm.families import Effort
+from hermes_jobs.engine.ports import ModelRequest, ToolSpec
+
+Json = dict[str, Any]
+
+
+class Conduct(msgspec.Struct, frozen=True, kw_only=True):
+    """How a model is asked here: by the settings, less what the endpoint has refused.
+
+    `marks`: how long marked prefixes are kept, null for no marks; where the settings insist on them, they are
+    never left out. `effort` null asks for no certain one.
+    """
+
+    marks: CacheTtl | None = "5m"
+    insists_on_marks: bool = False
+    effort: Effort | None = None
+
+
+def request_body(request: ModelRequest, conduct: Conduct, takes: Takes) -> Json:
+    """The request; its messages alone depend on the history, its marks on nothing but where they are."""
+    messages = rendered(request.messages, takes)
+    fields = limited(abilities(request.model), conduct.effort, request.max_tokens)
+    if has_budget(fields) and lacks_thoughts(messages):
+        fields = limited(abilities(request.model), None, request.max_tokens)
+    body: Json = {
+        "model": request.model,
+        **fields,
+        **(
+            {"system": [{"type": "text", "text": request.system_prompt}]}
+            if request.system_prompt.strip()
+            else {}
+        ),
+        **_tools(request),
+        "messages": messages,
+        "stream": True,
+    }
+    return body if conduct.marks is None else marked(body, conduct.marks)
+
+
+def without(conduct: Conduct, refused: str) -> Conduct | None:
+    """The conduct without what this refusal names; null where it names nothing that can be left out."""
+    said = refused.lower()
+    if conduct.marks is not None and "cache_control" in said:
+        return None if conduct.insists_on_marks else replace(conduct, marks=None)
+    if conduct.effort is not None and any(word in said for word in ("thinking", "output_config", "effort")):
+        return replace(conduct, effort=None)
+    return None
+
+
+def _tools(request: ModelRequest) -> Json:
+    """The tools; where none are offered although some were called, their names: calls need them declared."""
+    offered = [_tool(spec) for spec in request.tools]
+    declared = offered or [_declared(name) for name in called(request.messages)]
+    if not declared:
+        return {}
+    choice = {} if offered and request.tool_choice == "auto" else {"tool_choice": {"type": "none"}}
+    return {"tools": declared, **choice}
+
+
+def _tool(spec: ToolSpec) -> Json:
+    schema = (
+        spec.parameters if spec.parameters.get("type") == "object" else {"type": "object", **spec.parameters}
+    )
+    return {"name": tool_name(spec.name), "description": spec.description, "input_schema": schema}
+
+
+def _declared(name: str) -> Json:
+    return {"name": name, "description": "Not available now.", "input_schema": {"type": "object"}}

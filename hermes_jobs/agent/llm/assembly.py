@@ -1,0 +1,99 @@
+"""One reply, put together from a Chat Completions answer: streamed chunks, or one whole message.
+
+Reads what many endpoints send in the place of what the reference says; what it cannot read it passes over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from hermes_jobs.agent.llm.errors import Refusal, refusal_in
+from hermes_jobs.agent.llm.reply_builder import ReplyDraft
+
+FINISH_REASONS = {
+    "end_turn": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "stop_sequence": "stop",
+    "function_call": "tool_calls",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_length": "length",
+}
+"""Words of other APIs for what Chat Completions calls `stop`, `tool_calls` and `length`."""
+
+_REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
+
+
+class ReplyAssembler:
+    """Takes the chunks of one answer in order. For one answer, one thread."""
+
+    HOLDS = "choices"  # a whole answer without it is none
+
+    def __init__(self, draft: ReplyDraft) -> None:
+        self.draft = draft
+
+    def refusal(self, chunk: object) -> Refusal | None:
+        """The refusal that a chunk holds, at OpenRouter in its choice."""
+        choices = chunk.get("choices") if isinstance(chunk, Mapping) else None
+        first = choices[0] if isinstance(choices, Sequence) and choices else None
+        return refusal_in(chunk) or refusal_in({"error": _mapping(first).get("error")})
+
+    def feed(self, chunk: Mapping[str, object]) -> str:
+        """The next chunk, or a whole completion; returns the text in it that may be shown."""
+        self.draft.begun = True
+        self.draft.model = self.draft.model or _text(chunk.get("model"))
+        self.draft.report(chunk.get("usage") or _mapping(chunk.get("x_groq")).get("usage"))
+        choices = chunk.get("choices")
+        if not isinstance(choices, Sequence) or not choices:
+            return ""
+        choice = _mapping(choices[0])
+        reason = _text(choice.get("finish_reason")).lower()
+        self.draft.finish_reason = FINISH_REASONS.get(reason, reason) or self.draft.finish_reason
+        said = _mapping(choice.get("delta")) or _mapping(choice.get("message"))
+        self.draft.attached.take(said)
+        self._feed_calls(said)
+        return self._feed_text(said)
+
+    def _feed_calls(self, said: Mapping[str, object]) -> None:
+        self.draft.calls.feed(said.get("tool_calls"))
+        if isinstance(said.get("function_call"), Mapping):
+            self.draft.calls.feed([{"index": 0, "function": said["function_call"]}])
+
+    def _feed_text(self, said: Mapping[str, object]) -> str:
+        thought = next((text for field in _REASONING_FIELDS if (text := _text(said.get(field)))), "")
+        spoken, thought_parts = _parts(said.get("content"))
+        self.draft.think(thought or thought_parts or _details(said.get("reasoning_details")))
+        spoken += _text(said.get("refusal"))
+        return self.draft.say(spoken)
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _details(entries: object) -> str:
+    """What entries of `reasoning_details` say in words."""
+    if not isinstance(entries, Sequence) or isinstance(entries, str):
+        return ""
+    return "".join(_text(each.get("text")) or _text(each.get("summary")) for each in map(_mapping, entries))
+
+
+def _parts(content: object) -> tuple[str, str]:
+    """Text and thoughts of a `content`, which is a string or, at Mistral, a list of typed parts."""
+    if isinstance(content, str):
+        return content, ""
+    if not isinstance(content, Sequence):
+        return "", ""
+    spoken, thought = "", ""
+    for part in map(_mapping, content):
+        if part.get("type") == "thinking":
+            inner = part.get("thinking")
+            thought += inner if isinstance(inner, str) else _parts(inner)[0]
+        else:
+            spoken += _text(part.get("text"))
+    return spoken, thought

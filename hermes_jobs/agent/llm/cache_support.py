@@ -1,0 +1,48 @@
+"""Whether and how an endpoint keeps the beginnings of prompts, as far as that is known before it is asked."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from hermes_jobs.agent.llm.dialect import OPENAI_URL, CacheTtl, Manner, first_dialect
+from hermes_jobs.agent.llm.providers import PROVIDERS, ProviderName
+
+Kind = Literal["marks", "automatic", "off", "none"]
+
+
+class PromptCaching(msgspec.Struct, frozen=True):
+    """How prompts are cached: `marks` are sent and kept for `ttl`; the endpoint caches by itself; it takes
+    marks, which are switched off; or nothing is known of any caching there. `note` says more.
+    """
+
+    kind: Kind
+    ttl: CacheTtl | None = None
+    note: str = ""
+
+    @property
+    def told(self) -> str:
+        """In a few words."""
+        match self.kind:
+            case "marks":
+                return f"marked, kept for {self.ttl}"
+            case "automatic":
+                return "automatic"
+            case "off":
+                return "off (model.prompt_cache)"
+            case "none":
+                return "not at this endpoint"
+
+
+def prompt_caching(provider: ProviderName, base_url: str | None, model: str, manner: Manner) -> PromptCaching:
+    """How the model's prompts are cached where it is asked; `base_url` null is OpenAI's own."""
+    known = PROVIDERS[provider]
+    if known.api == "anthropic":
+        off = manner.prompt_cache == "off"
+        return PromptCaching("off") if off else PromptCaching("marks", manner.cache_ttl)
+    ttl = first_dialect(base_url or OPENAI_URL, model, manner).cache
+    if ttl is not None:
+        return PromptCaching("marks", ttl)
+    kind: Kind = "automatic" if known.caching == "automatic" else "none"
+    return PromptCaching(kind, note=known.cache_note)

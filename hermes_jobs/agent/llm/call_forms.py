@@ -1,0 +1,237 @@
+"""The forms in which models write tool calls into their text. A new form is one entry in `FORMS`.
+
+Broken JSON makes a call all the same, with the broken text as its arguments, so that the model is told.
+What begins right after a backtick is spoken of, not called.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from hermes_jobs.agent.llm.text import well_formed
+
+UNNAMED = "unnamed"
+"""The tool of a call in which no name can be read; no tool has this name."""
+
+
+class WrittenCall(msgspec.Struct, frozen=True):
+    """A call as it was understood: `arguments` is a JSON object, or the text that is none."""
+
+    name: str
+    arguments: str
+
+
+class Read(msgspec.Struct, frozen=True):
+    """How far the text was read, and the calls in it; none: so far it is text after all."""
+
+    end: int
+    calls: tuple[WrittenCall, ...] = ()
+
+
+class Braces:
+    """Finds the end of the first object at or after `start`, counting on as the text grows."""
+
+    _MARKS = re.compile(r'\\.|["{}]', re.DOTALL)
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self._at = start
+        self._depth = 0
+        self._in_string = False
+        self._end: int | None = None
+
+    def end(self, text: str) -> int | None:
+        """Where the object ends; null while it has not."""
+        while self._end is None:
+            mark = self._MARKS.search(text, self._at)
+            if mark is None:
+                self._at = len(text) - text.endswith("\\")
+                return None
+            self._at = mark.end()
+            self._count(mark[0])
+        return self._end
+
+    def _count(self, mark: str) -> None:
+        if mark == '"':
+            self._in_string = not self._in_string
+        elif mark in "{}" and not self._in_string:
+            self._depth += 1 if mark == "{" else -1
+            if self._depth <= 0:
+                self._end = self._at
+
+
+class Opened(msgspec.Struct):
+    """A call that has begun: its name, where the opening holds it, and the object that follows."""
+
+    name: str
+    braces: Braces
+
+
+Reader = Callable[[str, Opened, bool], Read | None]
+"""`(text, opened, final)`: reads the call that begins the text. Null: more text must come; not if `final`."""
+
+
+class Form(msgspec.Struct, frozen=True):
+    """`opening` begins a call, perhaps with its `name`; `beginning` fits an end that may become one."""
+
+    opening: re.Pattern[str]
+    beginning: re.Pattern[str]
+    read: Reader
+
+
+def read_tagged(text: str, opened: Opened, final: bool) -> Read | None:
+    """`<tool_call>{"name": …, "arguments": {…}}</tool_call>`; the closing tag may be missing."""
+    end = opened.braces.end(text)
+    if end is None and not final:
+        return None
+    debris = _DEBRIS.match(text, opened.braces.start)
+    start = debris.end() if debris else opened.braces.start
+    call = _named(text[start:end]) if end is not None else None
+    if call is not None and end is not None:
+        return _rest_of_block(text, end, call, final=final)
+    limit = len(text) if end is None else end
+    stops = [at for tag in (_CLOSE, _OPEN) if (at := text.find(tag, opened.braces.start, limit)) >= 0]
+    stop = min(stops, default=limit)
+    after = _closed(text, stop, _CLOSE, final=final)
+    return None if after is None else Read(after, (_broken(text[opened.braces.start : stop]),))
+
+
+_DEBRIS = re.compile(r"(?:[\s,`\[\]*-]|json\b)*")
+"""What models leave between and after the objects of a block: fences, the marks of lists."""
+
+
+def _rest_of_block(text: str, end: int, call: WrittenCall, *, final: bool) -> Read | None:
+    """The calls of a block whose first one ends there: more may follow, and debris, up to the closing tag."""
+    calls, at = [call], end
+    while True:
+        debris = _DEBRIS.match(text, at)
+        at = debris.end() if debris else at
+        rest = text[at : at + len(_CLOSE)]
+        if rest == _CLOSE:
+            return Read(at + len(_CLOSE), tuple(calls))
+        if not final and _CLOSE.startswith(rest):
+            return None
+        more = Braces(at).end(text) if rest.startswith("{") else None
+        if rest.startswith("{") and more is None and not final:
+            return None
+        another = _named(text[at:more]) if more is not None else None
+        if another is None or more is None:
+            return Read(end, tuple(calls))
+        calls.append(another)
+        at = end = more
+
+
+def _read_named(text: str, opened: Opened, final: bool) -> Read | None:
+    """`call:NAME{…}`, with JSON or bare keys in the braces."""
+    end = opened.braces.end(text)
+    if end is None:
+        broken = WrittenCall(opened.name, text[opened.braces.start :])
+        return Read(len(text), (broken,)) if final else None
+    body = text[opened.braces.start : end].replace('<|"|>', '"')
+    for written in (body, _BARE_KEY.sub(_quoted_key, body)):
+        arguments = decoded(written)
+        if arguments is not None:
+            return Read(end, (WrittenCall(opened.name, _encoded(arguments)),))
+    return Read(end, (WrittenCall(opened.name, body),))
+
+
+def _read_fenced(text: str, opened: Opened, final: bool) -> Read | None:
+    """A fenced block that holds nothing but an object with `name` and `arguments`; else it is text."""
+    end = opened.braces.end(text)
+    if end is None and not final:
+        return None
+    limit = len(text) if end is None else end
+    body = text[opened.braces.start : limit]
+    fence = text.find(_FENCE, opened.braces.start, limit)
+    if end is None and fence >= 0:
+        limit, body = fence, text[opened.braces.start : fence]
+    after = _closed(text, limit, _FENCE, final=final)
+    if after is None:
+        return None
+    closed = text.startswith(_FENCE, after - len(_FENCE)) or not text[limit:].strip()
+    call = _named(body, needs_arguments=True)
+    if call is None and decoded(body) is None and _NAME.search(body) and '"arguments"' in body:
+        call = _broken(body)
+    return Read(after, (call,)) if call and closed else Read(opened.braces.start)
+
+
+_OPEN, _CLOSE, _FENCE = "<tool_call>", "</tool_call>", "```"
+_NAME = re.compile(r'"name"\s*:\s*"([\w.-]+)"')
+_BARE_KEY = re.compile(r'("(?:[^"\\]|\\.)*")|([{,]\s*)([A-Za-z_][\w-]*)(\s*:)', re.DOTALL)
+_TOOL = r"[A-Za-z_][\w.-]{0,63}"
+
+
+def _beginnings(literal: str) -> str:
+    """A pattern of the literal's proper beginnings, at the end of a text."""
+    return "|".join(re.escape(literal[:length]) for length in range(len(literal) - 1, 0, -1))
+
+
+FORMS = (
+    Form(
+        re.compile(rf"(?<!`){_OPEN}"),
+        re.compile(rf"(?<!`)(?:{_beginnings(_OPEN)})\Z"),
+        read_tagged,
+    ),
+    Form(
+        re.compile(rf"(?<![\w`:/.-])call:(?P<name>{_TOOL})(?=\{{)"),
+        re.compile(rf"(?<![\w`:/.-])(?:call:(?:{_TOOL})?|{_beginnings('call:')})\Z"),
+        _read_named,
+    ),
+    Form(
+        re.compile(r"(?<!`)```json\s*(?=\{)", re.IGNORECASE),
+        re.compile(rf"(?<!`)(?:```json\s*|{_beginnings('```json')})\Z", re.IGNORECASE),
+        _read_fenced,
+    ),
+)
+
+
+def _closed(text: str, end: int, closing: str, *, final: bool) -> int | None:
+    """Where the closing mark ends, if it comes next, else `end`; null while it may still come."""
+    rest = text[end:].lstrip()
+    if rest.startswith(closing):
+        return len(text) - len(rest) + len(closing)
+    return None if not final and closing.startswith(rest) else end
+
+
+def _named(body: str, *, needs_arguments: bool = False) -> WrittenCall | None:
+    said = decoded(body)
+    return None if said is None else named(said, needs_arguments=needs_arguments)
+
+
+def named(said: Mapping[str, object], *, needs_arguments: bool = False) -> WrittenCall | None:
+    """The call that an object with `name` and `arguments` (or `parameters`) is; None where it is none."""
+    name = said.get("name")
+    if not isinstance(name, str) or not name.strip():
+        return None
+    given = [said[key] for key in ("arguments", "parameters") if key in said]
+    if needs_arguments and not given:
+        return None
+    arguments = given[0] if given else {}
+    written = arguments if isinstance(arguments, str) else _encoded({} if arguments is None else arguments)
+    return WrittenCall(well_formed(name), well_formed(written))
+
+
+def _broken(body: str) -> WrittenCall:
+    name = _NAME.search(body)
+    return WrittenCall(name[1] if name else UNNAMED, body.strip())
+
+
+def decoded(body: str) -> dict[str, object] | None:
+    """The object in the body; line breaks inside of strings are let pass, as models write them."""
+    try:
+        decoded = json.loads(body, strict=False)
+    except (ValueError, RecursionError):
+        return None
+    return decoded if isinstance(decoded, dict) else None
+
+
+def _encoded(value: object) -> str:
+    return well_formed(json.dumps(value, ensure_ascii=False))
+
+
+def _quoted_key(found: re.Match[str]) -> str:
+    return found[1] or f'{found[2]}"{found[3]}"{found[4]}'

@@ -1,0 +1,53 @@
+"""Ids of tool calls that an endpoint takes back: each model makes its own, and some repeat them.
+
+Pure, and an id depends only on what stands before it, so that a longer history begins like a shorter one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from hashlib import sha256
+
+from msgspec.structs import replace
+
+from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage
+
+
+def with_valid_ids(messages: Sequence[Message], valid: str) -> Sequence[Message]:
+    """The messages with each call's id unique among all, and of the form `valid` (a pattern for the whole).
+
+    Ids that are so already stay; the given messages are returned where all are.
+    """
+    asked = [call.id for each in messages if isinstance(each, AssistantMessage) for call in each.tool_calls]
+    if len(set(asked)) == len(asked) and all(re.fullmatch(valid, each) for each in asked):
+        return messages
+    taken: set[str] = set()
+    current: dict[str, str] = {}  # the id that answers to each original one from here on
+    changed: list[Message] = []
+    for message in messages:
+        match message:
+            case AssistantMessage(tool_calls=calls) if calls:
+                for call in calls:
+                    current[call.id] = _fresh(call.id, taken, valid)
+                    taken.add(current[call.id])
+                renamed = tuple(replace(call, id=current[call.id]) for call in calls)
+                changed.append(replace(message, tool_calls=renamed))
+            case ToolMessage(tool_call=asked_by):
+                changed.append(replace(message, tool_call=current.get(asked_by, asked_by)))
+            case _:
+                changed.append(message)
+    return changed
+
+
+def _fresh(given: str, taken: set[str], valid: str) -> str:
+    """The id itself where it may be used, else letters and digits that follow from it."""
+    if given not in taken and re.fullmatch(valid, given):
+        return given
+    number = 0
+    while True:
+        digest = sha256(f"{given}#{number}".encode("utf-8", "replace")).hexdigest()
+        for made in (f"call_{digest[:20]}", digest[:9]):  # nine letters and digits are what Mistral takes
+            if made not in taken and re.fullmatch(valid, made):
+                return made
+        number += 1

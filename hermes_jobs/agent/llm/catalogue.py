@@ -1,0 +1,208 @@
+"""What an endpoint offers: its models with window and price; or what is at that address instead of an API.
+
+Every API of the table lists its models at `/models`; only Anthropic's asks for its own headers there
+(https://docs.anthropic.com/en/api/models-list). Windows and prices are read as OpenRouter, Together, Groq,
+Mistral, vLLM, llama.cpp, LM Studio and Anthropic write them. Nothing here raises for what an endpoint says.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+import httpx2
+import msgspec
+
+from hermes_jobs.agent.llm.errors import shortened
+from hermes_jobs.agent.llm.price import Price
+from hermes_jobs.agent.llm.providers import Api
+from hermes_jobs.agent.llm.redaction import redacted
+
+SECONDS = 10.0
+ANTHROPIC_VERSION = "2023-06-01"
+_MILLION = 1_000_000
+
+Trouble = Literal["auth", "connection", "page", "other_api", "address", "unlisted"]
+
+
+class Offered(msgspec.Struct, frozen=True):
+    """A model as an endpoint lists it; `window` in tokens. Null: not said."""
+
+    name: str
+    window: int | None = None
+    price: Price | None = None
+
+
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
+    """What an endpoint offers, or `problem` and what to do about it.
+
+    `trouble`: the key was refused; nobody answers; a web page; another kind of API; an API at another address
+    (`better_url`); an API, as it seems, that lists no models.
+    """
+
+    models: tuple[Offered, ...] = ()
+    trouble: Trouble | None = None
+    problem: str = ""
+    hint: str = ""
+    better_url: str | None = None
+
+    def named(self, name: str) -> Offered | None:
+        """The model of that name; Gemini lists `models/NAME`, and local servers take names without a tag."""
+        fitting = (each for each in self.models if name in {each.name, each.name.removeprefix("models/")})
+        tagged = (each for each in self.models if each.name == f"{name}:latest")
+        return next(fitting, next(tagged, None))
+
+    def nearest(self, name: str, n: int = 3) -> list[str]:
+        """The offered names that look most like that one."""
+        from difflib import get_close_matches
+
+        short = {each.name.rpartition("/")[2].lower(): each.name for each in reversed(self.models)}
+        by_end = get_close_matches(name.rpartition("/")[2].lower(), short, n=n, cutoff=0.4)
+        return [short[each] for each in by_end]
+
+
+def listing(base_url: str, key: str | None, api: Api = "openai", *, seconds: float = SECONDS) -> Listing:
+    """Ask the endpoint for its models, within so many seconds a request."""
+    url = base_url.rstrip("/")
+    with httpx2.Client(timeout=seconds, follow_redirects=False) as client:
+        found = _asked(client, f"{url}/v1/models" if api == "anthropic" else f"{url}/models", key, api)
+        if isinstance(found, Listing):
+            return found
+        return _told(client, url, key, api, found)
+
+
+def _asked(client: httpx2.Client, url: str, key: str | None, api: Api) -> Listing | httpx2.Response:
+    """What is listed there; the answer itself where it is no list."""
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+    if api == "anthropic":
+        headers = {"x-api-key": key or "", "anthropic-version": ANTHROPIC_VERSION}
+    try:
+        answer = client.get(url, headers=headers)
+    except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
+        why = redacted(shortened(str(error) or type(error).__name__), (key or "",))
+        hint = "Check model.base_url and the network, and that the server runs."
+        return Listing(trouble="connection", problem=f"{url} cannot be reached: {why}", hint=hint)
+    body = _json(answer)
+    items = _items(body) if answer.is_success else None
+    if items is None:
+        return answer
+    if _is_anthropic(items) != (api == "anthropic") and items:
+        return _other_api("anthropic" if api == "openai" else "openai", url)
+    return Listing(models=tuple(filter(None, map(_offered, items))))
+
+
+def _told(client: httpx2.Client, url: str, key: str | None, api: Api, answer: httpx2.Response) -> Listing:
+    """What is at the address, as far as its answer tells."""
+    at, body = str(answer.request.url), _json(answer)
+    if answer.status_code in {401, 403}:
+        said = redacted(_message(body) or shortened(answer.text), (key or "",))
+        given = "refuses the key" if key else "wants a key"
+        return Listing(trouble="auth", problem=f"{at} {given} ({answer.status_code}: {said})")
+    if api == "openai" and _has_anthropic_error(body):
+        return _other_api("anthropic", url)
+    if api == "openai" and (better := _better_address(client, url, key)) is not None:
+        return better
+    if "html" in answer.headers.get("content-type", "") or answer.text.lstrip()[:1] == "<":
+        title = shortened(answer.text, 60)
+        hint = "model.base_url is the address of the API, not of the website; often it ends in /v1."
+        return Listing(trouble="page", problem=f"{at} answers a web page ({title!r}), not an API.", hint=hint)
+    said = redacted(_message(body) or shortened(answer.text, 80), (key or "",))
+    told = f"{at} lists no models ({answer.status_code}: {said})."
+    return Listing(trouble="unlisted", problem=told, hint="Check model.base_url; often it ends in /v1.")
+
+
+def _better_address(client: httpx2.Client, url: str, key: str | None) -> Listing | None:
+    """The API where people leave off the last part of its address, or write too much of it."""
+    shorter = re.sub(r"/(?:chat/completions|completions|responses|messages|models)$", "", url)
+    candidates = [shorter] if shorter != url else [f"{url}/v1", f"{url}/api/v1", f"{url}/openai"]
+    for each in candidates:
+        found = _asked(client, f"{each}/models", key, "openai")
+        if isinstance(found, Listing) and (found.models or found.trouble == "other_api"):
+            if found.trouble == "other_api":
+                return found
+            problem = f"There is no API at {url}, but there is one at {each}."
+            hint = f"Set model.base_url to {each}"
+            return Listing(trouble="address", problem=problem, hint=hint, better_url=each)
+    return None
+
+
+def _other_api(found: Api, url: str) -> Listing:
+    told = "Anthropic's Messages API" if found == "anthropic" else "OpenAI's API"
+    to_set = "anthropic" if found == "anthropic" else "custom"
+    hint = f"Set model.provider to {to_set}: hermes-jobs config set model.provider {to_set}"
+    return Listing(trouble="other_api", problem=f"{url} speaks {told}.", hint=hint)
+
+
+def _json(answer: httpx2.Response) -> Any:
+    try:
+        return json.loads(answer.content)
+    except ValueError:
+        return None
+
+
+def _items(body: Any) -> list[Mapping[str, Any]] | None:
+    """The listed models: under `data`, under `models` (Ollama, Gemini), or a list alone (Together)."""
+    if isinstance(body, Mapping):
+        body = body.get("data", body.get("models"))
+    if not isinstance(body, list):
+        return None
+    return [each for each in body if isinstance(each, Mapping)]
+
+
+def _is_anthropic(items: Iterable[Mapping[str, Any]]) -> bool:
+    return any(each.get("type") == "model" and "display_name" in each for each in items)
+
+
+def _has_anthropic_error(body: Any) -> bool:
+    error = body.get("error") if isinstance(body, Mapping) and body.get("type") == "error" else None
+    return isinstance(error, Mapping) and isinstance(error.get("type"), str)
+
+
+def _message(body: Any) -> str:
+    error = body.get("error", body) if isinstance(body, Mapping) else None
+    said = error.get("message", error.get("detail")) if isinstance(error, Mapping) else error
+    return shortened(said) if isinstance(said, str) else ""
+
+
+_WINDOWS = (
+    "context_length",
+    "context_window",
+    "max_context_length",
+    "max_model_len",
+    "max_input_tokens",
+    "loaded_context_length",
+)
+
+
+def _offered(item: Mapping[str, Any]) -> Offered | None:
+    name = item.get("id") or item.get("name")
+    if not isinstance(name, str):
+        return None
+    meta = item.get("meta")
+    sizes = [item.get(field) for field in _WINDOWS]
+    if isinstance(meta, Mapping):  # llama.cpp: what it runs with, else what the model was made for
+        sizes += [meta.get("n_ctx"), meta.get("n_ctx_train")]
+    window = next((size for size in sizes if isinstance(size, int) and size > 0), None)
+    return Offered(name, window, _price(item.get("pricing")))
+
+
+def _price(pricing: Any) -> Price | None:
+    """OpenRouter writes US dollars a token as text, Together a million tokens as numbers."""
+    if not isinstance(pricing, Mapping):
+        return None
+    if "prompt" in pricing:
+        names, each = ("prompt", "completion", "input_cache_read", "input_cache_write"), _MILLION
+    else:
+        names, each = ("input", "output", "cached_input", "cache_write"), 1
+    paid, said, read, written = (_amount(pricing.get(name), each) for name in names)
+    return None if paid is None or said is None else Price(paid, said, read, written)
+
+
+def _amount(value: Any, each: int) -> float | None:
+    try:
+        amount = round(float(value) * each, 9)
+    except (TypeError, ValueError):
+        return None
+    return amount if 0 <= amount < float("inf") else None

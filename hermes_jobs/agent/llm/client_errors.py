@@ -1,0 +1,91 @@
+"""What a provider's client raises, as the project's own errors."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import httpx2
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.agent.llm.connection import UNTRUSTED, causes, is_cut, is_untrusted, root, unreachable
+from hermes_jobs.agent.llm.errors import Refusal, classify, garbage, model_error, refusal_in, shortened
+from hermes_jobs.domain.usage import NO_USAGE, Usage
+from hermes_jobs.engine.ports import ModelError
+
+CONNECT_SECONDS = 30.0
+_IDLE_HINT = "Try again; where the model thinks for long without a word, raise model.idle_timeout."
+_BROKEN = "The provider or the network failed: try again later."
+
+
+class Failing:
+    """Reads the exceptions of one client. `sdk`: its module, `openai` or `anthropic`.
+
+    Both are made by the same generator: their exceptions have the same names. `key` empty: none is sent.
+    """
+
+    def __init__(
+        self, sdk: Any, *, base_url: str, key: str, idle_timeout: float, timeout: float | None
+    ) -> None:
+        self._sdk = sdk
+        self._base_url = base_url
+        self._secrets = (key,) if key else ()
+        self._idle_timeout = idle_timeout
+        self._timeout = timeout
+
+    def error(self, error: Exception, *, begun: bool, usage: Usage, expired: bool = False) -> ModelError:
+        """What went wrong. `begun`: something has arrived; `expired`: the whole call took too long."""
+        sdk = self._sdk
+        match error:
+            case TimeoutError() if expired:
+                took = f"No complete answer within {self._timeout:g} s (model.timeout)."
+                return self.made("timeout", took, usage, lasting=begun)
+            case sdk.APIStatusError():
+                return self.refused(self.refusal(error), NO_USAGE)
+            case sdk.APITimeoutError() | TimeoutError() | httpx2.TimeoutException() if not is_cut(error):
+                return self.made("timeout", self._silence(error), usage, _IDLE_HINT)
+            case sdk.APIConnectionError() | httpx2.TransportError() if begun:
+                return self.made(
+                    "garbage", f"The answer broke off in the middle: {root(error)}", usage, _BROKEN
+                )
+            case sdk.APIConnectionError() | httpx2.TransportError():
+                untrusted = is_untrusted(error)
+                told = unreachable(error, self._base_url)
+                return self.made("connection", told, usage, UNTRUSTED * untrusted, lasting=untrusted)
+            case json.JSONDecodeError():
+                return self.garbage("holds a chunk that is no JSON", usage, error.doc)
+            case UnicodeError():
+                return self.garbage("is no UTF-8", usage)
+            case _:
+                return self.made("unknown", f"{type(error).__name__}: {error}", usage)
+
+    def refusal(self, error: Any) -> Refusal:
+        """What a response with an error status says."""
+        headers = {name.lower(): value for name, value in error.response.headers.items()}
+        text: str = error.response.text
+        try:
+            found = refusal_in(msgspec.json.decode(text), status=error.status_code, headers=headers)
+        except msgspec.MsgspecError:
+            found = None
+        return found or Refusal(message=shortened(text), status=error.status_code, headers=headers)
+
+    def refused(self, refusal: Refusal, usage: Usage) -> ModelError:
+        """A refusal that came now."""
+        return classify(replace(refusal, at=time.time()), secrets=self._secrets, usage=usage)
+
+    def garbage(self, what: str, usage: Usage, excerpt: str = "") -> ModelError:
+        """An answer that is none; `what` ends the sentence «The endpoint's answer …»."""
+        return garbage(what, excerpt, secrets=self._secrets, usage=usage)
+
+    def made(
+        self, kind: str, message: str, usage: Usage, hint: str = "", *, lasting: bool = False
+    ) -> ModelError:
+        """An error of that kind."""
+        return model_error(kind, message, hint=hint, lasting=lasting, secrets=self._secrets, usage=usage)
+
+    def _silence(self, error: Exception) -> str:
+        if any(isinstance(cause, httpx2.ConnectTimeout) for cause in causes(error)):
+            return f"No connection to {self._base_url} within {CONNECT_SECONDS:g} s."
+        return f"No data for {self._idle_timeout:g} s (model.idle_timeout)."

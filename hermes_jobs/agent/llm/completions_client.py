@@ -1,0 +1,263 @@
+"""One endpoint, asked on an asyncio loop. Importing this imports openai (half a second)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import Any, Protocol
+
+import httpx2
+import msgspec
+import openai
+from msgspec.structs import replace
+
+from hermes_jobs.agent.llm.assembly import ReplyAssembler
+from hermes_jobs.agent.llm.client_errors import CONNECT_SECONDS, Failing
+from hermes_jobs.agent.llm.dialect import (
+    BY_NAME,
+    Dialect,
+    Manner,
+    Payloads,
+    about_payloads,
+    adapted,
+    first_dialect,
+)
+from hermes_jobs.agent.llm.errors import Refusal, shortened
+from hermes_jobs.agent.llm.render import request_body
+from hermes_jobs.agent.llm.reply_builder import ReplyDraft, draft_for
+from hermes_jobs.agent.llm.responses import ResponsesAssembler, responses_body
+from hermes_jobs.agent.llm.sse import DONE
+from hermes_jobs.agent.llm.stream_events import drain, events_of
+from hermes_jobs.agent.llm.windows import Windows, learned_from
+from hermes_jobs.engine.ports import ModelError, ModelRequest, Reply
+
+_MOST_SESSIONS = 1000  # of which refused payloads are remembered
+IDLE_SECONDS = 120.0
+UNSTREAMED_SECONDS = 600.0
+BROKEN_OFF = {
+    **dict.fromkeys(
+        (
+            "content_filter",
+            "content_filtered",
+            "safety",
+            "prohibited_content",
+            "blocklist",
+            "spii",
+            "recitation",
+        ),
+        "content_policy",
+    ),
+    **dict.fromkeys(("sensitive", "guardrail_intervened", "moderation", "refusal"), "content_policy"),
+    **dict.fromkeys(("error", "network_error", "abort", "cancelled", "failed"), "server"),
+    "insufficient_system_resource": "overloaded",
+    "malformed_function_call": "garbage",
+}
+"""Finish reasons of answers that are not complete, and the kind of failure that each is. OpenAI, OpenRouter,
+Gemini, Bedrock, Zhipu (`sensitive`, `network_error`), DeepSeek (`insufficient_system_resource`), vLLM."""
+_PLACEHOLDER_KEY = "no-key"  # local servers want none, the client does
+
+OnText = Callable[[str], None]
+
+
+class Answer(Protocol):
+    """An answer while it arrives, in whichever form the endpoint gives it."""
+
+    HOLDS: str
+
+    @property
+    def draft(self) -> ReplyDraft:
+        """The reply, as far as it has come."""
+
+    def refusal(self, chunk: object) -> Refusal | None:
+        """The refusal that a chunk holds."""
+
+    def feed(self, chunk: dict[str, object]) -> str:
+        """The next chunk, or a whole answer; returns the text in it that may be shown."""
+
+
+class Api(msgspec.Struct, frozen=True):
+    """Where an API is asked, how, and how its answers are read."""
+
+    path: str
+    body: Callable[[ModelRequest, Dialect], dict[str, Any]]
+    answer: Callable[[ReplyDraft], Answer]
+
+
+APIS: dict[str, Api] = {
+    "chat": Api("/chat/completions", request_body, ReplyAssembler),
+    "responses": Api("/responses", responses_body, ResponsesAssembler),
+}
+
+ChunkStream = openai.AsyncStream[object]
+
+
+class Chat:
+    """Asks one endpoint. `watch` is given the HTTP client. Use from one loop only.
+
+    `idle_timeout`: seconds without any data after which a streamed call has failed; `timeout`: seconds for a
+    whole call, None for no limit. A model that does not stream gets `UNSTREAMED_SECONDS` to answer.
+    """
+
+    def __init__(
+        self,
+        *,
+        api_key: str,
+        base_url: str,
+        idle_timeout: float = IDLE_SECONDS,
+        timeout: float | None = None,
+        windows: Windows,
+        manner: Manner = BY_NAME,
+        watch: Callable[[Any], None] | None = None,
+    ) -> None:
+        self._idle_timeout = idle_timeout
+        self._timeout = timeout
+        self._windows = windows
+        self._failing = Failing(
+            openai, base_url=base_url, key=api_key, idle_timeout=idle_timeout, timeout=timeout
+        )
+        self._manner = manner
+        self._api = APIS[manner.api]
+        self._learned: dict[str, Dialect] = {}
+        self._payloads: dict[tuple[str, str], Payloads] = {}  # what a session's payloads have come to
+        self._base_url = base_url
+        http_client = openai.DefaultAioHttpClient()  # less than half of what httpx2's own costs a call
+        if watch is not None:
+            watch(http_client)
+        self._client = openai.AsyncOpenAI(
+            api_key=api_key or _PLACEHOLDER_KEY,
+            base_url=base_url,
+            max_retries=0,  # a retry is an event of ours
+            http_client=http_client,
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def reply(self, request: ModelRequest, on_text: OnText) -> Reply:
+        """Ask, and again in another way where the endpoint refuses how it was asked. Raises `ModelError`."""
+        try:
+            return await self._adapting(request, on_text)
+        except ModelError as error:
+            raise learned_from(error, request, self._windows) from error.__cause__
+
+    async def _adapting(self, request: ModelRequest, on_text: OnText) -> Reply:
+        tried: list[Dialect] = []
+        notes: list[str] = []
+        dialect = self._dialect(request)
+        while True:
+            tried.append(dialect)
+            answer = self._api.answer(draft_for(request, dialect))
+            limit = asyncio.timeout(self._timeout)
+            try:
+                async with limit:
+                    reply = await self._ask(request, dialect, answer, on_text)
+                    return replace(reply, notes=(*reply.notes, *notes)) if notes else reply
+            except openai.APIStatusError as error:
+                changed = adapted(dialect, error.status_code, f"{error.message} {error.body}", self._manner)
+                if changed is None or changed in tried:
+                    raise self._failure(error, answer) from error
+                if about_payloads(dialect, changed):
+                    notes.append(_note(self._failing.refusal(error), changed))
+                self._learn(request, changed)
+                dialect = changed
+            except ModelError:
+                raise
+            except Exception as error:
+                raise self._failure(error, answer, expired=limit.expired()) from error
+
+    def _dialect(self, request: ModelRequest) -> Dialect:
+        """How the model is asked, as far as is known by now."""
+        known = self._learned.get(request.model)
+        known = known or first_dialect(self._base_url, request.model, self._manner)
+        return replace(known, payloads=self._payloads.get((request.model, request.session), "send"))
+
+    def _learn(self, request: ModelRequest, dialect: Dialect) -> None:
+        """Remember how the model wants to be asked; a refused payload is its session's matter alone."""
+        self._learned[request.model] = dialect
+        if dialect.payloads in {"replace", "omit"}:
+            if len(self._payloads) >= _MOST_SESSIONS:
+                self._payloads.pop(next(iter(self._payloads)))
+            self._payloads[request.model, request.session] = dialect.payloads
+
+    async def _ask(self, request: ModelRequest, dialect: Dialect, answer: Answer, on_text: OnText) -> Reply:
+        stream = await self._client.post(
+            self._api.path,
+            cast_to=object,
+            options={"timeout": self._patience(dialect)},
+            content=msgspec.json.encode(self._api.body(request, dialect)),  # a tenth of openai's encoding
+            stream=True,
+            stream_cls=ChunkStream,
+        )
+        async with stream:
+            kind = stream.response.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if kind in {"application/json", "text/html"}:
+                self._read_whole(await stream.response.aread(), answer, on_text)
+            else:
+                await self._read_stream(stream, answer, on_text)
+        self._check_finish(answer)
+        reply, shown = answer.draft.finish()
+        if shown:
+            on_text(shown)
+        return reply
+
+    def _check_finish(self, answer: Answer) -> None:
+        """Raise `ModelError` for an answer that the provider broke off."""
+        reason = answer.draft.finish_reason
+        if (kind := BROKEN_OFF.get(reason)) is not None:
+            told = f"The provider broke off the answer (finish_reason {reason!r})."
+            raise self._failing.made(kind, told, answer.draft.usage)
+
+    def _patience(self, dialect: Dialect) -> httpx2.Timeout:
+        """How long each read may take."""
+        idle = self._idle_timeout if dialect.streams else max(self._idle_timeout, UNSTREAMED_SECONDS)
+        return httpx2.Timeout(idle, connect=min(idle, CONNECT_SECONDS))
+
+    async def _read_stream(self, stream: ChunkStream, answer: Answer, on_text: OnText) -> None:
+        """Read the events up to the end that the endpoint marks: a finish reason, or `[DONE]`."""
+        done = False
+        async with aclosing(events_of(stream.response)) as events:
+            async for data in events:
+                if data.startswith(DONE):
+                    done = True
+                    await drain(events)
+                    break
+                self._take(json.loads(data), answer, on_text)
+        if not answer.draft.begun:
+            raise self._garbage("is an empty stream", answer)
+        if not answer.draft.finish_reason and not (done and answer.draft.says_something):
+            raise self._garbage("ended before it was complete", answer)
+
+    def _read_whole(self, body: bytes, answer: Answer, on_text: OnText) -> None:
+        text = body.decode("utf-8", "replace")
+        try:
+            completion = json.loads(text)
+        except ValueError:
+            raise self._garbage("is no JSON" if text.strip() else "is empty", answer, text) from None
+        self._take(completion, answer, on_text)
+        if not completion.get(answer.HOLDS):
+            raise self._garbage(f"holds no {answer.HOLDS}", answer, text)
+
+    def _take(self, chunk: object, answer: Answer, on_text: OnText) -> None:
+        if (refusal := answer.refusal(chunk)) is not None:
+            raise self._failing.refused(refusal, answer.draft.usage)
+        if not isinstance(chunk, dict):
+            raise self._garbage("is no object", answer, json.dumps(chunk))
+        if shown := answer.feed(chunk):
+            on_text(shown)
+
+    def _garbage(self, what: str, answer: Answer, excerpt: str = "") -> ModelError:
+        return self._failing.garbage(what, answer.draft.usage, excerpt)
+
+    def _failure(self, error: Exception, answer: Answer, *, expired: bool = False) -> ModelError:
+        draft = answer.draft
+        return self._failing.error(error, begun=draft.begun, usage=draft.usage, expired=expired)
+
+
+def _note(refusal: Refusal, changed: Dialect) -> str:
+    done = {"again": "It was sent once more.", "omit": "It was sent without what providers had attached."}
+    consequence = done.get(changed.payloads, "Placeholders were sent in place of what was refused.")
+    said = shortened(refusal.message)
+    return f"The endpoint refused what earlier messages carried: {said} {consequence}"

@@ -1,0 +1,59 @@
+"""Failures that only a second look explains: a mistyped model, and an address that is no API's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from hermes_jobs.agent.llm.catalogue import Listing
+from hermes_jobs.engine.ports import Cancel, Model, ModelError, ModelRequest, Reply
+
+_AT_THE_ADDRESS = {"page", "address", "other_api"}
+
+
+class Client(Model, Protocol):
+    """A model with connections of its own."""
+
+    def close(self) -> None:
+        """Close them."""
+
+
+class Explained:
+    """A model that looks, after such a failure, at what its endpoint offers, and says what it has seen.
+
+    `look` asks the endpoint; no call that goes well pays for it.
+    """
+
+    def __init__(self, model: Client, look: Callable[[], Listing]) -> None:
+        self._model = model
+        self._look = look
+
+    def close(self) -> None:
+        """Close the model's connections."""
+        self._model.close()
+
+    def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
+        """See `Model.reply`."""
+        try:
+            return self._model.reply(request, cancel, on_text)
+        except ModelError as error:
+            if not _is_puzzling(error):
+                raise
+            raise _explained(error, request.model, self._look()) from error
+
+
+def _is_puzzling(error: ModelError) -> bool:
+    """Whether the model, or the whole API, may not be there."""
+    no_api = error.kind == "garbage" and not error.usage.total_tokens
+    return error.kind == "model_not_found" or no_api or error.message.startswith(("404", "405"))
+
+
+def _explained(error: ModelError, model: str, found: Listing) -> ModelError:
+    if found.trouble in _AT_THE_ADDRESS:
+        return ModelError("bad_request", found.problem, hint=found.hint)
+    if error.kind != "model_not_found" or not found.models or found.named(model) is not None:
+        return error
+    near = found.nearest(model)
+    offered = f"The nearest that it offers: {', '.join(near)}." if near else "It offers nothing like it."
+    hint = "`hermes-jobs models list` shows all."
+    return ModelError(error.kind, f"{error.message} {offered}", hint=hint)

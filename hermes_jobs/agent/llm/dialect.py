@@ -1,0 +1,242 @@
+"""How one model is asked at one endpoint: begun from its name and the settings, learned from refusals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.agent.llm.families import (
+    OTHERS,
+    Effort,
+    Family,
+    family_of,
+    filling,
+    host_and_port,
+    ordered,
+    takes_nothing_back,
+)
+from hermes_jobs.agent.llm.strategy import ToolCalling, calls_by_name
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+CacheTtl = Literal["5m", "1h"]
+Payloads = Literal["send", "again", "replace", "omit"]
+
+
+class Manner(msgspec.Struct, frozen=True, kw_only=True):
+    """What the settings say of how models are asked; `auto` leaves it to the model's name and to refusals."""
+
+    api: Literal["chat", "responses"] = "chat"
+    provider: str = "auto"
+    reasoning_effort: Effort | None = None
+    tool_calling: Literal["auto", "structured", "text"] = "auto"
+    prompt_cache: Literal["auto", "on", "off"] = "auto"
+    cache_ttl: CacheTtl = "5m"
+
+
+BY_NAME = Manner()
+
+
+class Dialect(msgspec.Struct, frozen=True):
+    """How to ask one model at one endpoint.
+
+    `cache`: how long marked prefixes are kept, null for no marks. `marks_tools`: results of tools carry some.
+    `payloads`: what earlier messages carry of what the endpoint attached to them: all of it; all of it, sent
+    once more; what the family takes in its place; or nothing.
+    `takes_effort`: parameters for reasoning are sent. `includes_reasoning`: the Responses API is asked for
+    reasoning that can be sent back.
+    """
+
+    streams: bool = True
+    streams_usage: bool = True
+    limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    tool_calls: ToolCalling = "structured"
+    cache: CacheTtl | None = None
+    marks_tools: bool = False
+    system_role: bool = True
+    takes_temperature: bool = True
+    effort: Effort | None = None
+    takes_effort: bool = False
+    takes_cache_key: bool = False
+    includes_reasoning: bool = False
+    payloads: Payloads = "send"
+    family: Family = OTHERS
+    endpoint: str = ""
+    api: Literal["chat", "responses"] = "chat"
+
+    @property
+    def payload_name(self) -> str:
+        """What payloads of this dialect are called in the log."""
+        return "responses" if self.api == "responses" else self.family.name
+
+
+PLAIN = Dialect()
+"""Any endpoint, as far as nothing is known of it."""
+
+
+def first_dialect(base_url: str, model: str = "", manner: Manner = BY_NAME) -> Dialect:
+    """What is tried first. OpenAI's reasoning models refuse `max_tokens`; many endpoints know only that."""
+    caches = manner.prompt_cache == "on" or (manner.prompt_cache == "auto" and "claude" in model.lower())
+    family = family_of(base_url, model, manner.provider)
+    is_openai = family.name == "openai"
+    return Dialect(
+        limit_field="max_completion_tokens" if is_openai else "max_tokens",
+        tool_calls=calls_by_name(model) if manner.tool_calling == "auto" else manner.tool_calling,
+        cache=manner.cache_ttl if caches else None,
+        marks_tools=_marks_tools(family, model),
+        takes_temperature=not (is_openai and family.effort("high", model)),
+        takes_cache_key=is_openai,
+        effort=manner.reasoning_effort,
+        takes_effort=bool(manner.reasoning_effort or family.always),
+        includes_reasoning=manner.api == "responses",
+        family=family,
+        endpoint=host_and_port(base_url),
+        api=manner.api,
+    )
+
+
+def _marks_tools(family: Family, model: str) -> bool:
+    """OpenRouter, and proxies that name models as it does, hand a part's mark on to Anthropic."""
+    return family.name == "openrouter" or model.lower().startswith("anthropic/")
+
+
+def adapted(dialect: Dialect, status: int | None, message: str, manner: Manner = BY_NAME) -> Dialect | None:
+    """The dialect without what this refusal names; null when it names nothing that can be left out."""
+    refused = _Refused(message.lower(), is_about_the_request=status in {400, 422})
+    found = (learn(dialect, refused) for learn in _LESSONS)
+    changed = next((each for each in found if each is not None), None)
+    if changed is None or _insists(manner, dialect, changed):
+        return None
+    return changed
+
+
+def about_payloads(dialect: Dialect, changed: Dialect) -> bool:
+    """Whether what changed is what earlier messages carry."""
+    before, after = dialect.family, changed.family
+    return (dialect.payloads, before.fields, before.filler, before.call_filler) != (
+        changed.payloads,
+        after.fields,
+        after.filler,
+        after.call_filler,
+    )
+
+
+def _insists(manner: Manner, dialect: Dialect, changed: Dialect) -> bool:
+    """Whether the settings demand what the endpoint refuses: then the refusal is the answer."""
+    return (manner.tool_calling != "auto" and changed.tool_calls != dialect.tool_calls) or (
+        manner.prompt_cache != "auto" and changed.cache != dialect.cache
+    )
+
+
+_REFUSALS = re.compile(
+    r"unsupported|not (?:yet )?support|unrecognized|unknown|unexpected|not permitted|not allowed"
+    r"|invalid (?:field|param)|must be verified to stream|must be false|extra inputs|extra_forbidden"
+)
+_STREAM = re.compile(r"\bstream(?:ing|ed)?\b")
+_NO_TOOLS = re.compile(
+    r"(?:does not|doesn't|not) support (?:tools|tool use|tool call|function)|support tool use"
+    r"|tools param requires --jinja|requires --enable-auto-tool-choice"
+)
+"""Ollama, OpenRouter; llama.cpp without `--jinja`; vLLM without a parser for the model's calls."""
+_NO_SYSTEM = re.compile(
+    r"system role (?:is )?not supported|developer instruction is not enabled"
+    r"|(?:does not|doesn't) support (?:the )?system"
+)
+"""Templates of Gemma's first versions; Google's own endpoint for Gemma."""
+
+
+class _Refused(msgspec.Struct, frozen=True):
+    """What was said, in lower case. Many servers give their own failures for what the request has wrong."""
+
+    said: str
+    is_about_the_request: bool
+
+
+def _without_tools(dialect: Dialect, refused: _Refused) -> Dialect | None:
+    named = dialect.tool_calls == "structured" and _NO_TOOLS.search(refused.said)
+    return replace(dialect, tool_calls="text") if named else None
+
+
+def _without_system(dialect: Dialect, refused: _Refused) -> Dialect | None:
+    named = dialect.system_role and _NO_SYSTEM.search(refused.said)
+    return replace(dialect, system_role=False) if named else None
+
+
+def _without_marks(dialect: Dialect, refused: _Refused) -> Dialect | None:
+    if dialect.cache is None or not refused.is_about_the_request or "cache_control" not in refused.said:
+        return None
+    return replace(dialect, marks_tools=False) if dialect.marks_tools else replace(dialect, cache=None)
+
+
+def _without_field(dialect: Dialect, refused: _Refused) -> Dialect | None:
+    said = refused.said
+    if not refused.is_about_the_request or not _REFUSALS.search(said):
+        return None
+    for name, pattern in _FIELDS:
+        if getattr(dialect, name) and re.search(pattern, said):
+            return replace(dialect, **{name: False})
+    if dialect.limit_field in said and "too large" not in said:
+        other: Literal["max_tokens", "max_completion_tokens"] = (
+            "max_tokens" if dialect.limit_field == "max_completion_tokens" else "max_completion_tokens"
+        )
+        return replace(dialect, limit_field=other)
+    if dialect.streams and _STREAM.search(said.replace("stream_options", "")):
+        return replace(dialect, streams=False)
+    return None
+
+
+_FIELDS = (
+    ("streams_usage", r"stream_options|include_usage"),
+    ("takes_temperature", r"temperature"),
+    ("takes_cache_key", r"prompt_cache_key"),
+    ("includes_reasoning", r"encrypted content is not supported|\binclude\b"),
+    ("takes_effort", r"reasoning[_.]effort|\bthinking\b|enable_thinking|reasoning_split|\breasoning\b"),
+)
+"""What is sent only until an endpoint refuses it, and how it is named there."""
+
+_ATTACHED = re.compile(
+    r"thought[_ ]signature|encrypted[_ ]content|reasoning_(?:content|details)|extra_content"
+    r"|(?:signature|block).{0,20}thinking|thinking.{0,20}(?:signature|block)"
+    r"|of type 'reasoning'|'reasoning' item|messages?\S*\breasoning\b|property 'reasoning'"
+)
+"""Names of what is sent back: Gemini, OpenAI, DeepSeek, Moonshot, OpenRouter with Anthropic behind it."""
+
+
+def _with_other_order(dialect: Dialect, refused: _Refused) -> Dialect | None:
+    changed = ordered(dialect.family, refused.said)
+    return (
+        replace(dialect, family=changed)
+        if refused.is_about_the_request and changed != dialect.family
+        else None
+    )
+
+
+def _with_other_payloads(dialect: Dialect, refused: _Refused) -> Dialect | None:
+    """What endpoints refuse of what earlier messages carry: a missing part, an unknown field, a bad value."""
+    if not refused.is_about_the_request or not _ATTACHED.search(refused.said):
+        return None
+    filled = filling(dialect.family, refused.said)
+    if filled != dialect.family:
+        return replace(dialect, family=filled)
+    if _REFUSALS.search(refused.said):
+        bare = takes_nothing_back(dialect.family)
+        return replace(dialect, family=bare) if bare != dialect.family else None
+    if dialect.payloads == "send" and re.search(r"corrupted|invalid.{0,20}thought", refused.said):
+        return replace(dialect, payloads="again")
+    if dialect.payloads in {"send", "again"}:
+        return replace(dialect, payloads="replace" if dialect.family.fills else "omit")
+    return replace(dialect, payloads="omit") if dialect.payloads == "replace" else None
+
+
+_LESSONS: tuple[Callable[[Dialect, _Refused], Dialect | None], ...] = (
+    _without_tools,
+    _without_system,
+    _without_marks,
+    _with_other_order,
+    _with_other_payloads,
+    _without_field,
+)

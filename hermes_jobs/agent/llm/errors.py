@@ -1,0 +1,349 @@
+"""What went wrong with a model call, from the status, code and message that providers answer with.
+
+Two tables, read from above: the first rule that fits names the kind; between them stand the limits (see
+`limits`). The texts are those of OpenAI, Anthropic, OpenRouter, vLLM, llama.cpp, Ollama, LM Studio, Groq,
+Gemini, DeepSeek and Mistral, collected in the tests.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from hermes_jobs.agent.llm.limits import limit_in
+from hermes_jobs.agent.llm.redaction import redacted
+from hermes_jobs.agent.llm.retry import RETRYABLE, asks_too_long
+from hermes_jobs.agent.llm.retry_after import asked_wait
+from hermes_jobs.domain.usage import NO_USAGE, Usage
+from hermes_jobs.engine.ports import ModelError
+
+_LONGEST_MESSAGE = 600
+_READ = 8000  # characters of a message in which the words are looked for
+
+
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    """An endpoint's answer in place of a reply. Header names in lower case; `status` null inside a stream.
+
+    `at`: when it came, by this machine's clock, in seconds since the epoch; None where that is not known.
+    """
+
+    message: str
+    status: int | None = None
+    code: str = ""
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
+    at: float | None = None
+
+
+class _Rule(msgspec.Struct, frozen=True):
+    """Fits when the status is one of these (empty: any) and the words occur (null: none needed)."""
+
+    kind: str
+    statuses: frozenset[int] = frozenset()
+    words: re.Pattern[str] | None = None
+
+    def fits(self, status: int | None, said: str) -> bool:
+        if self.statuses and status not in self.statuses:
+            return False
+        return self.words is None or self.words.search(said) is not None
+
+
+def _any(*patterns: str) -> str:
+    return "|".join(patterns)
+
+
+def _rule(kind: str, words: str = "", statuses: Iterable[int] = ()) -> _Rule:
+    return _Rule(kind, frozenset(statuses), re.compile(words) if words else None)
+
+
+_USAGE_LIMIT = _any(
+    r"usage_limit_reached",
+    r"usage limits?\b.{0,40}(?:reached|exceeded|hit)",
+    r"(?:hit|reached) (?:your|its|the) .{0,40}usage limit",
+    r"(?:hit|reached) your limit",
+    r"regain access",
+    r"(?:hour|session|daily|weekly|day) (?:usage )?limit (?:reached|exceeded)",
+    r"limit (?:will )?resets?\b",
+    r"使用上限",
+)
+"""An allowance for some hours or days that is used up, and comes back by itself."""
+
+_FIRST_RULES = (
+    _rule("billing", r"insufficient_quota|exceeded_current_quota_error", {401, 403}),
+    _rule("auth", statuses={401}),
+    _rule("billing", statuses={402}),
+    _rule("payload_too_large", r"request too large.{0,120}tokens per m", {413, 429}),
+    _rule(
+        "rate_limit",
+        _any(
+            r"retry_?delay",
+            r"(?:retry|try again)(?: in| after) \d",
+            r"rate.?limit.?(?:exceeded|reached)",
+            r"(?:tokens|requests) per (?:m|d|h|s)|throttl",
+        ),
+        {429},
+    ),
+)
+"""Looked at before any limit: what is said of a rate is no limit of the model."""
+
+_RULES = (
+    _rule("payload_too_large", statuses={413}),
+    _rule("payload_too_large", r"request_too_large|payload too large|request entity too large"),
+    _rule(
+        "content_policy",
+        _any(
+            r"content[_ ](?:polic|filter|management|moderation|violation)",
+            r"safety (?:system|polic|filter|reasons)|\bsafety_",
+            r"prohibited_content|inappropriate content|content exists risk|guardrail_intervened|cyber_policy",
+            r"data_?inspection_?failed|responsibleaipolicy|requires moderation|considered high risk",
+            r"(?:input|prompt|content|request|message)\b.{0,30}\bflagged\b",
+            r"(?:usage|acceptable use) (?:polic|guideline)",
+            r"violat\w* .{0,60}(?:polic|guidelines|terms of (?:use|service))",
+            r"blocked by .{0,40}(?:filter|safety)",
+            r"new_sensitive|sensitive (?:words|content|information)|敏感",
+        ),
+    ),
+    _rule("rate_limit", _USAGE_LIMIT),
+    _rule(
+        "billing",
+        _any(
+            r"insufficient[_ ](?:user_)?(?:quota|balance|credit|funds)",
+            r"exceeded (?:your )?current quota|exceeded_current_quota_error",
+            r"credit balance is too low|payment required|payment method|purchase (?:more )?credits",
+            r"(?:key|spending|spend|credit|budget|monthly|weekly) limit (?:has been )?(?:exceeded|reached)",
+            r"(?:reached|exceeded) (?:its|your|the) (?:monthly |configured )?(?:spend\w*|included|cost)",
+            r"more credits|out of (?:credits?|extra usage)|have any credits|\bno credits?\b",
+            r"(?:usage credits|extra usage) (?:is|are) required|negative (?:credit )?balance",
+            r"billing|arrear|account .{0,60}suspended|not in good standing|余额不足|欠费",
+        ),
+    ),
+    _rule(
+        "auth",
+        _any(
+            r"invalid_api_key|api_key_(?:invalid|expired|disabled)|account_deactivated",
+            r"(?:incorrect|invalid|expired|missing|malformed|wrong|unknown|disabled|no) api[_ -]?key",
+            r"api[_ -]?key\b.{0,40}?(?:valid|invalid|required|missing|expired|revoked|not found)\b",
+            r"api[_ -]?key\b.{0,40}?(?:disabled|leaked|blocked)\b",
+            r"authenticat|authorization header|invalid x-api-key|unauthori[sz]ed|user not found",
+            r"no auth credentials|invalid (?:access |bearer |iam |auth )?token|token (?:has |is )?expired",
+            r"(?:organization|account) has been (?:disabled|deactivated)",
+        ),
+    ),
+    _rule(
+        "model_not_found",
+        _any(
+            r"model_not_found|unknown model|invalid model|no such model|not found the model|模型不存在",
+            r"model\b.{0,120}(?:not found|does not exist|not exist|decommissioned|deprecated|discontinued)",
+            r"model\b.{0,120}(?:been retired|shut down|no longer (?:available|supported))",
+            r"not a valid model|model identifier is invalid|unsupported model|model\b.{0,60} not supported",
+            r"no endpoints found|no allowed providers|no models? loaded|models/\S+ is not found",
+            r"deploymentnotfound|api deployment for this resource does not exist",
+            r"not have access to (?:the )?model",
+            r"no (?:available )?(?:channel|provider)s? (?:available )?for (?:the )?model",
+        ),
+    ),
+    _rule("model_not_found", r"not_found_error.{0,40}model:", {404}),
+    _rule(
+        "overloaded",
+        _any(
+            r"overloaded|server is busy|server_busy|too busy|at capacity|over capacity|high demand",
+            r"insufficient capacity|capacity (?:limits? )?exceeded|no instances? available",
+            r"engine is currently|no healthy upstream|loading model|model is (?:currently )?loading",
+            r"(?:queue|slots?) (?:is|are) (?:full|busy)",
+        ),
+    ),
+    _rule("overloaded", statuses={503, 529}),
+    _rule("rate_limit", statuses={429}),
+    _rule(
+        "rate_limit",
+        _any(
+            r"rate[_ -]?limit|too many (?:concurrent )?requests|resource_exhausted|throttl|slow down",
+            r"request rate increased|limit_burst_rate|concurrency limit|quota exceeded|max rpm",
+        ),
+    ),
+    _rule("auth", statuses={403}),
+    _rule("timeout", statuses={408, 504, 524}),
+    _rule("timeout", r"timed out|timeout|deadline exceeded"),
+    _rule("server", statuses=range(500, 600)),
+    _rule(
+        "server",
+        _any(
+            r"internal(?:_server)?[_ ]error|server[_ ]error|api_error",
+            r"provider (?:returned error|disconnected)|upstream (?:error|connect|request failed)",
+            r"(?:returned|received|got) (?:an )?empty (?:response|content|answer|completion|stream)",
+            r"bad gateway|service unavailable|temporarily unavailable|socket hang up",
+            r"(?:try|retry)(?: your request)? again (?:later|shortly|soon|in a (?:few|moment|minute|bit))",
+            r"error occurred while processing your request|connection (?:reset|error|aborted)",
+            r"failed to (?:generate|process) (?:output|your request|the request)",
+        ),
+    ),
+    _rule("bad_request", statuses=range(400, 500)),
+    _rule("bad_request", r"invalid_request|bad request"),
+)
+
+HINTS = {
+    "auth": "Check OPENAI_API_KEY, and that it belongs to the endpoint of model.base_url.",
+    "billing": "The account has no credit left: top it up at the provider, or set another key or model.",
+    "rate_limit": "The provider limits how often it may be asked: wait, or use another key or model.",
+    "overloaded": "The provider has too much to do: try again later, or with another model.",
+    "server": "The provider failed: try again later, or with another model.",
+    "timeout": "No answer in time: try again, or raise model.timeout.",
+    "context_overflow": (
+        "The request exceeds the model's window: start a new session, say less at once, or limit --toolsets."
+    ),
+    "output_limit": "The answer's limit is larger than the model allows: lower model.max_tokens.",
+    "payload_too_large": "The endpoint takes no request so large: start a new session, or say less at once.",
+    "model_not_found": "Check the model's name (model.model, -m), and that the endpoint has it.",
+    "content_policy": "The provider refuses this content: word it otherwise, or use another model.",
+    "bad_request": "The endpoint refuses the request: check model.base_url and model.model.",
+    "connection": "Check model.base_url and the network, and that the server runs.",
+    "garbage": "Check that model.base_url is the address of the API (often it ends in `/v1`).",
+    "unknown": "Try again; if it stays, try another model.",
+}
+_RESETS = ("resets_in_seconds", "resets_at", "retry_after")
+"""Fields in which an error's body says when a limit resets: ChatGPT's subscriptions, Azure."""
+_TEXT_CALLS_HINT = "This model takes no tools in the request: set model.tool_calling to `text`."
+_NO_TOOLS = re.compile(r"(?:does not|doesn't|not) support (?:tools|tool use|function)|support tool use")
+
+_REFUSED = frozenset({400, 413, 422})
+"""Statuses of a request that is understood and not taken."""
+_EXPLAINED = re.compile(
+    r"schema|tool_calls?\b|tool_call_id|tool use|thought_?signature|reasoning_content|unsupported|support"
+    r"|unrecognized|unknown (?:parameter|field)|must alternate|roles? |image|field required"
+)
+"""Words of a refusal that is about something else than size."""
+
+
+def classify(refusal: Refusal, *, secrets: Iterable[str] = (), usage: Usage = NO_USAGE) -> ModelError:
+    """The refusal as an error that says what to do about it."""
+    told = f"{refusal.code} {refusal.message}"[:_READ]
+    said = told.lower()
+    wait = asked_wait(refusal.headers, told, refusal.at)
+    hint = _TEXT_CALLS_HINT if _NO_TOOLS.search(said) else ""
+    kind, limit = ("bad_request", None) if hint else _kind(refusal.status, said)
+    status = f"{refusal.status}: " if refusal.status else ""
+    message = status + _one_line(refusal.message or refusal.code or "no message")
+    error = model_error(
+        kind,
+        message,
+        hint=hint,
+        retry_after=wait,
+        limit=limit,
+        secrets=secrets,
+        usage=usage,
+    )
+    error.unexplained = (
+        kind == "bad_request" and refusal.status in _REFUSED and _EXPLAINED.search(said) is None
+    )
+    return error
+
+
+def model_error(  # noqa: PLR0913 - the fields of an error
+    kind: str,
+    message: str,
+    *,
+    hint: str = "",
+    retry_after: float | None = None,
+    limit: int | None = None,
+    lasting: bool = False,
+    secrets: Iterable[str] = (),
+    usage: Usage = NO_USAGE,
+) -> ModelError:
+    """An error of that kind, with the kind's hint and without secrets. `lasting`: it would fail again."""
+    hint = hint or HINTS.get(kind, "")
+    retryable = kind in RETRYABLE and not lasting
+    if retryable and retry_after is not None and asks_too_long(retry_after):
+        hint = f"The provider asks to wait {retry_after / 60:.0f} minutes. {hint}"
+    return ModelError(
+        kind,
+        redacted(message, secrets)[:_LONGEST_MESSAGE],
+        hint=hint,
+        retryable=retryable,
+        retry_after=retry_after if retryable else None,
+        limit=limit,
+        usage=usage,
+    )
+
+
+def garbage(
+    what: str, excerpt: str = "", *, secrets: Iterable[str] = (), usage: Usage = NO_USAGE
+) -> ModelError:
+    """An answer that is no usable reply; `what` ends the sentence «The endpoint's answer …»."""
+    shown = f": {shortened(excerpt)!r}" if excerpt.strip() else ""
+    return model_error("garbage", f"The endpoint's answer {what}{shown}", secrets=secrets, usage=usage)
+
+
+def refusal_in(
+    body: object, *, status: int | None = None, headers: Mapping[str, str] | None = None
+) -> Refusal | None:
+    """The refusal that a decoded answer holds, in any of the shapes in use; null where it holds none."""
+    if isinstance(body, list) and len(body) == 1:  # Gemini
+        body = body[0]
+    if not isinstance(body, Mapping):
+        return None
+    error: Any = body.get("error") or (body if body.get("object") == "error" or "detail" in body else None)
+    if not error:
+        return None
+    if not isinstance(error, Mapping):  # xAI: {"code": …, "error": "…"}
+        code = body.get("code")
+        named = str(code) if isinstance(code, str | int) and not isinstance(code, bool) else ""
+        return Refusal(message=str(error), status=status, code=named, headers=headers or {})
+    code = error.get("code")
+    inner = status or (code if isinstance(code, int) and 400 <= code < 600 else None)
+    words = (error.get("type"), error.get("status"), code, error.get("param"))
+    message = error.get("message") or error.get("detail") or body.get("message") or ""
+    return Refusal(
+        message=_with_details(str(message), error),
+        status=inner,
+        code=" ".join(str(word) for word in words if isinstance(word, str | int)),
+        headers={**_told_headers(error), **(headers or {})},
+    )
+
+
+def shortened(text: str, limit: int = 160) -> str:
+    """The beginning of a text in one line; of an HTML page its title."""
+    title = re.search(r"<title>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
+    line = " ".join((title[1] if title else text).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def _kind(status: int | None, said: str) -> tuple[str, int | None]:
+    """The kind, and the limit in tokens that the refusal names."""
+    for rule in _FIRST_RULES:
+        if rule.fits(status, said):
+            return rule.kind, None
+    if (limit := limit_in(said, status)) is not None:
+        return limit.kind, limit.tokens
+    return next((rule.kind for rule in _RULES if rule.fits(status, said)), "unknown"), None
+
+
+def _one_line(message: str) -> str:
+    return shortened(message, _LONGEST_MESSAGE)
+
+
+def _with_details(message: str, error: Mapping[str, Any]) -> str:
+    """OpenRouter keeps the provider's words in `metadata.raw`, Gemini the wait in `details`; llama.cpp says
+    the window in a field of its own."""
+    metadata = error.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    details = error.get("details")
+    waits = [
+        f"retryDelay: {each['retryDelay']}"
+        for each in (details if isinstance(details, list) else [])
+        if isinstance(each, Mapping) and each.get("retryDelay")
+    ]
+    waits += [
+        f"({name}: {error[name]})" for name in _RESETS if isinstance(error.get(name), int | float | str)
+    ]
+    window = [f"(n_ctx {error['n_ctx']})"] if isinstance(error.get("n_ctx"), int) else []
+    return " ".join([message, *([str(raw)] if raw else []), *waits, *window])
+
+
+def _told_headers(error: Mapping[str, Any]) -> dict[str, str]:
+    """OpenRouter repeats the headers of a limit in `metadata.headers`."""
+    metadata = error.get("metadata")
+    headers = metadata.get("headers") if isinstance(metadata, Mapping) else None
+    found = headers.items() if isinstance(headers, Mapping) else ()
+    return {str(name).lower(): str(value) for name, value in found}

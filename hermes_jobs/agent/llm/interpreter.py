@@ -1,0 +1,66 @@
+"""Asks a model what a sentence says about when: structured output, as the arguments of a tool call.
+
+What comes back is a proposal and nothing more: `schedules.phrases` reads it by the same rules as people's
+words.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from hermes_jobs.domain.session.messages import UserMessage
+from hermes_jobs.engine.in_flight import CancelToken
+from hermes_jobs.engine.ports import Model, ModelRequest, Reply, ToolSpec
+from schedules.phrases import INSTRUCTIONS, Proposal
+
+TOOL = "propose"
+ANSWER = f"\n\nAnswer with one call of `{TOOL}`, and with nothing else."
+MAX_TOKENS = 2_000  # a model that reasons needs some before it answers
+
+
+class ModelInterpreter:
+    """The `schedules.phrases.Interpreter` over a model. `reply` is the last response, to be booked."""
+
+    def __init__(self, model: Model, name: str) -> None:
+        self._model = model
+        self._name = name
+        self.reply: Reply | None = None
+
+    def propose(self, sentence: str, now: datetime, zone: str) -> Proposal | None:
+        """What the model makes of the sentence; null where it is no proposal. Raises `ModelError`."""
+        moment = now.astimezone(ZoneInfo(zone))
+        request = ModelRequest(
+            model=self._name,
+            system_prompt=INSTRUCTIONS + ANSWER,
+            messages=(
+                UserMessage(f"It is {moment:%A}, {moment.isoformat()} ({zone}).\nThe request: {sentence}"),
+            ),
+            tools=(_SPEC,),
+            max_tokens=MAX_TOKENS,
+        )
+        self.reply = self._model.reply(request, CancelToken(), lambda text: None)
+        written = self.reply.tool_calls[0].arguments if self.reply.tool_calls else self.reply.content
+        return _proposal(written)
+
+
+_SPEC = ToolSpec(
+    name=TOOL,
+    description="Say when it is to be done, in which zone, and what; leave out what is null.",
+    parameters={
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in Proposal.__struct_fields__},
+        "additionalProperties": False,
+    },
+)
+
+
+def _proposal(written: str) -> Proposal | None:
+    """The proposal in a text that is, or holds, its JSON object."""
+    start, end = written.find("{"), written.rfind("}")
+    try:
+        return msgspec.json.decode(written[start : end + 1], type=Proposal)
+    except msgspec.DecodeError:
+        return None

@@ -1,0 +1,203 @@
+"""The limits that refusals name: the model's window, or how long an answer may be. Tokens.
+
+The texts are those of OpenAI, Azure, Anthropic, Bedrock, OpenRouter, vLLM, SGLang, TGI, Together, Fireworks,
+llama.cpp, LM Studio, Ollama, MLX, Mistral, Groq, Cerebras, Cohere, Gemini, DeepSeek, Kimi, Qwen, GLM, xAI and
+Copilot, as they stand in their source or in public issues; the tests hold each of them. Numbers may have
+commas, a fraction or a `k`. All functions take the text in lower case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from hermes_jobs.domain.context_windows import LEAST_WINDOW
+from hermes_jobs.engine.budget_guard import SHORTEST_ANSWER as LEAST_ANSWER
+
+LimitKind = Literal["context_overflow", "output_limit"]
+
+
+class Limit(msgspec.Struct, frozen=True):
+    """What a refusal is about. `tokens`: for `context_overflow` the window, for `output_limit` the longest
+    answer; None where the refusal names neither."""
+
+    kind: LimitKind
+    tokens: int | None = None
+
+
+_N = r"\d[\d,]{0,14}(?:\.\d+)?\s?k?\b"
+_NUMBER = re.compile(rf"(?<![\w.-]){_N}(?!\.\d)")
+_ANSWER = r"max[_ ]?(?:(?:completion|output|new)[_ ]?)?tokens(?:_to_sample)?"
+"""The parameter for an answer's length, in the spellings of all dialects."""
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """`{name}` is a number that becomes a group, `{_}` one that does not, `{ANSWER}` the parameter's name."""
+    text = text.replace("{ANSWER}", _ANSWER).replace("{_}", f"(?:{_N})")
+    return re.compile(re.sub(r"\{([a-z]+)\}", lambda name: f"(?P<{name[1]}>{_N})", text), re.DOTALL)
+
+
+_SHARES = tuple(
+    _pattern(text)
+    for text in (
+        # OpenAI, DeepSeek, vLLM, OpenRouter, SGLang: everything asked for, and its parts. What is not answer
+        # is prompt, tools as well.
+        r"context (?:length|window|size)\D{0,40}{window} tokens?.{0,80}?requested (?:about |a total of )?"
+        r"{total} tokens:? \(?{prompt} (?:tokens )?(?:in|of|from)\b"
+        r"(?:[^()]*?\b{answer} (?:tokens )?(?:in|for) (?:the )?(?:completion|output))?",
+        # vLLM
+        r"context length is {window} tokens.{0,60}requested {_} output tokens.{0,60}?{prompt} input tokens",
+        r"passed {prompt} input tokens and requested {_} output tokens.{0,60}context length is only {window}",
+        r"{ANSWER}.{0,10} is too large: {_}.{0,80}context length is {window} tokens.{0,60}"
+        r"request has {prompt} input tokens",
+        r"context length is {window} tokens.{0,40}request has {prompt} input tokens",
+        # Anthropic, also at Bedrock
+        r"input length and .?{ANSWER}.? exceed context limit: {prompt} \+ {_} > {window}",
+        r"context_window: {window} - input_tokens: {prompt}",
+        # TGI, Together
+        r"inputs.? tokens \+ .?{ANSWER}.? must be <= {window}\.? given: {prompt}",
+    )
+)
+_LONGEST = tuple(
+    _pattern(text)
+    for text in (
+        r"at most {longest} (?:completion|output) tokens",
+        r"> {longest}, which is the maximum",
+        r"range of {ANSWER} (?:is|should be) \[{_}, ?{longest}\]",
+        r"{ANSWER}.{0,60}\[{_}, ?{longest}\]",
+        r"{ANSWER}\W.{0,80}?(?:less than or equal to|at most|<=|up to|not exceed|no (?:more|greater) than"
+        r"|between {_} and|(?:maximum|limit|maximum value|maximum limit)(?: is| of|:)) ?[`'\"(]?{longest}",
+        r"maximum tokens you requested exceeds the model limit of {longest}",
+        r"maximum (?:allowed )?(?:number of )?(?:output|completion) tokens (?:is|of|:|\() ?{longest}",
+        r"reduce {ANSWER} to {longest}",
+        r"(?:output|completion) tokens?.{0,40}(?:exceeds?|limit of|limit is|maximum of) {longest}",
+    )
+)
+_BELOW = _pattern(r"{ANSWER}.{0,60}range is from {_} \(inclusive\) to {above} \(exclusive\)")
+"""Gemini: the first number that is too large."""
+_ANSWER_WORDS = _pattern(
+    r"{ANSWER}(?![a-z_]).{0,50}?(?:too (?:large|high|big)|must not|should be|cannot be|exceed|range|<="
+    r"|at most"
+    r"|must be (?:<|less|at most|between|no |lower|smaller)|no more than|(?:greater|larger|higher) than (?!0)"
+    r"|参数非法|above|maximum|limit|model max)"
+    r"|range of {ANSWER}|maximum tokens you requested|(?:limit|maximum)\W{1,3}(?:for|of|on) {ANSWER}"
+    r"|(?:requested|number of) (?:output|completion) tokens.{0,40}(?:exceed|greater|larger|more than)"
+)
+_ONLY_ONE_SIDE = _pattern(r"(?:input|prompt).{0,20}(?:and|plus|\+) .?{ANSWER}")
+"""A sum of prompt and answer: such a text is not about the answer alone."""
+
+_WINDOWS = tuple(
+    _pattern(text)
+    for text in (
+        r"n_ctx\W{1,4}{window}",
+        r"max_model_len\w*\W{1,4}(?:of |is )?{window}",
+        r"tokens > {window} maximum",
+        r"tokens exceed the configured limit of {window}",
+        r"maximum number of (?:input )?tokens allowed \(?{window}",
+        r"maximum (?:model|allowed input|prompt|input|context) (?:length|size|tokens)(?: of| is|:)? ?"
+        r"\(?{window}",
+        r"max(?:imum)? input tokens(?: of| is|:)? ?\(?{window}",
+        r"{window} (?:tokens? )?(?:maximum context length|context (?:window|length|size|limit))",
+        r"model token limit: ?{window}",
+        r"token count of {_} exceeds the limit of {window}",
+        r"range of input length should be \[{_}, ?{window}\]",
+        r"current length is {_} while limit is {window}",
+        r"cannot exceed {window} - received",
+        r"must have less than {window} tokens",
+        r"input tokens over the limit of {window}",
+        r"context (?:length|window|size|limit)(?: of(?: only)?| is(?: only)?|:)? ?\(?{window}",
+    )
+)
+_WINDOW_WORDS = re.compile(
+    r"context_length_exceeded|context length exceeded|exceed_context_size|context(?: the)? overflow"
+    r"|model_context_window_exceeded|max_prompt_tokens_exceeded|max_model_len|model token limit"
+    r"|maximum (?:context|prompt|input|model) length|maximum context size|max(?:imum)? context length"
+    r"|exceeds? (?:the )?(?:available |model'?s )?context|exceed(?:s|ed)? (?:the )?(?:maximum )?context"
+    r"|(?:prompt|input|request|conversation) (?:is )?too long|(?:prompt|input) length exceeds"
+    r"|input length .{0,40}exceeds|prompt exceeds max length|range of input length"
+    r"|token count.{0,60}exceeds|too many (?:input |prompt )?tokens(?!: max tokens)"
+    r"|more than max tokens allowed|context window"
+    r"|(?:greater|longer|larger) than the (?:maximum |model'?s )?(?:context|maximum model length)"
+    r"|reduce the length of (?:the |your )?(?:messages|prompt|input)|maximum number of (?:input )?tokens"
+    r"|must have less than .{0,12}tokens|current length is .{0,12}while limit is"
+    r"|number of tokens .{0,60}(?:cannot exceed|exceeds)|input tokens over the limit"
+    r"|configured context size|must be at least 1, got -\d"  # what is left for an answer is below zero
+    r"|超过最大长度|超出最大长度|上下文长度|长度超过模型上限"
+)
+
+
+_LOOSELY = re.compile(
+    r"(?:prompt|inputs?|messages?|conversation|context|history)\b.{0,60}?"
+    r"(?:exceed|too (?:long|large|big)|(?:longer|larger|greater|more) than|over the (?:limit|maximum))"
+    r"(?=.{0,200}(?:token|context))|(?:prompt|input) length.{0,30}exceed|token limit exceeded"
+    r"|too many tokens(?!: max tokens)|tokens?\b.{0,40}(?:exceed|more than|over the limit)"
+    r"|supports (?:a maximum of|at most|only|up to) .{0,12}tokens"
+    r"|total length of .{0,40}exceed|cannot exceed .{0,12}- received",
+    re.DOTALL,
+)
+"""What a refusal of a request (see `_REFUSED`) may say in place of the words above."""
+_REFUSED = frozenset({400, 413, 422})
+_LIMIT_AFTER = _pattern(
+    r"(?:max(?:imum)?|limit|exceed(?:s|ed)?|at most|up to|only|allowed|window|context|size|<=|less than|than)"
+    r"(?:(?!\bby\b)[^\d]){0,40}{limit}"
+)
+
+
+def limit_in(said: str, status: int | None = None) -> Limit | None:
+    """The limit that a refusal is about; None where it is about something else."""
+    if (found := _shares(said)) is not None:
+        return found
+    if below := _BELOW.search(said):
+        return Limit("output_limit", value(below["above"]) - 1)
+    answer = None if _ONLY_ONE_SIDE.search(said) else _ANSWER_WORDS.search(said)
+    window = _WINDOW_WORDS.search(said) or (_LOOSELY.search(said) if status in _REFUSED else None)
+    if answer is not None and (window is None or answer.start() < window.start()):
+        return Limit("output_limit", _first(_LONGEST, said) or _smallest(said, answer, LEAST_ANSWER))
+    if window is not None:
+        return Limit("context_overflow", _first(_WINDOWS, said) or _smallest(said, window, LEAST_WINDOW))
+    return None
+
+
+def _shares(said: str) -> Limit | None:
+    """Where window and prompt are named: there is no room for an answer, or only for a shorter one."""
+    for pattern in _SHARES:
+        if found := pattern.search(said):
+            named = {name: value(number) for name, number in found.groupdict().items() if number}
+            window = named["window"]
+            prompt = named["total"] - named["answer"] if "answer" in named else named["prompt"]
+            if prompt + LEAST_ANSWER <= window:
+                return Limit("output_limit", window - prompt)
+            return Limit("context_overflow", window)
+    return None
+
+
+def _first(patterns: tuple[re.Pattern[str], ...], said: str) -> int | None:
+    found = (match for pattern in patterns if (match := pattern.search(said)))
+    match = next(found, None)
+    return (value(match[1]) or None) if match else None
+
+
+def _smallest(said: str, found: re.Match[str], least: int) -> int | None:
+    """The limit in a text of unknown form, `least` or more: the smaller of its two largest numbers, or the
+    only one, where that stands behind a word for a limit."""
+    if "character" in said:
+        return None
+    sizes = sorted({number for number in numbers_in(said) if number >= least})
+    if len(sizes) > 1:
+        return sizes[-2]
+    behind = _LIMIT_AFTER.search(said, max(found.start(), found.end() - len(" exceeded")))
+    return sizes[0] if sizes and behind and value(behind["limit"]) == sizes[0] else None
+
+
+def value(number: str) -> int:
+    """The number as written. A `k` counts as 1,000: of the two readings the one that fits for certain."""
+    digits = number.replace(",", "").strip()
+    return int(float(digits.rstrip("k ")) * (1000 if digits.endswith("k") else 1))
+
+
+def numbers_in(said: str) -> Iterator[int]:
+    """All numbers that a text names, in order; digits within names and versions are none."""
+    return (value(match[0]) for match in _NUMBER.finditer(said))

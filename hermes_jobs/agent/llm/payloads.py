@@ -1,0 +1,114 @@
+"""Payloads of Chat Completions: collected while an answer arrives, and put back into later requests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from hermes_jobs.agent.llm.dialect import Dialect
+from hermes_jobs.agent.llm.text import well_formed
+from hermes_jobs.domain.session.messages import AssistantMessage, Payload
+
+Json = dict[str, Any]
+
+_GROWING = ("text", "summary", "data")
+"""Fields of one entry of `reasoning_details` that arrive in pieces."""
+
+
+class Attachments:
+    """What an endpoint attaches to one message, piece by piece. For one answer, one thread."""
+
+    def __init__(self, fields: Iterable[str]) -> None:
+        """`fields` are the names that go back."""
+        self._fields = tuple(fields)
+        self._found: Json = {}
+
+    def take(self, said: Mapping[str, object]) -> None:
+        """The fields of the next delta, or of a whole message."""
+        for name in self._fields:
+            value = said.get(name)
+            if isinstance(value, str):
+                self._found[name] = str(self._found.get(name, "")) + value
+            elif isinstance(value, Sequence):
+                _merge(self._found.setdefault(name, []), value)
+            elif value is not None:
+                self._found[name] = value
+
+    def found(self) -> Json:
+        """The fields that hold anything; the readable form of reasoning is left out beside its entries."""
+        found = {name: value for name, value in self._found.items() if value}
+        if "reasoning_details" in found:
+            found.pop("reasoning", None)
+        return found
+
+
+def _merge(entries: list[Any], pieces: Sequence[object]) -> None:
+    """Pieces of one entry share an index; its signature may come last and alone."""
+    for piece in pieces:
+        if not isinstance(piece, Mapping):
+            continue
+        index = piece.get("index")
+        known = [each for each in entries if index is not None and each.get("index") == index]
+        if not known or not _continues(known[0], piece):
+            entries.append(dict(piece))
+            continue
+        for name, value in piece.items():
+            if name in _GROWING and isinstance(value, str) and isinstance(known[0].get(name), str):
+                known[0][name] += value
+            elif value is not None or name not in known[0]:
+                known[0][name] = value
+
+
+def _continues(entry: Mapping[str, object], piece: Mapping[str, object]) -> bool:
+    same_type = piece.get("type") in {None, entry.get("type")}
+    return same_type and (piece.get("id") is None or entry.get("id") in {None, piece.get("id")})
+
+
+def payload_of(found: Json, dialect: Dialect, model: str) -> Payload | None:
+    """What was found, to be sent back; None where there is nothing."""
+    if not found:
+        return None
+    data = well_formed(json.dumps(found, ensure_ascii=False, separators=(",", ":")))
+    return Payload(dialect.payload_name, model, dialect.endpoint, data)
+
+
+def returned(message: AssistantMessage, dialect: Dialect, model: str) -> Json:
+    """The payload's content, where it means something to this model at this endpoint; else nothing."""
+    payload = message.payload
+    if (
+        payload is None
+        or payload.dialect != dialect.payload_name
+        or dialect.payloads not in {"send", "again"}
+    ):
+        return {}
+    is_bound = dialect.api == "responses" or dialect.family.binding == "model"
+    if is_bound and (payload.model, payload.endpoint) != (model, dialect.endpoint):
+        return {}
+    content = msgspec.json.decode(payload.data)
+    return content if isinstance(content, dict) else {}
+
+
+def with_payload(rendered: Json, message: AssistantMessage, dialect: Dialect, model: str) -> Json:
+    """The rendered message with what goes back in it, or with what the family takes in its place."""
+    family, calls = dialect.family, rendered.get("tool_calls", [])
+    if not (calls or family.everywhere):
+        return rendered
+    content = returned(message, dialect, model)
+    if dialect.api == "responses":
+        return {**rendered, "items": content.get("items", ())}
+    fields = {name: value for name, value in content.items() if name in family.fields}
+    of_calls = {
+        int(at): {name: value for name, value in extras.items() if name in family.call_fields}
+        for at, extras in content.get("tool_calls", {}).items()
+    }
+    lacks = calls and not fields and not any(of_calls.values())
+    if lacks and dialect.payloads != "omit" and family.wants_filler(model):
+        fields = dict(family.filler)
+        of_calls = {at: dict(family.call_filler) for at in range(len(calls))}
+    whole = {**rendered, **fields}
+    if calls:
+        whole["tool_calls"] = [{**call, **of_calls.get(at, {})} for at, call in enumerate(calls)]
+    return whole

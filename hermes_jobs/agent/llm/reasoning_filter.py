@@ -1,0 +1,108 @@
+"""`<think>…</think>` blocks, told from the answer while it arrives in pieces.
+
+The result depends on the text alone, not on how it was cut into pieces. A tag right after a backtick is
+spoken of, not used: an answer that explains `<think>` stays whole. A closing tag without its opening one is
+dropped, or ends reasoning whose opening tag the template had written: see `end_of_unopened`. White space
+before the answer goes with the block that it followed.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from hermes_jobs.text.tags import Tags
+
+_TAGS = Tags("think", "thinking")
+
+
+class Split(msgspec.Struct, frozen=True):
+    """A piece of text, told apart."""
+
+    visible: str = ""
+    reasoning: str = ""
+
+
+class ThinkFilter:
+    """Takes text piece by piece and gives back what can be told apart so far. For one answer, one thread."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._inside = False
+        self._had_block = False
+        self.had_stray = False
+        """A closing tag came before any opening one; see `end_of_unopened`."""
+        self._spaces: str | None = ""  # what may still turn out to surround a block; null once text was shown
+
+    def feed(self, text: str) -> Split:
+        """The next piece. What may be the beginning of a tag is held back."""
+        return self._split(self._held + text, final=False)
+
+    def finish(self) -> Split:
+        """The end of the text: what was held back is told apart as it stands."""
+        rest = self._split(self._held, final=True)
+        if self._spaces and not self._had_block:
+            return Split(self._spaces + rest.visible, rest.reasoning)
+        return rest
+
+    def _split(self, text: str, *, final: bool) -> Split:
+        visible: list[str] = []
+        reasoning: list[str] = []
+        pieces, self._held = _TAGS.split(text, final=final)
+        for piece in pieces:
+            if isinstance(piece, str):
+                self._take(piece, visible, reasoning)
+            else:
+                self._turn(piece, visible, reasoning)
+        return Split("".join(visible), "".join(reasoning))
+
+    def _turn(self, tag: re.Match[str], visible: list[str], reasoning: list[str]) -> None:
+        opening = not tag["close"]
+        if self._inside and not opening:
+            reasoning += [tag["tick"], "\n"]
+            self._inside = False
+        elif self._inside or tag["tick"]:
+            self._take(tag[0], visible, reasoning)
+        elif opening:
+            self._inside = self._had_block = True
+            if self._spaces:
+                self._spaces = ""
+        else:
+            self.had_stray = self.had_stray or not self._had_block
+
+    def _take(self, text: str, visible: list[str], reasoning: list[str]) -> None:
+        if self._inside:
+            reasoning.append(text)
+        elif self._spaces is None:
+            visible.append(text)
+        elif not text.strip():
+            self._spaces += text
+        else:
+            visible.append(text.lstrip() if self._had_block else self._spaces + text)
+            self._spaces = None
+
+
+_STRAY = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+_ENDS_A_SENTENCE = ".!?…。！？\n"
+_GOES_ON = ".,;:!?)]}\"'`»”"
+
+
+def end_of_unopened(text: str) -> tuple[str, str] | None:
+    """Reasoning and answer of a text with a closing tag that was not opened; None where that is spoken of.
+
+    Templates that open the block themselves leave the model to close it. The tag closes one where a line or
+    a sentence ends before it, a line ends behind it, or the answer follows without a blank; what stands in
+    code is spoken of.
+    """
+    found = _STRAY.search(text)
+    if found is None:
+        return None
+    before, after = text[: found.start()], text[found.end() :]
+    if before.endswith("`") or before.count("```") % 2 or "<think" in before.lower():
+        return None
+    follows = after[:1]
+    joined = bool(follows) and not follows.isspace() and follows not in _GOES_ON
+    if joined or follows in {"\n", "\r"} or before.rstrip(" ")[-1:] in tuple(_ENDS_A_SENTENCE):
+        return before, after.lstrip()
+    return None

@@ -1,0 +1,101 @@
+"""The model that is used without a key: scripted, in this process, and honest about it.
+
+It holds a small conversation and shows tools, memory, a review and a compression. The same request always
+gets the same reply. What it says stands in `hermes_jobs.agent.llm.rehearsal_script`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from itertools import takewhile
+
+from hermes_jobs.agent.llm import rehearsal_script as lines
+from hermes_jobs.agent.llm.client import cancelled
+from hermes_jobs.agent.llm.windows import estimated_tokens
+from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.domain.usage import Usage
+from hermes_jobs.engine.ports import Cancel, ModelRequest, Reply
+from hermes_jobs.text.tokens import tokens
+
+REHEARSAL = "rehearsal"
+
+_FENCE = re.compile(r"<memory-context>.*?</memory-context>", re.DOTALL)
+_WORDS = re.compile(r"\S+\s*|\s+")
+_WORDS_A_PIECE = 6
+
+
+class RehearsalModel:
+    """Behind the same port as a real model; needs no network. Safe for many threads."""
+
+    def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
+        """See `Model.reply`."""
+        reply = rehearsed(request)
+        words: list[str] = _WORDS.findall(reply.content)
+        for at in range(0, len(words), _WORDS_A_PIECE):
+            if cancel.reason is not None:
+                break
+            on_text("".join(words[at : at + _WORDS_A_PIECE]))
+        if cancel.reason is not None:
+            raise cancelled(cancel)
+        return reply
+
+
+def rehearsed(request: ModelRequest) -> Reply:
+    """The reply to a request: calls of the tools that it offers, or an answer that ends with the notice."""
+    results = _open_results(request)
+    if results:
+        return _said(request, lines.with_results([(each.name, each.content) for each in results]))
+    text = _last_user_text(request.messages)
+    tools = frozenset(spec.name for spec in request.offered)
+    response = lines.response(text, tools, _earlier_user_texts(request.messages))
+    if not response.calls:
+        return _said(request, response.text)
+    turn = len(request.messages)
+    calls = tuple(
+        ToolCall(f"call_{turn}_{index}", name, json.dumps(arguments, ensure_ascii=False))
+        for index, (name, arguments) in enumerate(response.calls)
+    )
+    return Reply(
+        content=response.text,
+        tool_calls=calls,
+        finish_reason="tool_calls",
+        usage=_estimated(request, response.text + "".join(call.arguments for call in calls)),
+        model=REHEARSAL,
+    )
+
+
+def _said(request: ModelRequest, text: str) -> Reply:
+    content = f"{text}\n\n{lines.NOTICE}"
+    return Reply(content=content, usage=_estimated(request, content), model=REHEARSAL)
+
+
+def _estimated(request: ModelRequest, said: str) -> Usage:
+    """About what a real request would take and give."""
+    return Usage(estimated_tokens(request), max(1, tokens(said)))
+
+
+def _open_results(request: ModelRequest) -> list[ToolMessage]:
+    """The results that wait for an answer: at the end, or before a last word to a request without tools."""
+    backwards = list(reversed(request.messages))
+    if backwards and isinstance(backwards[0], UserMessage) and not request.offered:
+        backwards = backwards[1:]
+    results = takewhile(lambda message: isinstance(message, ToolMessage), backwards)
+    return [message for message in results if isinstance(message, ToolMessage)][::-1]
+
+
+def _last_user_text(messages: tuple[Message, ...]) -> str:
+    said = (message.content for message in reversed(messages) if isinstance(message, UserMessage))
+    return _FENCE.sub("", next(said, "")).strip()
+
+
+def _earlier_user_texts(messages: tuple[Message, ...]) -> list[str]:
+    """What the user said before the last message, while nothing was saved since."""
+    texts: list[str] = []
+    for message in messages:
+        if isinstance(message, UserMessage):
+            texts.append(_FENCE.sub("", message.content).strip())
+        elif isinstance(message, AssistantMessage) and any(c.name == "memory" for c in message.tool_calls):
+            texts.clear()
+    return texts[:-1]

@@ -1,0 +1,149 @@
+"""The canonical history as Chat Completions messages.
+
+Pure, and for models that take tools one message for one message: what a shorter history renders to begins
+what a longer one renders to, so that providers' prompt caches hold. Sources: https://platform.openai.com/docs/api-reference/chat/create,
+and what other endpoints refuse of it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, assert_never
+
+import msgspec
+
+from hermes_jobs.agent.llm.cache_marks import marked
+from hermes_jobs.agent.llm.call_ids import with_valid_ids
+from hermes_jobs.agent.llm.dialect import PLAIN, Dialect
+from hermes_jobs.agent.llm.payloads import with_payload
+from hermes_jobs.agent.llm.text_render import text_messages
+from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.domain.session.synthetic_messages import GO_ON
+from hermes_jobs.engine.ports import ModelRequest, ToolSpec
+
+Json = dict[str, Any]
+
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def request_body(request: ModelRequest, dialect: Dialect) -> Json:
+    """The whole request, as this endpoint takes it."""
+    messages = rendered(request, dialect)
+    if dialect.cache is not None:
+        messages = marked(messages, ttl=dialect.cache, tools=dialect.marks_tools)
+    body: Json = {"model": request.model, "messages": messages}
+    if request.offered and dialect.tool_calls == "structured":
+        body["tools"] = [_tool(spec) for spec in request.offered]
+    if request.max_tokens is not None:
+        body[dialect.limit_field] = request.max_tokens
+    if request.temperature is not None and dialect.takes_temperature:
+        body["temperature"] = request.temperature
+    if dialect.takes_cache_key and request.session:
+        body["prompt_cache_key"] = request.session
+    body.update(effort_fields(request, dialect))
+    body["stream"] = dialect.streams
+    if dialect.streams and dialect.streams_usage:
+        body["stream_options"] = {"include_usage": True}
+    return body
+
+
+def rendered(request: ModelRequest, dialect: Dialect) -> list[Json]:
+    """The request's messages, in the way in which the model calls tools."""
+    if dialect.tool_calls == "text":
+        messages = text_messages(request.system_prompt, request.messages, request.offered)
+    else:
+        messages = chat_messages(request.system_prompt, request.messages, dialect, request.model)
+    return messages if dialect.system_role else _without_system(messages)
+
+
+def _without_system(messages: list[Json]) -> list[Json]:
+    """The system prompt at the beginning of the first user message, for templates that know no such role."""
+    match messages:
+        case [{"role": "system", "content": prompt}, {"role": "user", "content": said}, *rest]:
+            return [{"role": "user", "content": f"{prompt}\n{said}"}, *rest]
+        case [{"role": "system", "content": prompt}, *rest]:
+            return [{"role": "user", "content": prompt}, *rest]
+        case _:
+            return messages
+
+
+def effort_fields(request: ModelRequest, dialect: Dialect) -> Json:
+    """The parameters that ask for an effort of reasoning, and those that the endpoint always wants."""
+    if not dialect.takes_effort:
+        return {}
+    effort = dialect.effort
+    return {**dialect.family.always, **(dialect.family.effort(effort, request.model) if effort else {})}
+
+
+def chat_messages(
+    system_prompt: str, messages: Sequence[Message], dialect: Dialect = PLAIN, model: str = ""
+) -> list[Json]:
+    """The system prompt, where there is one, and the history with the payloads that go back to the model."""
+    system = [{"role": "system", "content": system_prompt}] if system_prompt else []
+    told = with_valid_ids(messages, dialect.family.call_ids)
+    said = [_with_payload(message, dialect, model) for message in told]
+    return [*system, *(_rounds_closed(said) if dialect.family.closes_rounds else said)]
+
+
+def _rounds_closed(messages: Sequence[Json]) -> Iterator[Json]:
+    """The messages with a word of the assistant's between results of tools and what a user says then."""
+    before = ""
+    for message in messages:
+        if (before, message["role"]) == ("tool", "user"):
+            yield {"role": "assistant", "content": GO_ON}
+        before = message["role"]
+        yield message
+
+
+def _with_payload(message: Message, dialect: Dialect, model: str) -> Json:
+    rendered = _message(message)
+    if isinstance(message, AssistantMessage):
+        return with_payload(rendered, message, dialect, model)
+    return rendered
+
+
+def _message(message: Message) -> Json:
+    match message:
+        case UserMessage(content):
+            return {"role": "user", "content": content}
+        case AssistantMessage(content, ()):
+            return {"role": "assistant", "content": content}
+        case AssistantMessage(content, calls):
+            # Null where nothing was said: Anthropic and Bedrock, behind compatible endpoints, refuse "".
+            return {
+                "role": "assistant",
+                "content": content or None,
+                "tool_calls": [_call(call) for call in calls],
+            }
+        case ToolMessage(tool_call, _, content):
+            return {"role": "tool", "tool_call_id": tool_call, "content": content}
+        case _:
+            assert_never(message)
+
+
+def _call(call: ToolCall) -> Json:
+    function = {"name": _name(call.name), "arguments": _arguments(call.arguments)}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _name(name: str) -> str:
+    """A name that every endpoint takes back: one that was made up must not make the history unsendable."""
+    return _NOT_IN_NAMES.sub("_", name)[:64] or "unnamed"
+
+
+def _arguments(written: str) -> str:
+    """Arguments that every endpoint takes back: many parse them and refuse what is no object."""
+    if not written.strip():
+        return "{}"
+    try:
+        is_object = isinstance(msgspec.json.decode(written), dict)
+    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
+        is_object = False
+    return written if is_object else json.dumps({"unreadable_arguments": written}, ensure_ascii=False)
+
+
+def _tool(spec: ToolSpec) -> Json:
+    function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
+    return {"type": "function", "function": function}

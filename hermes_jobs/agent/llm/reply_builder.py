@@ -1,0 +1,163 @@
+"""One reply while it arrives: its text told apart into answer, reasoning and calls."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from hermes_jobs.agent.llm.dialect import PLAIN, Dialect
+from hermes_jobs.agent.llm.payloads import Attachments, payload_of
+from hermes_jobs.agent.llm.reasoning_filter import Split, ThinkFilter, end_of_unopened
+from hermes_jobs.agent.llm.tail import TailFilter
+from hermes_jobs.agent.llm.text import WholeCharacters, well_formed
+from hermes_jobs.agent.llm.text_calls import TextCallFilter
+from hermes_jobs.agent.llm.tool_calls import ToolCallJoiner
+from hermes_jobs.agent.llm.usage import canonical_usage
+from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall
+from hermes_jobs.domain.usage import NO_USAGE, Usage
+from hermes_jobs.engine.ports import ModelRequest, Reply
+
+
+class ReplyDraft:
+    """Takes what is said in order. For one reply, one thread.
+
+    `calls_in_text`: calls are read from the text too; `taken` are ids that the history already holds.
+    `begun`: something has arrived. `finish_reason`, in our own words, is empty until the endpoint has said
+    that the answer is at its end. `attached` and `items` are what goes back with the reply: fields of the
+    message, or the output items of the Responses API.
+    """
+
+    def __init__(
+        self,
+        *,
+        calls_in_text: bool = False,
+        taken: Collection[str] = (),
+        dialect: Dialect = PLAIN,
+        model: str = "",
+        offered: Collection[str] = (),
+    ) -> None:
+        self.calls = ToolCallJoiner(dialect.family.call_fields)
+        self.attached = Attachments(dialect.family.fields)
+        self.items: list[dict[str, object]] = []
+        self._dialect = dialect
+        self._asked_model = model
+        self.begun = False
+        self.finish_reason = ""
+        self.model = ""
+        self._reported: object = None
+        self._taken = taken
+        self._text = WholeCharacters()
+        self._calls_in_text = calls_in_text
+        self._offered = offered
+        self._raw: list[str] = []
+        self._begin_text()
+        self._reasoning: list[str] = []  # said apart
+
+    def _begin_text(self, thoughts: str = "") -> None:
+        """Read the text from its beginning."""
+        self._thinking = ThinkFilter()
+        self._tail = TailFilter(self._offered, tagged=not self._calls_in_text) if self._offered else None
+        self._written = TextCallFilter() if self._calls_in_text else None
+        self._content: list[str] = []
+        self._thoughts: list[str] = [thoughts]  # from blocks in the text
+
+    def say(self, text: str) -> str:
+        """The next piece of text; returns what of it may be shown."""
+        piece = self._text.feed(text)
+        self._raw.append(piece)
+        return self._keep(self._thinking.feed(piece))
+
+    def think(self, text: str) -> None:
+        """The next piece of reasoning."""
+        self._reasoning.append(text)
+
+    def report(self, usage: object) -> None:
+        """What the answer used, as the endpoint says it, so far or in all; nothing where it does not."""
+        self._reported = usage or self._reported
+
+    @property
+    def says_something(self) -> bool:
+        """Whether any text, reasoning or call has come."""
+        said = any(self._content) or any(self._reasoning) or any(self._thoughts)
+        return said or bool(self.calls.calls())
+
+    @property
+    def usage(self) -> Usage:
+        """What was reported so far."""
+        return canonical_usage(self._reported) if self._reported else NO_USAGE
+
+    def finish(self) -> tuple[Reply, str]:
+        """The reply, and the last of its text that may be shown."""
+        native = self.calls.calls()
+        last = self._text.finish()
+        shown = self._keep(self._thinking.feed(last)) + self._finish_text(native)
+        if self._thinking.had_stray and (parts := end_of_unopened("".join([*self._raw, last]))):
+            self._begin_text(thoughts=parts[0])
+            self._keep(self._thinking.feed(parts[1]))
+            self._finish_text(native)
+        calls = (*native, *self._written_calls())
+        reason = self.finish_reason or "stop"
+        reply = Reply(
+            content="".join(self._content),
+            tool_calls=calls,
+            reasoning=well_formed(f"{''.join(self._reasoning)}\n{''.join(self._thoughts)}").strip(),
+            finish_reason="tool_calls" if calls and reason == "stop" else reason,
+            usage=self.usage,
+            model=self.model,
+            payload=payload_of(self._attached(), self._dialect, self._asked_model),
+        )
+        return reply, shown
+
+    def _attached(self) -> dict[str, object]:
+        if self.items:
+            return {"items": self.items} if any(each["type"] == "reasoning" for each in self.items) else {}
+        of_calls = self.calls.extras()
+        return {**self.attached.found(), **({"tool_calls": of_calls} if of_calls else {})}
+
+    def _keep(self, split: Split) -> str:
+        self._thoughts.append(split.reasoning)
+        return self._keep_text(split.visible if self._tail is None else self._tail.feed(split.visible))
+
+    def _keep_text(self, text: str) -> str:
+        visible = text if self._written is None else self._written.feed(text)
+        self._content.append(visible)
+        return visible
+
+    def _finish_text(self, native: Sequence[ToolCall]) -> str:
+        """The end of the text; what of it may be shown."""
+        shown = self._keep(self._thinking.finish())
+        if self._tail is not None:
+            shown += self._keep_text(self._tail.finish([call.name for call in native]))
+        if self._written is not None:
+            rest = self._written.finish()
+            self._content.append(rest)
+            shown += rest
+        if self._tail is not None and self._tail.calls and self._content:
+            self._content = ["".join(self._content).rstrip()]
+        return shown
+
+    def _written_calls(self) -> list[ToolCall]:
+        """Nine letters and digits make an id that every endpoint takes back, Mistral's too."""
+        written = [
+            *(self._tail.calls if self._tail is not None else ()),
+            *(self._written.calls if self._written is not None else ()),
+        ]
+        taken = {*self._taken, *(call.id for call in self.calls.calls())}
+        numbers = range(len(self._taken), len(self._taken) + len(taken) + len(written))
+        fresh = (name for number in numbers if (name := f"call{number:05d}") not in taken)
+        return [ToolCall(key, call.name, call.arguments) for key, call in zip(fresh, written, strict=False)]
+
+
+def draft_for(request: ModelRequest, dialect: Dialect) -> ReplyDraft:
+    """The draft of the request's reply.
+
+    Calls are read from the text where tools were offered in it, or stand in the history before it.
+    """
+    asked = [message.tool_calls for message in request.messages if isinstance(message, AssistantMessage)]
+    taken = [call.id for calls in asked for call in calls]
+    return ReplyDraft(
+        calls_in_text=dialect.tool_calls == "text" and bool(request.offered or taken),
+        taken=taken,
+        dialect=dialect,
+        model=request.model,
+        offered=[spec.name for spec in request.offered],
+    )

@@ -1,0 +1,191 @@
+"""The Responses API: a request in its form, and a reply put together from its answer.
+
+The history is sent whole and nothing is kept at the provider (`store: false`). So reasoning comes encrypted,
+and goes back before the calls that it led to.
+Sources: https://platform.openai.com/docs/api-reference/responses,
+https://platform.openai.com/docs/guides/reasoning#encrypted-reasoning-items
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hermes_jobs.agent.llm.dialect import Dialect
+from hermes_jobs.agent.llm.errors import Refusal, refusal_in
+from hermes_jobs.agent.llm.render import rendered
+from hermes_jobs.agent.llm.reply_builder import ReplyDraft
+from hermes_jobs.engine.ports import ModelRequest
+
+Json = dict[str, Any]
+
+_SPOKEN = ("response.output_text.delta", "response.refusal.delta")
+_THOUGHT = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
+_ENDS = ("response.completed", "response.incomplete", "response.done")
+_EFFORTS = {"max": "xhigh"}
+_INCOMPLETE = {"max_output_tokens": "length", "max_tokens": "length"}
+
+
+def responses_body(request: ModelRequest, dialect: Dialect) -> Json:
+    """The whole request."""
+    messages = rendered(request, dialect)
+    system = [each["content"] for each in messages if each["role"] == "system"]
+    body: Json = {"model": request.model, "store": False, "stream": dialect.streams}
+    if system:
+        body["instructions"] = system[0]
+    body["input"] = [item for each in messages for item in _items(each)]
+    if request.offered and dialect.tool_calls == "structured":
+        body["tools"] = [
+            {
+                "type": "function",
+                "name": spec.name,
+                "description": spec.description,
+                "parameters": spec.parameters,
+                "strict": False,
+            }
+            for spec in request.offered
+        ]
+    if dialect.includes_reasoning:
+        body["include"] = ["reasoning.encrypted_content"]
+    if dialect.takes_effort and dialect.effort is not None:
+        body["reasoning"] = {"effort": _EFFORTS.get(dialect.effort, dialect.effort)}
+    if dialect.takes_cache_key and request.session:
+        body["prompt_cache_key"] = request.session
+    if request.max_tokens is not None:
+        body["max_output_tokens"] = request.max_tokens
+    if request.temperature is not None and dialect.takes_temperature:
+        body["temperature"] = request.temperature
+    return body
+
+
+def _items(message: Json) -> Iterator[Json]:
+    """A Chat Completions message as input items; one for one where it holds no calls."""
+    content = message["content"] or ""
+    if message["role"] == "tool":
+        yield {"type": "function_call_output", "call_id": message["tool_call_id"], "output": content}
+        return
+    calls = {call["id"]: call["function"] for call in message.get("tool_calls", [])}
+    says = message["role"] != "system" and bool(content or not calls)
+    # By the API's types only items of its own hold parts of output; other words of the model are a string.
+    parts = content if message["role"] == "assistant" else [{"type": "input_text", "text": content}]
+    said = {"type": "message", "role": message["role"], "content": parts}
+    for item in message.get("items", ()):
+        if item["type"] == "reasoning":
+            yield item
+        elif item["type"] == "message" and says:
+            says = False
+            yield {**item, **said, "content": [{"type": "output_text", "text": content, "annotations": []}]}
+        elif item["type"] == "function_call" and item["call_id"] in calls:
+            yield {**item, **calls.pop(item["call_id"])}
+    if says:
+        yield said
+    for call_id, function in calls.items():
+        yield {"type": "function_call", "call_id": call_id, **function}
+
+
+class ResponsesAssembler:
+    """Takes the events of one answer, or a whole one, in order. For one answer, one thread."""
+
+    HOLDS = "output"  # a whole answer without it is none
+
+    def __init__(self, draft: ReplyDraft) -> None:
+        self.draft = draft
+        self._streamed: set[object] = set()  # the items of which pieces have come
+
+    def refusal(self, event: object) -> Refusal | None:
+        """The refusal that an event holds, also where the whole response failed."""
+        if not isinstance(event, Mapping):
+            return None
+        if event.get("type") == "error" and "error" not in event:
+            return refusal_in({"error": {**event, "type": event.get("code")}})
+        return refusal_in(_mapping(event.get("response"))) or refusal_in(event)
+
+    def feed(self, event: Mapping[str, object]) -> str:
+        """The next event, or a whole response; returns the text in it that may be shown."""
+        self.draft.begun = True
+        kind, index = event.get("type"), _item_of(event)
+        if kind in _SPOKEN or kind in _THOUGHT or kind == "response.function_call_arguments.delta":
+            self._streamed.add(index)
+            return self._piece(str(kind), index, event.get("delta"))
+        if kind == "response.output_item.added":
+            self._call(index, _mapping(event.get("item")), arguments="")
+        elif kind == "response.reasoning_summary_part.added":
+            self.draft.think("\n")
+        elif kind == "response.output_item.done":
+            item = _mapping(event.get("item"))
+            self._keep(item)
+            return "" if index in self._streamed else self._item(index, item)
+        elif kind in _ENDS:
+            self._end(_mapping(event.get("response")))
+        elif event.get("object") == "response":
+            return self._whole(event)
+        return ""
+
+    def _piece(self, kind: str, index: object, delta: object) -> str:
+        text = delta if isinstance(delta, str) else ""
+        if kind in _SPOKEN:
+            return self.draft.say(text)
+        if kind in _THOUGHT:
+            self.draft.think(text)
+        else:
+            self.draft.calls.feed([{"index": index, "function": {"arguments": text}}])
+        return ""
+
+    def _whole(self, response: Mapping[str, object]) -> str:
+        output = response.get("output")
+        items = enumerate(output) if isinstance(output, list) else ()
+        shown = []
+        for index, item in items:
+            self._keep(_mapping(item))
+            shown.append(self._item(index, _mapping(item)))
+        self._end(response)
+        return "".join(shown)
+
+    def _keep(self, item: Mapping[str, object]) -> None:
+        """Reasoning whole, and of what it led to only what says which item that was."""
+        if item.get("type") == "reasoning":
+            self.draft.items.append(dict(item))
+        elif item.get("type") in {"message", "function_call"}:
+            names = ("type", "id", "call_id", "status", "phase")
+            self.draft.items.append({name: item[name] for name in names if item.get(name) is not None})
+
+    def _item(self, index: object, item: Mapping[str, object]) -> str:
+        """A whole item: what it says is shown, what it asks for is a call."""
+        if item.get("type") == "function_call":
+            self._call(index, item, arguments=item.get("arguments"))
+        elif item.get("type") == "reasoning":
+            self.draft.think(_texts(item.get("summary")) + _texts(item.get("content")))
+        elif item.get("type") == "message":
+            return self.draft.say(_texts(item.get("content")))
+        return ""
+
+    def _call(self, index: object, item: Mapping[str, object], *, arguments: object) -> None:
+        if item.get("type") == "function_call":
+            function = {"name": item.get("name"), "arguments": arguments}
+            self.draft.calls.feed([{"index": index, "id": item.get("call_id"), "function": function}])
+
+    def _end(self, response: Mapping[str, object]) -> None:
+        self.draft.report(response.get("usage"))
+        model = response.get("model")
+        self.draft.model = model if isinstance(model, str) else ""
+        why = _mapping(response.get("incomplete_details")).get("reason")
+        self.draft.finish_reason = _INCOMPLETE.get(str(why), str(why)) if why else "stop"
+
+
+def _item_of(event: Mapping[str, object]) -> object:
+    """By what an item's events know each other: its place; at llama.cpp only its id, or its call's."""
+    item = _mapping(event.get("item"))
+    names = (event.get("output_index"), event.get("item_id"), item.get("id"), item.get("call_id"))
+    return next((name for name in names if name is not None), None)
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _texts(parts: object) -> str:
+    """What typed parts say, refusals too."""
+    if not isinstance(parts, Sequence) or isinstance(parts, str):
+        return ""
+    said = [_mapping(part).get("text") or _mapping(part).get("refusal") for part in parts]
+    return "".join(text for text in said if isinstance(text, str))

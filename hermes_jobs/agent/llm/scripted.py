@@ -1,0 +1,89 @@
+"""A model that says what it was told to: for tests, of this project and of what is built on it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from hermes_jobs.agent.llm.client import cancelled
+from hermes_jobs.engine.ports import Cancel, ModelError, ModelRequest, Reply
+
+PIECE = 16  # characters that are shown at a time
+
+
+class Held(msgspec.Struct, frozen=True):
+    """A reply that is kept back until `ScriptedModel.release`."""
+
+    reply: Reply
+
+
+Line = Reply | ModelError | Held
+Script = Iterable[Line] | Callable[[ModelRequest], Line]
+
+
+class ScriptedModel:
+    """Replies by a sequence, in the order of the requests, or by a function of the request.
+
+    `requests` are those it got. Safe for many threads.
+    """
+
+    def __init__(self, script: Script) -> None:
+        self._lock = threading.Lock()
+        self._released = False
+        self._held: list[threading.Event] = []
+        self._arrived = threading.Condition(self._lock)
+        self._function = script if callable(script) else None
+        self._lines = iter(()) if callable(script) else iter(script)
+        self.requests: list[ModelRequest] = []
+
+    def release(self) -> None:
+        """Let the held replies go, and those that come later too."""
+        with self._lock:
+            self._released = True
+            for over in self._held:
+                over.set()
+
+    def wait_for_requests(self, count: int, patience: float = 30.0) -> None:
+        """Wait until that many requests have come. Raises TimeoutError after `patience` seconds."""
+        with self._arrived:
+            if not self._arrived.wait_for(lambda: len(self.requests) >= count, patience):
+                raise TimeoutError(f"{len(self.requests)} of {count} requests came")
+
+    def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
+        """See `Model.reply`. Raises LookupError when the sequence is at its end."""
+        line = self._next(request)
+        if isinstance(line, Held):
+            self._wait(cancel)
+            line = line.reply
+        if cancel.reason is not None:
+            raise cancelled(cancel)
+        if isinstance(line, ModelError):
+            raise line
+        for at in range(0, len(line.content), PIECE):
+            on_text(line.content[at : at + PIECE])
+            if cancel.reason is not None:
+                raise cancelled(cancel)
+        return line
+
+    def _next(self, request: ModelRequest) -> Line:
+        with self._arrived:
+            self.requests.append(request)
+            self._arrived.notify_all()
+            if self._function is None:
+                line = next(self._lines, None)
+                if line is None:
+                    raise LookupError(f"The script ended before request {len(self.requests)}: {request}")
+                return line
+        return self._function(request)
+
+    def _wait(self, cancel: Cancel) -> None:
+        over = threading.Event()
+        with self._lock:
+            self._held.append(over)
+            if self._released:
+                over.set()
+        take_back = cancel.on_cancel(over.set)
+        over.wait()
+        take_back()

@@ -1,0 +1,136 @@
+"""What a model writes in the place of a tool call, told by the end of its answer.
+
+A model that takes tools in the request may write `<tool_call>{…}</tool_call>` all the same, or, as Llama
+does, the bare object; and models go on after a call with a `[Tool Result: …]` of their own making. Such a
+text is a call only where nothing but calls follows to the end of the answer, where each names a tool that was
+offered, and where it begins a line outside of fenced code: an answer that explains the form stays a text.
+Llama's form: https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_1/
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from hermes_jobs.agent.llm.call_forms import Braces, Opened, WrittenCall, decoded, named, read_tagged
+
+_TAG = "<tool_call>"
+_BARE = ("{", "[{", "<|python_tag|>")
+_RESULT = "[Tool Result: "
+_RESULT_OF = re.compile(r"\[Tool Result: ([\w.-]{1,64})\]")
+_BETWEEN = re.compile(r"(?:[\s;,\[\]]|<\|python_tag\|>|<\|eo[mt]_id\|>)*")
+_BARE_FIELDS = frozenset({"name", "parameters", "arguments", "type", "id", "function"})
+_FENCES = ("```", "~~~")
+MOST_CALLS = 100
+"""More than these are no end of an answer that a model means."""
+_LONGEST_OPENING = 100
+_LOOKED_AT = 200  # characters of a line: more blanks than that begin nothing
+
+
+class TailFilter:
+    """Takes text piece by piece and holds back what may be such an end. For one answer, one thread.
+
+    `tagged`: `<tool_call>` is looked for too. After `finish`, `calls` are those that were written.
+    """
+
+    def __init__(self, offered: Collection[str], *, tagged: bool) -> None:
+        self.calls: list[WrittenCall] = []
+        self._offered = frozenset(offered)
+        self._tagged = tagged
+        self._held = ""
+        self._open = False  # what is held begins with an opening, and is held to the end
+        self._line = ""  # the beginning of the line that is under way, as far as it has been let through
+        self._fenced = False
+        self._said = False
+
+    def feed(self, text: str) -> str:
+        """The next piece; gives back what may be shown."""
+        if self._open:
+            self._held += text
+            return ""
+        text, at = self._held + text, 0
+        while at < len(text):
+            end = text.find("\n", at)
+            stop = len(text) if end < 0 else end + 1
+            if not self._line:
+                begun = text[at : min(stop, at + _LOOKED_AT)].lstrip(" \t")
+                self._open = self._opens(begun)
+                if self._open or (end < 0 and self._may_open(begun)):
+                    break
+            self._let_through(text[at:stop], ended=end >= 0)
+            at = stop
+        self._held = text[at:]
+        return text[:at]
+
+    def finish(self, native: Collection[str] = ()) -> str:
+        """The end of the text; gives back what is text after all.
+
+        `native` are the tools that the answer calls in the API's own form: what is written besides is the
+        same once more, or a text.
+        """
+        held, self._held = self._held, ""
+        if not self._open:
+            return held
+        calls = self._calls(held)
+        if calls is None or (native and not {call.name for call in calls} <= set(native)):
+            return held
+        self.calls = [] if native else calls
+        return ""
+
+    def _let_through(self, line: str, *, ended: bool) -> None:
+        self._said = self._said or bool(line.strip())
+        self._line = (self._line + line[:_LONGEST_OPENING])[:_LONGEST_OPENING]
+        if ended:
+            self._fenced ^= self._line.lstrip().startswith(_FENCES)
+            self._line = ""
+
+    def _opens(self, line: str) -> bool:
+        if self._fenced:
+            return False
+        if line.startswith(_BARE):
+            return not self._said
+        return (self._tagged and line.startswith(_TAG)) or self._is_result(line)
+
+    def _may_open(self, line: str) -> bool:
+        """Whether the line, which goes on, may yet become an opening."""
+        if self._fenced or len(line) > _LONGEST_OPENING:
+            return False
+        openings = [_RESULT, *([_TAG] if self._tagged else []), *(() if self._said else _BARE)]
+        return any(opening.startswith(line) for opening in openings) or (
+            line.startswith(_RESULT) and "]" not in line
+        )
+
+    def _is_result(self, text: str) -> bool:
+        found = _RESULT_OF.match(text)
+        return found is not None and found[1] in self._offered
+
+    def _calls(self, text: str) -> list[WrittenCall] | None:
+        """The calls that the text consists of, up to a result that was made up; None where it is a text."""
+        calls: list[WrittenCall] = []
+        at = 0
+        while len(calls) <= MOST_CALLS:
+            if self._is_result(text[at : at + _LONGEST_OPENING].lstrip()):
+                return calls
+            between = _BETWEEN.match(text, at)
+            at = between.end() if between else at
+            if at >= len(text):
+                return calls
+            found = self._call(text[at:])
+            if found is None or any(call.name not in self._offered for call in found[0]):
+                return None
+            calls += found[0]
+            at += found[1]
+        return None
+
+    def _call(self, text: str) -> tuple[tuple[WrittenCall, ...], int] | None:
+        """The calls that begin the text, and where they end."""
+        if text.startswith(_TAG):
+            read = read_tagged(text, Opened("", Braces(len(_TAG))), True)
+            return (read.calls, read.end) if read is not None and read.calls else None
+        end = Braces(0).end(text) if text.startswith("{") else None
+        said = decoded(text[:end]) if end is not None else None
+        if said is None or end is None or not said.keys() <= _BARE_FIELDS:
+            return None
+        inner = said.get("function")
+        call = named(inner if isinstance(inner, dict) else said, needs_arguments=True)
+        return ((call,), end) if call is not None else None

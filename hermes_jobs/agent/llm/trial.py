@@ -1,0 +1,211 @@
+"""What a model can do where it is asked, tried with three small calls: each ability with a verdict.
+
+call 1    counts aloud: does it answer, and in pieces
+call 2    is offered a tool, with a long beginning that a provider may cache
+call 3    sends the call, its result and what the provider attached back: is it accepted, was it cached
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import msgspec
+
+from hermes_jobs.agent.llm.cache_support import PromptCaching
+from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.domain.usage import NO_USAGE, Usage
+from hermes_jobs.engine.in_flight import CancelToken
+from hermes_jobs.engine.ports import Model, ModelError, ModelRequest, Pricing, Reply, ToolSpec
+
+Name = Literal["call", "streaming", "tools", "reasoning", "caching", "usage", "price"]
+Status = Literal["ok", "warn", "fail"]
+
+LONGEST_ANSWER = 1_000  # tokens: models that think first need some before they say anything
+WIDE_WINDOW = 12_000  # tokens: from here on a long beginning fits
+SENTENCES = {"automatic": 130, "marks": 330}
+"""How often a sentence of about 14 tokens stands in the long beginning. Prompts are cached from 1,024 tokens
+on, by some of Anthropic's models only from 4,096 on."""
+
+_COUNT = "Count from 1 to 20 in digits, with a space between them. Say nothing else."
+_NOTE = ToolSpec(
+    "write_note",
+    "Writes a note.",
+    {
+        "type": "object",
+        "properties": {"text": {"type": "string", "description": "What the note says."}},
+        "required": ["text"],
+    },
+)
+_ASK = "Call the tool write_note once, with the text `blue`. When you have its result, answer with: done."
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What one ability was found to be. `kind`: of the `ModelError` that ended the trial."""
+
+    name: Name
+    status: Status
+    message: str
+    hint: str = ""
+    kind: str = ""
+
+
+class Trial:
+    """Tries one model. `verdicts` may be read once; `used`, `cost_usd` and `num_calls` count meanwhile."""
+
+    def __init__(
+        self, model: Model, name: str, *, prices: Pricing, caching: PromptCaching, window: int
+    ) -> None:
+        """`window`: what the model takes at a time, in tokens."""
+        self._model = model
+        self._name = name
+        self._prices = prices
+        self._caching = caching
+        self._window = window
+        self.used = NO_USAGE
+        self.cost_usd: float | None = 0.0
+        self.num_calls = 0
+
+    def verdicts(self) -> Iterator[Verdict]:
+        """Each ability, as it is found out; after a call that failed there is nothing more."""
+        pieces: list[str] = []
+        began = time.monotonic()
+        try:
+            first = self._ask("Answer briefly.", UserMessage(_COUNT), on_text=pieces.append)
+        except ModelError as error:
+            yield _failed("call", "It did not answer", error)
+            return
+        took = time.monotonic() - began
+        yield Verdict(
+            name="call", status="ok", message=f"{first.model or self._name} answered in {took:.1f} s"
+        )
+        yield _streaming(pieces)
+        yield from self._tools(first)
+        yield _usage(first.usage)
+        yield self._price()
+
+    def _tools(self, first: Reply) -> Iterator[Verdict]:
+        """The tool, and what depends on a call of it: the way back of reasoning, and the cache."""
+        system = self._long_beginning()
+        asked = UserMessage(_ASK)
+        try:
+            second = self._ask(system, asked, tools=(_NOTE,))
+        except ModelError as error:
+            yield _failed("tools", "A request that offers a tool is refused", error)
+            return
+        calls = second.tool_calls
+        if calls and all(_is_usable(call) for call in calls):
+            yield Verdict(name="tools", status="ok", message=f"it called {calls[0].name} as it was asked to")
+        else:
+            told = f"it called {calls[0].name}({calls[0].arguments})" if calls else "it did not call the tool"
+            hint = "An agent needs tools: take another model, or try model.tool_calling: text."
+            yield Verdict(name="tools", status="warn", message=told, hint=hint)
+        said = AssistantMessage(second.content or ("" if calls else "-"), calls, second.payload)
+        results: list[Message] = [ToolMessage(call.id, call.name, "Written.") for call in calls]
+        again = results or [UserMessage("Go on.")]
+        try:
+            third = self._ask(system, asked, said, *again, tools=(_NOTE,))
+        except ModelError as error:
+            yield _failed("reasoning", "What it said was refused when it was sent back", error)
+            return
+        yield _round_trip(first, second)
+        yield self._cached(second.usage, third.usage)
+
+    def _ask(
+        self,
+        system: str,
+        *messages: Message,
+        tools: tuple[ToolSpec, ...] = (),
+        on_text: Callable[[str], None] = lambda text: None,
+    ) -> Reply:
+        request = ModelRequest(
+            model=self._name,
+            system_prompt=system,
+            messages=messages,
+            tools=tools,
+            max_tokens=min(LONGEST_ANSWER, self._window // 4),
+            session="trial",
+        )
+        self.num_calls += 1
+        try:
+            reply = self._model.reply(request, CancelToken(), on_text)
+        except ModelError as error:
+            self._book(error.usage, self._name)
+            raise
+        self._book(reply.usage, reply.model or self._name)
+        return reply
+
+    def _book(self, usage: Usage, model: str) -> None:
+        self.used += usage
+        cost = self._prices.cost_usd(model, usage)
+        self.cost_usd = None if cost is None or self.cost_usd is None else self.cost_usd + cost
+
+    def _long_beginning(self) -> str:
+        sentences = SENTENCES.get(self._caching.kind, 0) if self._window >= WIDE_WINDOW else 0
+        lines = (f"Line {at} of this text only makes it long; do not mention it." for at in range(sentences))
+        return "\n".join(["You try out a tool.", *lines])
+
+    def _cached(self, second: Usage, third: Usage) -> Verdict:
+        read, expected = third.cache_read_tokens or second.cache_read_tokens, self._caching.told
+        if read:
+            told = f"{read:,} of {third.prompt_tokens:,} tokens were read from the cache ({expected})"
+            return Verdict(name="caching", status="ok", message=told)
+        if self._caching.kind in {"none", "off"}:
+            return Verdict(name="caching", status="ok", message=f"nothing reported ({expected})")
+        told = f"nothing was reported as read from the cache, of {third.prompt_tokens:,} tokens ({expected})"
+        hint = self._caching.note or "Some models cache only longer prompts."
+        return Verdict(name="caching", status="warn", message=told, hint=hint)
+
+    def _price(self) -> Verdict:
+        if self.cost_usd is not None:
+            told = f"known: these calls cost ${self.cost_usd:.6f}"
+            return Verdict(name="price", status="ok", message=told)
+        told = "not known: limits in money cannot be held"
+        hint = f"hermes-jobs config set models.prices.{self._name} '{{input: 1, output: 4}}' (USD a million)"
+        return Verdict(name="price", status="warn", message=told, hint=hint)
+
+
+def _streaming(pieces: list[str]) -> Verdict:
+    if len(pieces) > 1:
+        return Verdict(name="streaming", status="ok", message=f"the answer came in {len(pieces)} pieces")
+    told = "the answer came in one piece" if pieces else "no text came"
+    return Verdict(name="streaming", status="warn", message=told)
+
+
+def _is_usable(call: ToolCall) -> bool:
+    try:
+        arguments = msgspec.json.decode(call.arguments)
+    except msgspec.DecodeError:
+        return False
+    return call.name == _NOTE.name and isinstance(arguments, dict) and isinstance(arguments.get("text"), str)
+
+
+def _round_trip(first: Reply, second: Reply) -> Verdict:
+    if second.payload is not None:
+        told = "it was sent back with its tool call, and accepted"
+    elif second.reasoning or second.usage.reasoning_tokens or first.usage.reasoning_tokens:
+        told = "it thinks, and attaches nothing that has to be sent back; its call was accepted"
+    else:
+        told = "it did not think, or does not say so; its call was accepted"
+    dropped = f" ({'; '.join(second.notes)})" if second.notes else ""
+    return Verdict(name="reasoning", status="ok", message=told + dropped)
+
+
+def _usage(usage: Usage) -> Verdict:
+    if usage == NO_USAGE:
+        told = "not reported: budgets count estimates"
+        return Verdict(name="usage", status="warn", message=told)
+    thought = f" ({usage.reasoning_tokens:,} of them reasoning)" if usage.reasoning_tokens else ""
+    told = f"reported: {usage.prompt_tokens:,} tokens in, {usage.output_tokens:,} out{thought}"
+    return Verdict(name="usage", status="ok", message=told)
+
+
+def _failed(name: Name, what: str, error: ModelError) -> Verdict:
+    return Verdict(
+        name=name,
+        status="fail",
+        message=f"{what} ({error.kind}): {error.message}",
+        hint=error.hint,
+        kind=error.kind,
+    )

@@ -1,0 +1,202 @@
+"""How much a model takes at a time: what is known, what the settings say, and what refusals teach. Tokens."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from hermes_jobs.agent.llm.errors import model_error
+from hermes_jobs.agent.llm.limits import numbers_in
+from hermes_jobs.domain.context_windows import LEAST_WINDOW, LearnedWindow
+from hermes_jobs.domain.session.messages import AssistantMessage, Message, UserMessage, payload_weight
+from hermes_jobs.engine.budget_guard import SHORTEST_ANSWER
+from hermes_jobs.engine.ports import ModelError, ModelRequest
+from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, weight
+
+UNKNOWN_WINDOW = 128_000
+STEPS = (128_000, 64_000, 32_000, 16_000, 8_000, 4_000, LEAST_WINDOW)
+"""What is tried next, where a refusal names no window."""
+
+TOKENS_A_MESSAGE = 4  # its role and what parts it from the next
+
+_VAGUE = re.compile(
+    r"400: (?:error|bad request|invalid (?:request|argument)|provider returned error|no message)\W*"
+)
+_REFUSED = re.compile(r"4(?:00|13|22): ")
+_ESTIMATE = (0.5, 2.0)
+"""Between which multiples of our estimate a provider's own count of a request may lie."""
+
+
+def known_window(model: str, base_url: str | None) -> int | None:
+    """The window by the list in the package `genai-prices`, at this endpoint, else wherever it is served."""
+    import genai_prices
+
+    for name, url in ((model, base_url), (model, None), (model.rpartition("/")[2], None)):
+        try:
+            found = genai_prices.calc_price(genai_prices.Usage(), name, provider_api_url=url)
+        except (LookupError, ValueError):
+            continue
+        if found.model.context_window:
+            return found.model.context_window
+    return None
+
+
+class Recalled(msgspec.Struct, frozen=True):
+    """What is remembered of a model: the window that it was learned to take, if any, and how often a person
+    had that forgotten."""
+
+    learned: LearnedWindow | None = None
+    forgotten: int = 0
+
+
+NOTHING = Recalled()
+Source = Literal["setting", "refusal", "list", "default"]
+
+
+class Window(msgspec.Struct, frozen=True):
+    """A window in tokens and how it is known: `setting` is `model.context_length`, `refusal` what a provider
+    named (`at` seconds since the epoch, None for in this process), `list` the list of models, `default` that
+    nothing is known."""
+
+    tokens: int
+    source: Source
+    at: float | None = None
+
+
+class Windows:
+    """The windows of one endpoint's models. Safe for many threads.
+
+    `override` is `model.context_length`, `known` gives a model's window, None where it does not know. What
+    refusals teach holds for this process; `recalled` gives what providers named to any process, which counts
+    only where the settings name no window, for as long as the same is assumed, and until a person has it
+    forgotten.
+    """
+
+    def __init__(
+        self,
+        *,
+        override: int | None,
+        known: Callable[[str], int | None],
+        recalled: Callable[[str], Recalled] = lambda model: NOTHING,
+        now: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        """`now` gives seconds since the epoch."""
+        self._override = override
+        self._known = known
+        self._recalled = recalled
+        self._now = now
+        self._lock = threading.Lock()
+        self._learned: dict[str, tuple[int, int]] = {}  # the window, and what was forgotten before
+        self._assumed: dict[str, Window] = {}
+
+    def of(self, model: str) -> int:
+        """The window that counts for the model."""
+        return self.told(model).tokens
+
+    def told(self, model: str) -> Window:
+        """The window that counts for the model, and how it is known."""
+        recalled, window = self._recalled(model), self._first(model)
+        learned = recalled.learned
+        if (
+            window.source != "setting"
+            and learned is not None
+            and learned.counts(self._now())
+            and learned.assumed == window.tokens
+        ):
+            window = Window(learned.window, "refusal", learned.at)
+        with self._lock:
+            here = self._learned.get(model)
+        if here is not None and here[1] == recalled.forgotten and here[0] < window.tokens:
+            return Window(here[0], "refusal")
+        return window
+
+    def assumed(self, model: str) -> int:
+        """The window that the model has as far as nobody has refused anything."""
+        return self._first(model).tokens
+
+    def _first(self, model: str) -> Window:
+        with self._lock:
+            if model not in self._assumed:
+                self._assumed[model] = self._assume(model)
+            return self._assumed[model]
+
+    def _assume(self, model: str) -> Window:
+        if self._override is not None:
+            return Window(self._override, "setting")
+        known = self._known(model)
+        return Window(UNKNOWN_WINDOW, "default") if known is None else Window(known, "list")
+
+    def exceeded(self, model: str, named: int | None, size: int | None = None) -> int:
+        """The window from now on, after a prompt of about `size` tokens was refused as too long; `named` is
+        what the refusal says.
+
+        A window that was named counts when it is smaller. Where none was, or one that no model has, the next
+        step below the window and below the prompt is assumed.
+        """
+        window = self.of(model)
+        if named is None or named < LEAST_WINDOW:
+            below = window if size is None else min(window, size)
+            named = next((step for step in STEPS if step < below), min(window, LEAST_WINDOW))
+        if named < window:
+            forgotten = self._recalled(model).forgotten
+            with self._lock:
+                self._learned[model] = (named, forgotten)
+        return self.of(model)
+
+
+def estimated_tokens(request: ModelRequest) -> int:
+    """About how many tokens the request is: system prompt, messages and tools.
+
+    Called before every model call: it weighs texts, and renders nothing.
+    """
+    said = sum(map(_weight, request.messages), weight(request.system_prompt))
+    tools = sum(spec.num_characters for spec in request.offered)
+    return (said + tools) // CHARACTERS_A_TOKEN + TOKENS_A_MESSAGE * (len(request.messages) + 1)
+
+
+def _weight(message: Message) -> int:
+    # Of thousands of messages before every call: matching them by class takes four times as long.
+    if isinstance(message, UserMessage):
+        return weight(message.content)
+    if isinstance(message, AssistantMessage):
+        asked = sum(weight(call.name) + weight(call.arguments) for call in message.tool_calls)
+        return weight(message.content) + asked + payload_weight(message)
+    return weight(message.name) + weight(message.content)
+
+
+def learned_from(error: ModelError, request: ModelRequest, windows: Windows) -> ModelError:
+    """The error, as what it is in view of the request's size; the windows learn from it.
+
+    A body that is too large for the endpoint is too long a prompt; so is a request of more than half the
+    window that is refused without any reason; and a refusal of unknown wording is about a limit where it
+    names the request's size, or the answer's, and a smaller number.
+    """
+    size = estimated_tokens(request)
+    if error.kind == "payload_too_large" or (
+        _VAGUE.fullmatch(error.message.lower()) and size > windows.of(request.model) / 2
+    ):
+        error = model_error("context_overflow", error.message, usage=error.usage)
+    elif error.kind == "bad_request" and _REFUSED.match(error.message):
+        error = _in_numbers(error, request, size)
+    if error.kind == "context_overflow":
+        windows.exceeded(request.model, error.limit, size)
+    return error
+
+
+def _in_numbers(error: ModelError, request: ModelRequest, size: int) -> ModelError:
+    """A refusal whose numbers are the request's."""
+    numbers = sorted(set(numbers_in(error.message[len("400:") :])), reverse=True)
+    if len(numbers) < 2:
+        return error
+    larger, smaller = numbers[:2]
+    asked = request.max_tokens
+    if larger == asked and smaller >= SHORTEST_ANSWER:
+        return model_error("output_limit", error.message, limit=smaller, usage=error.usage)
+    least, most = (int(size * share) for share in _ESTIMATE)
+    if smaller >= LEAST_WINDOW and least <= larger <= most:
+        return model_error("context_overflow", error.message, limit=smaller, usage=error.usage)
+    return error

@@ -1,0 +1,151 @@
+"""MEMORY.md and USER.md of one home: reading them, and writing one whole or not at all.
+
+A text is written beside the file, made safe, and exchanged with it: whatever stood there by then, also what
+an editor saved a moment ago, is in hand afterwards and can be taken in. Two kinds of files may be left by a
+process that died: an unfinished one, which is nothing, and a ready one, which holds what a file had.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from hermes_jobs.agent.files.marks import Mark, Witnesses, marked, open_unseen
+from hermes_jobs.domain.events import MemoryTarget
+from hermes_jobs.system import atomic_swap
+
+NAMES: Mapping[MemoryTarget, str] = {"memory": "MEMORY.md", "user": "USER.md"}
+MAX_BYTES = 1 << 20
+MODE = 0o600
+UNFINISHED, READY = ".unfinished", ".ready"
+BEING_SAVED_NS = 100_000_000  # for which an empty file may be one that an editor is about to fill
+LOOKS = 10  # at such a file
+
+
+class Unusable(Exception):
+    """Why a file cannot be taken in; it is left as it is."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What a file has, and its modification time in ns."""
+
+    text: str
+    at: int
+
+
+class MemoryFiles:
+    """The files in one folder. One process at a time calls it; people do as they like."""
+
+    def __init__(self, folder: Path, witnesses: Witnesses) -> None:
+        self._folder = folder
+        self._witnesses = witnesses
+
+    def read(self, target: MemoryTarget) -> Found | None:
+        """What the file has; null where there is none. Raises `Unusable`, `OSError`.
+
+        An editor may empty the file before it writes it: one that was just emptied is looked at again.
+        """
+        path = self.path(target)
+        found = _read(path)
+        for _ in range(LOOKS):
+            if found is None or found.text or not 0 <= time.time_ns() - found.at < BEING_SAVED_NS:
+                break
+            time.sleep(BEING_SAVED_NS / LOOKS / 1e9)
+            found = _read(path)
+        return found
+
+    def write(self, target: MemoryTarget, text: str) -> Mark | None:
+        """Put the text in the file's place; what stood there by then is left over. Raises `OSError`.
+
+        Null: somebody saved a file meanwhile where there was none, and theirs stays.
+        """
+        path = self.path(target)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        ready = _made_ready(path, text)
+        mark = marked(ready)
+        with suppress(FileNotFoundError):
+            if not atomic_swap.exchange(ready, path):
+                ready.replace(path)
+            _sync(path.parent)
+            return mark
+        try:
+            os.link(ready, path)
+        except FileExistsError:
+            return None
+        finally:
+            ready.unlink()
+        _sync(path.parent)
+        return mark
+
+    def is_unread(self, target: MemoryTarget, mark: Mark) -> bool:
+        """Whether nobody can have read what was written with that mark."""
+        return self._witnesses.is_unread(self.path(target), mark)
+
+    def watch(self, target: MemoryTarget) -> None:
+        """From here on it can be told whether what lies there is read."""
+        self._witnesses.keep(self.path(target))
+
+    def left_over(self, target: MemoryTarget) -> Iterator[Found]:
+        """What stood in the file's place when it was written, and was not taken in yet; each is gone after
+        that. Raises `OSError`."""
+        path = self.path(target)
+        for unfinished in path.parent.glob(f".{path.name}.*{UNFINISHED}"):
+            unfinished.unlink(missing_ok=True)
+        for ready in path.parent.glob(f".{path.name}.*{READY}"):
+            with suppress(Unusable):
+                found = _read(ready)
+                if found is not None:
+                    yield found
+            ready.unlink(missing_ok=True)
+
+    def path(self, target: MemoryTarget) -> Path:
+        """Where the file is; a link leads to its end, or to itself where it has none."""
+        return Path(os.path.realpath(self._folder / NAMES[target]))
+
+
+def _read(path: Path) -> Found | None:
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise Unusable("it is no file")
+        if found.st_size > MAX_BYTES:
+            raise Unusable(f"it has {found.st_size:,} bytes, more than {MAX_BYTES:,}")
+        with os.fdopen(open_unseen(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+            return Found(file.read().decode("utf-8"), found.st_mtime_ns)
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError:
+        raise Unusable("it is no UTF-8 text") from None
+
+
+def _made_ready(path: Path, text: str) -> Path:
+    """A file beside that one, which holds the text and is on disk."""
+    descriptor, unfinished = tempfile.mkstemp(prefix=f".{path.name}.", suffix=UNFINISHED, dir=path.parent)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(text.encode("utf-8", "replace"))
+        file.flush()
+        os.fchmod(descriptor, _mode_of(path))
+        os.fsync(descriptor)
+    return Path(unfinished).rename(unfinished.removesuffix(UNFINISHED) + READY)
+
+
+def _mode_of(path: Path) -> int:
+    try:
+        return path.stat().st_mode & 0o777
+    except FileNotFoundError:
+        return MODE
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

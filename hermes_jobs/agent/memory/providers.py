@@ -1,0 +1,191 @@
+"""All memories of one process: our own, always first, and at most one beside it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from hermes_jobs.agent.memory.provider import MemoryProvider, ProviderSession, Turn
+from hermes_jobs.agent.memory.provider_host import Registered
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session.messages import AssistantMessage, Message, UserMessage
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.engine.ports import NotHeard, Recall, ToolContext, ToolSpec
+from hermes_jobs.engine.replay import Facts
+from hermes_jobs.engine.session_info import kind_of, ref_of
+from hermes_jobs.text.scan import redact_findings
+from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, beginning, weight
+
+logger = logging.getLogger(__name__)
+
+BLOCK_TOKENS = 1_000
+KINDS = frozenset({"conversation", "scheduled"})
+"""Sessions whose turns a provider beside ours hears of."""
+
+Block = Callable[[Session], str]
+
+
+class Providers:
+    """The built-in memory is `block` and `recall`; `add` puts one beside it, which learns from the
+    `facts` of sessions. Safe for many threads."""
+
+    def __init__(self, block: Block, recall: Recall, facts: Facts, *, recall_tokens: int) -> None:
+        self._block = block
+        self._recall = recall
+        self._facts = facts
+        self._room = recall_tokens
+        self._external: Registered | None = None
+
+    @property
+    def external(self) -> Registered | None:
+        """The one beside ours."""
+        return self._external
+
+    def add(self, provider: Registered) -> bool:
+        """Put a provider beside ours; whether it was taken. A second one is refused."""
+        if self._external is not None:
+            logger.warning(
+                "memory provider %s is left out: there may be one beside the built-in one, and that is %s",
+                provider.name,
+                self._external.name,
+            )
+            return False
+        if not provider.probe("is_available", lambda each: each.is_available(), otherwise=False):
+            logger.warning("memory provider %s is not available: it is left out", provider.name)
+            return False
+        self._external = provider
+        return True
+
+    def close(self) -> None:
+        """Let go of everything."""
+        if self._external is not None:
+            self._external.close()
+
+    # --- for a turn -----------------------------------------------------------------------------
+
+    def block(self, session: Session) -> str:
+        """What the memories put into a session's system prompt, our own first."""
+        return "\n\n".join(block for block in (self._block(session), self._external_block(session)) if block)
+
+    def recall(self, session: Session, text: str) -> str:
+        """What the memories bring to mind for a turn, within the limit. See `Recall`."""
+        found = [self._recall(session, text)]
+        if self._external is not None:
+            which = ref_of(session)
+            self._external.ask(which, "on_turn_start", lambda each: _hook(each, "on_turn_start", text), None)
+            found.append(self._external.ask(which, "prefetch", lambda each: each.prefetch(text), ""))
+        return _cut(
+            redact_findings("\n\n".join(each.strip() for each in found if each and each.strip())), self._room
+        )
+
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """The tools of the provider beside ours."""
+        if self._external is None:
+            return ()
+        none: tuple[ToolSpec, ...] = ()
+        return self._external.probe("get_tool_schemas", lambda each: tuple(each.get_tool_schemas()), none)
+
+    def call_tool(self, context: ToolContext, name: str, arguments: Mapping[str, Any]) -> str:
+        """Run one of those tools for a session. Raises whatever it raises."""
+        assert self._external is not None, f"{name} belongs to nobody"
+        session = ProviderSession(id=context.session, source=context.source, lineage=context.lineage)
+        return redact_findings(self._external.call_tool(session, name, dict(arguments)))
+
+    def _external_block(self, session: Session) -> str:
+        if self._external is None or kind_of(session) not in KINDS:
+            return ""
+        block = self._external.ask(
+            ref_of(session), "system_prompt_block", lambda each: each.system_prompt_block(), ""
+        )
+        return _cut(redact_findings(block.strip()), BLOCK_TOKENS)
+
+    def before_compression(self, session: Session) -> None:
+        """Let the provider beside ours see what is about to give way to a summary, and wait for it."""
+        if self._external is None or kind_of(session) not in KINDS:
+            return
+        turns = _turns(session.messages)
+        what = "on_pre_compress"
+        self._external.offer(ref_of(session), what, lambda each: _hook(each, what, turns))
+
+    # --- after it -------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The name under which the provider beside ours listens. See `Listener`."""
+        return f"memory:{self._external.name}" if self._external is not None else ""
+
+    def hear(self, session: Session, after: int) -> None:
+        """Let the provider beside ours learn what became of a session. See `Listener`."""
+        if self._external is None or kind_of(session) not in KINDS:
+            return
+        for before, fact, then in self._facts(session.stream, after, session.version):
+            try:
+                _tell(self._external, before, fact, then)
+            except Exception as error:
+                raise NotHeard(self._external.told(error), upto=before.version) from error
+
+    def hear_write(self, session: Session, write: e.MemoryEvent) -> None:
+        """Let the provider beside ours hear of a write to our own memory. See `WriteListener`."""
+        if self._external is None or isinstance(write, e.MemoryArranged | e.MemoryConflicted):
+            return
+        action = {e.MemoryAdded: "add", e.MemoryReplaced: "replace", e.MemoryRemoved: "remove"}[type(write)]
+        content = write.old if isinstance(write, e.MemoryRemoved) else write.content
+        try:
+            self._external.tell(
+                ref_of(session),
+                lambda each: _hook(each, "on_memory_write", action, write.target, content),
+            )
+        except Exception as error:
+            raise NotHeard(self._external.told(error)) from error
+
+
+def switch(provider: MemoryProvider, session: ProviderSession) -> None:
+    """Tell a provider that its conversation goes on as that session."""
+    _hook(provider, "on_session_switch", session, reset=False, reason="compression")
+
+
+def _tell(external: Registered, before: Session, fact: e.SessionEvent, after: Session) -> None:
+    """Let it learn from one fact. Raises what it raises."""
+    match fact:
+        case e.TurnCompleted():
+            turn = before.find(fact.turn)
+            said = "\n\n".join(turn.texts) if turn is not None else ""
+            external.tell(ref_of(before), lambda each: each.sync_turn(said, fact.answer))
+            external.offer(ref_of(before), "queue_prefetch", lambda each: each.queue_prefetch(said))
+        case e.SessionStarted(parent=str(), at=None):
+            external.go_on(ref_of(after))
+        case e.SessionEnded() if fact.reason != "compression":
+            turns = _turns(before.messages)
+            external.tell(ref_of(before), lambda each: _hook(each, "on_session_end", turns))
+            external.end(ref_of(before))
+        case _:
+            pass
+
+
+def _hook(provider: MemoryProvider, name: str, *values: object, **named: object) -> None:
+    """Call a method that need not be there."""
+    method = getattr(provider, name, None)
+    if method is not None:
+        method(*values, **named)
+
+
+def _turns(messages: Iterable[Message]) -> tuple[Turn, ...]:
+    """What was said and answered; work in between is left out."""
+    turns: list[Turn] = []
+    said = ""
+    for message in messages:
+        if isinstance(message, UserMessage):
+            said = message.content
+        elif isinstance(message, AssistantMessage) and not message.tool_calls:
+            turns.append(Turn(said, message.content))
+    return tuple(turns)
+
+
+def _cut(text: str, room: int) -> str:
+    """As many whole lines as fit into so many tokens; of a first line that does not, its beginning."""
+    if weight(text) <= room * CHARACTERS_A_TOKEN:
+        return text
+    fits = beginning(text, room * CHARACTERS_A_TOKEN)
+    end = fits.rfind("\n")
+    return fits[: end if end > 0 else None].rstrip()

@@ -1,0 +1,74 @@
+"""`review.curate`: a look through the skills begins, as a session of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hermes_jobs.agent.reviews.prompts import CURATOR, curation_prompt
+from hermes_jobs.domain.decision import Change, Changed, Load, StreamFacts
+from hermes_jobs.domain.events import (
+    ReviewCompleted,
+    ReviewRequested,
+    ReviewStarted,
+    SessionStarted,
+    TurnSubmitted,
+)
+from hermes_jobs.domain.session.review_rules import to_begin
+from hermes_jobs.domain.session.reviews import CURATED
+from hermes_jobs.domain.session.session import Session, stream_of
+from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.engine.ports import Cancel, Ids
+
+TOOLSETS = ("curate",)
+
+
+def requesting(review: str, reason: str) -> Change:
+    """The change by which a look through the skills becomes due."""
+
+    def change(load: Load) -> Changed:  # noqa: ARG001 - the port's
+        fact = ReviewRequested(review=review, kind="curate", reason=reason)
+        return Changed(writes=(StreamFacts(stream_of(review), (fact,)),))
+
+    return change
+
+
+class BeginCuration:
+    """Begins the look that is due, by `model`. `stock` lists the skills, empty where there are none."""
+
+    def __init__(self, ids: Ids, model: str, stock: Callable[[], str]) -> None:
+        self._ids = ids
+        self._model = model
+        self._stock = stock
+
+    def perform(self, state: Session, step: Step, cancel: Cancel) -> Change:
+        """The session and its one turn; where there are no skills, that is the end of it."""
+        turn, stock = self._ids.name("t"), self._stock()
+
+        def change(load: Load) -> Changed:
+            session: Session = load(step.stream)
+            review = to_begin(session)
+            if review is None or step.id != f"{review.id}-begin":
+                return Changed()
+            if not stock:
+                ended = ReviewCompleted(review=review.id, saved="")
+                return Changed(writes=(StreamFacts(session.stream, (ended,)),))
+            begun = ReviewStarted(review=review.id, session=review.id, turn=turn)
+            started = SessionStarted(
+                session=review.id,
+                kind="review",
+                source=CURATED,
+                model=self._model,
+                system_prompt=f"{CURATOR}\n",
+                toolsets=TOOLSETS,
+            )
+            submitted = TurnSubmitted(
+                turn=turn,
+                text=curation_prompt(stock),
+                source=CURATED,
+                session=review.id,
+                toolsets=TOOLSETS,
+                attended=False,
+            )
+            return Changed(writes=(StreamFacts(session.stream, (begun, started, submitted)),))
+
+        return change

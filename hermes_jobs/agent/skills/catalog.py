@@ -1,0 +1,267 @@
+"""All skills that an agent has: those of the home, and those in further folders that are only read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from hermes_jobs.agent.skills import front_matter
+from hermes_jobs.agent.skills.content import Unusable
+from hermes_jobs.agent.skills.disk import LOWER_CASE, Disk, Place, Problem
+from hermes_jobs.agent.skills.front_matter import SkillText, platform_name
+from hermes_jobs.agent.skills.names import is_read, unknown
+from hermes_jobs.agent.skills.skill_folder import HomeSkills
+from hermes_jobs.agent.skills.write_request import Asked, approving, denying, undoing, writing
+from hermes_jobs.domain.decision import Change, Changed
+from hermes_jobs.domain.events import SkillFile
+from hermes_jobs.domain.skill.skill import MAIN_FILE, Skill
+from hermes_jobs.errors import Rejected
+
+
+class Volume(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill that can be read. `folder` is where it lies here; `paths` are its files besides SKILL.md.
+
+    `text` null: its front matter cannot be read, and `problem` says why. `skill` null: it is not the home's.
+    """
+
+    place: Place
+    folder: Path
+    main: str
+    paths: tuple[str, ...]
+    text: SkillText | None
+    problem: str
+    skill: Skill | None = None
+
+    @property
+    def name(self) -> str:
+        """The name by which it is asked for."""
+        return self.place.name
+
+    def hidden(self, toolsets: Collection[str] | None, platform: str) -> str:
+        """Why an agent with these toolsets (null: any) is not told of it; empty where it is."""
+        if self.skill is not None and self.skill.is_archived:
+            return "it is archived; to undo its last write takes that back"
+        if self.text is None:
+            return self.problem
+        if self.text.platforms and platform not in self.text.platforms:
+            return f"it is made for {', '.join(self.text.platforms)}, and this is {platform}"
+        missing = () if toolsets is None else set(self.text.requires_toolsets) - set(toolsets)
+        if missing:
+            return f"it needs the toolsets {', '.join(sorted(missing))}, which are off"
+        return ""
+
+
+class Shelf:
+    """The skills of one home and of further folders, as they are now. Safe for many threads.
+
+    The home's come first, then the folders in their order: a name that was taken is not given again. Methods
+    raise `LogUnavailable`.
+    """
+
+    def __init__(
+        self,
+        home: HomeSkills,
+        folders: Sequence[Path] = (),
+        *,
+        guard: bool = True,
+        platform: str | None = None,
+    ) -> None:
+        self._home = home
+        self._folders = [Disk(folder) for folder in folders]
+        self._guard = guard
+        self.platform = platform or platform_name()
+
+    # --- reading --------------------------------------------------------------------------------
+
+    def volumes(self) -> tuple[tuple[Volume, ...], tuple[Problem, ...]]:
+        """Every skill by name, and what lies there and cannot be used."""
+        home = self._home
+        found = {name: _of_home(home, skill) for name, skill in home.settle().items()}
+        problems = [*home.problems]
+        for folder in self._folders:
+            for volume in _in_folder(folder, problems):
+                found.setdefault(volume.name, volume)
+        problems += [Problem(str(each.place), each.problem) for each in found.values() if each.problem]
+        return tuple(found[name] for name in sorted(found)), tuple(problems)
+
+    def find(self, name: str) -> Volume:
+        """The skill of that name. Raises `Rejected`, kind `unknown_skill`."""
+        volumes, _ = self.volumes()
+        found = next((each for each in volumes if each.name == name.strip()), None)
+        if found is None:
+            raise unknown(name, (each.name for each in volumes))
+        return found
+
+    def file(self, volume: Volume, path: str) -> SkillFile:
+        """One file of a skill. Raises `Rejected`, kind `skill_path`."""
+        if path in ("", MAIN_FILE):
+            return SkillFile(volume.main)
+        if path in volume.paths:
+            if volume.skill is not None:
+                return volume.skill.files[path]
+            try:
+                return Disk(volume.folder.parent).file(Place("", volume.folder.name), path)
+            except Unusable as error:
+                raise Rejected(
+                    f"{path} of {volume.name} cannot be used: {error}.", kind="skill_path"
+                ) from error
+        there = ", ".join(volume.paths) or "none besides SKILL.md"
+        raise Rejected(
+            f"The skill {volume.name} has no file {path[:200]!r}.",
+            kind="skill_path",
+            hint=f"Its files are: {there}.",
+        )
+
+    def proposals(self) -> tuple[Skill, ...]:
+        """The home's skills for which writes wait for a person, also those that do not exist yet."""
+        home = self._home
+        home.settle()
+        return tuple(skill for skill in home.all_known() if skill.proposals)
+
+    def past(self, name: str) -> Skill:
+        """The home's skill of that name as it is, also where it was deleted. Raises `Rejected`."""
+        home = self._home
+        home.settle()
+        known = [skill.name for skill in home.all_known()]
+        if name not in known:
+            raise unknown(name, known)
+        return home.known(name)
+
+    # --- writing --------------------------------------------------------------------------------
+
+    def of_home(self) -> Mapping[str, Skill]:
+        """The home's own skills by name, which alone are written to."""
+        return self._home.settle()
+
+    def all_known(self) -> tuple[Skill, ...]:
+        """Every skill that the home ever had, after what people did by hand."""
+        self._home.settle()
+        return self._home.all_known()
+
+    def change(self, change: Change, cause: str) -> Changed:
+        """Carry out a person's change of the home's skills. Raises `Rejected`."""
+        return self._home.change(change, cause)
+
+    def writing(self, asked: Asked) -> Change:
+        """The change that an agent's request comes to. Raises `Rejected` for what this host rules out."""
+        self.check(asked)
+        return writing(asked, guard=self._guard)
+
+    def check(self, asked: Asked) -> None:
+        """Raise `Rejected` for a request that this host rules out."""
+        home = self._home
+        home.settle()
+        if not is_read(asked.name) and asked.request.action != "create":
+            raise unknown(asked.name, (skill.name for skill in home.all_known()))
+        skill = home.known(asked.name)
+        if not skill.exists:
+            self._refuse_foreign(asked.name)
+            if asked.request.action != "create":
+                raise unknown(asked.name, home.settle())
+        _refuse_nested(asked, [each for each in home.all_known() if each.exists])
+        blocked = home.why_blocked(asked.name, asked.request.path or MAIN_FILE)
+        if blocked is not None:
+            path = asked.request.path or MAIN_FILE
+            raise Rejected(f"{path} of {asked.name} cannot be written: {blocked}.", kind="skill_path")
+
+    def approve(self, name: str, number: int | None = None) -> Changed:
+        """Let a proposed write be made. Raises `Rejected`."""
+        return self._home.change(approving(self.past(name).name, number), "skills approve")
+
+    def deny(self, name: str, number: int | None = None) -> Changed:
+        """Refuse a proposed write. Raises `Rejected`."""
+        return self._home.change(denying(self.past(name).name, number), "skills deny")
+
+    def undo(self, name: str) -> Changed:
+        """Take back the last write of a skill. Raises `Rejected`."""
+        return self._home.change(undoing(self.past(name).name), "skills undo")
+
+    def settle(self) -> None:
+        """Take in what people changed, and lay out what the log has by now. Raises `LogUnavailable`."""
+        self._home.settle()
+
+    def _refuse_foreign(self, name: str) -> None:
+        """A name that is taken by what lies there and is not the home's cannot be given."""
+        for problem in self._home.problems:
+            if name in problem.path.split("/"):
+                raise Rejected(
+                    f"In {self._home.root} something lies in the way: {problem}.",
+                    kind="skill_read_only",
+                    hint="Give the skill another name, or ask the user to put it right.",
+                )
+        for folder in self._folders:
+            for volume in _in_folder(folder, []):
+                if volume.name == name:
+                    raise Rejected(
+                        f"The skill {name} lies in {volume.folder}, which is only read.",
+                        kind="skill_read_only",
+                        hint="Write a skill of another name that says what to do differently.",
+                    )
+
+
+def _refuse_nested(asked: Asked, skills: Sequence[Skill]) -> None:
+    """No skill lies in the folder of another."""
+    category = asked.request.category or ""
+    if category in {skill.name for skill in skills if not skill.category}:
+        raise Rejected(
+            f"{category!r} is a skill, and cannot be a category.", kind="skill_name", hint="Name another one."
+        )
+    if asked.request.action == "create" and not category and asked.name in {s.category for s in skills}:
+        raise Rejected(
+            f"{asked.name!r} is a category of skills, and cannot be a skill.",
+            kind="skill_name",
+            hint="Give the skill another name, or a category.",
+        )
+
+
+def _of_home(home: HomeSkills, skill: Skill) -> Volume:
+    place = Place(skill.category, skill.name)
+    paths = tuple(sorted(set(skill.files) - {MAIN_FILE}))
+    return _volume(home.root, place, skill.main, paths, skill)
+
+
+def _in_folder(disk: Disk, problems: list[Problem]) -> list[Volume]:
+    """The skills of a folder that is only read; one that cannot be is a problem."""
+    try:
+        places, found = disk.places(links=True)
+    except OSError as error:
+        problems.append(Problem(str(disk.root), f"it cannot be read ({error.strerror})"))
+        return []
+    problems += [Problem(str(disk.root / each.path), each.reason) for each in found]
+    volumes = []
+    for place in places:
+        try:
+            main, paths = _main_of(disk, place)
+            volumes.append(_volume(disk.root, place, main, paths, None))
+        except (Unusable, OSError) as error:
+            problems.append(Problem(str(disk.root / str(place)), str(error)))
+    return volumes
+
+
+def _main_of(disk: Disk, place: Place) -> tuple[str, tuple[str, ...]]:
+    paths = disk.paths(place)
+    name = MAIN_FILE if MAIN_FILE in paths else LOWER_CASE
+    return disk.file(place, name).content, tuple(path for path in paths if path != name)
+
+
+def _volume(root: Path, place: Place, main: str, paths: tuple[str, ...], skill: Skill | None) -> Volume:
+    text: SkillText | None = None
+    problem = ""
+    try:
+        text = front_matter.read(main)
+    except Rejected as refused:
+        problem = refused.message
+    return Volume(
+        place=place, folder=root / str(place), main=main, paths=paths, text=text, problem=problem, skill=skill
+    )
+
+
+def by_category(volumes: Sequence[Volume]) -> Mapping[str, tuple[Volume, ...]]:
+    """The skills of each category, "" first, in order."""
+    categories = sorted({each.place.category for each in volumes})
+    return {
+        category: tuple(each for each in volumes if each.place.category == category)
+        for category in categories
+    }

@@ -1,0 +1,63 @@
+"""One file of a skill: its bytes as a text where they are one, and what is too large or odd to be used."""
+
+from __future__ import annotations
+
+import base64
+import os
+import stat
+from pathlib import Path
+
+from hermes_jobs.agent.files.marks import open_unseen
+from hermes_jobs.agent.skills.skill_md import MAX_CHARACTERS, MAX_FILE_BYTES
+from hermes_jobs.domain.events import SkillFile
+from hermes_jobs.domain.skill.skill import MAIN_FILE
+
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe must not make anybody wait
+
+Signature = tuple[int, int, int, int]
+
+
+class Unusable(Exception):
+    """Why a file or a folder cannot be used."""
+
+
+def content_of(file: SkillFile) -> bytes:
+    """The file's bytes."""
+    return base64.b64decode(file.content) if file.base64 else file.content.encode("utf-8", "replace")
+
+
+def as_file(content: bytes) -> SkillFile:
+    """Bytes as a text where they are one."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        return SkillFile(base64.b64encode(content).decode(), base64=True)
+    return SkillFile(text)
+
+
+def read_file(real: Path, path: str) -> SkillFile:
+    """The file at a place that is no link; `path` is its name in the skill. Raises `Unusable`."""
+    try:
+        descriptor = open_unseen(real, _READ)
+        with os.fdopen(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise Unusable("it is no plain file")
+            content = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise Unusable(f"it cannot be read ({error.strerror})") from error
+    if len(content) > MAX_FILE_BYTES:
+        raise Unusable(f"it is larger than {MAX_FILE_BYTES:,} bytes")
+    found = as_file(content)
+    if path == MAIN_FILE and found.base64:
+        raise Unusable("it is no UTF-8 text")
+    if path == MAIN_FILE and len(found.content) > MAX_CHARACTERS:
+        raise Unusable(f"it has more than {MAX_CHARACTERS:,} characters")
+    return found
+
+
+def signature_of(status: os.stat_result) -> Signature:
+    """What changes with a file's content."""
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino

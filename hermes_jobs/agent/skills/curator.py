@@ -1,0 +1,133 @@
+"""The home's skills as a curator sees them: what there is, how it is used, what says nearly the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+import msgspec
+
+from hermes_jobs.agent.skills.catalog import Shelf
+from hermes_jobs.agent.skills.names import unknown
+from hermes_jobs.agent.skills.presenter import described
+from hermes_jobs.agent.skills.proposals import BY, Merge, applying, archiving, asked_of, chosen_of, merging
+from hermes_jobs.agent.skills.similarity import alike
+from hermes_jobs.agent.skills.write_request import Asked
+from hermes_jobs.domain.decision import Change, Changed
+from hermes_jobs.domain.events import Evidence, MergeProposed
+from hermes_jobs.domain.skill import curation as curations
+from hermes_jobs.domain.skill.curation import Curation
+from hermes_jobs.domain.skill.skill import MAIN_FILE, Skill, stream_of
+from hermes_jobs.errors import Rejected
+
+STOCK_CHARACTERS = 60_000
+
+
+class Use(msgspec.Struct, frozen=True, kw_only=True):
+    """How often a skill was used; moments are ISO 8601, empty for never."""
+
+    uses: int = 0
+    completed: int = 0
+    failed: int = 0
+    last_used_at: str = ""
+    written_at: str = ""
+
+
+Uses = Callable[[Collection[str]], Mapping[str, Use]]
+"""Tells how the skills of these names are used."""
+
+
+class Curator:
+    """Tells of the skills and takes proposals about them. Every method may raise `Rejected`."""
+
+    def __init__(self, shelf: Shelf, uses: Uses, today: Callable[[], str]) -> None:
+        """`today` is the day, as YYYY-MM-DD."""
+        self._shelf = shelf
+        self._uses = uses
+        self._today = today
+
+    def stock(self) -> str:
+        """The skills there are, a line each, and the pairs that are alike; empty where there are none."""
+        skills = self._active()
+        if not skills:
+            return ""
+        uses = self._uses(list(skills))
+        lines = [_line(skill, uses.get(name, Use())) for name, skill in skills.items()]
+        pairs = alike({name: skill.main for name, skill in skills.items()})
+        told = [f"- {one} and {other}: {likeness:.0%}" for one, other, likeness in pairs]
+        parts = [f"Skills, as of {self._today()} ({len(skills)}):", *lines]
+        parts += ["", "Alike by their words:", *told] if told else ["", "No two are alike by their words."]
+        text = "\n".join(parts)
+        return text if len(text) <= STOCK_CHARACTERS else f"{text[:STOCK_CHARACTERS]}\n[… more is left out]"
+
+    def read(self, name: str, path: str) -> str:
+        """One skill whole, or a file of it."""
+        volume = self._shelf.find(name)
+        file = self._shelf.file(volume, path)
+        return f"{path} is no text." if file.base64 else file.content
+
+    def merge(
+        self,
+        review: str,
+        *,
+        into: str,
+        skills: tuple[str, ...],
+        content: str,
+        category: str | None,
+        reason: str,
+        evidence: Evidence,
+    ) -> Change:
+        """The change by which a merge is proposed."""
+        merge = Merge(into=into, skills=skills, content=content, category=category, reason=reason)
+        active = self._active()
+        for name in merge.skills:
+            self._check_own(name, active)
+        if merge.into not in active:
+            new = Skill(stream=stream_of(merge.into))
+            self._shelf.check(Asked(name=merge.into, request=merge.request(new), author=BY))
+        return merging(review, merge, evidence)
+
+    def archive(self, review: str, *, skill: str, reason: str, evidence: Evidence) -> Change:
+        """The change by which it is proposed to put a skill away."""
+        self._check_own(skill, self._active())
+        return archiving(review, skill, reason, evidence)
+
+    def apply(self, curation: Curation, numbers: Collection[int], by: str) -> Changed:
+        """Carry proposals out, all or none; no `numbers`: those that are left."""
+        skills = self._shelf.of_home()
+        for proposal in chosen_of(curation, numbers):
+            proposed = proposal.proposed
+            if isinstance(proposed, MergeProposed) and proposed.into not in skills:
+                self._shelf.check(asked_of(proposed, Skill(stream=stream_of(proposed.into))))
+        return self._shelf.change(
+            applying(curation.review, numbers, by), curations.stream_of(curation.review)
+        )
+
+    def _active(self) -> dict[str, Skill]:
+        return {name: skill for name, skill in self._shelf.of_home().items() if not skill.is_archived}
+
+    def _check_own(self, name: str, skills: Mapping[str, Skill]) -> None:
+        if name in skills:
+            return
+        if any(volume.name == name and volume.skill is None for volume in self._shelf.volumes()[0]):
+            raise Rejected(
+                f"The skill {name} lies outside the home, where nothing is written.",
+                kind="skill_read_only",
+                hint="Leave it.",
+            )
+        raise unknown(name, skills)
+
+
+def _line(skill: Skill, use: Use) -> str:
+    ended = f"({use.completed} completed, {use.failed} failed)"
+    used = f"used {use.uses} times {ended}" if use.uses else "never used"
+    last = f", last {use.last_used_at[:10]}" if use.last_used_at else ""
+    written = f"written {use.written_at[:10]}" if use.written_at else ""
+    files = [path for path in sorted(skill.files) if path != MAIN_FILE]
+    parts = (
+        f"{used}{last}",
+        written,
+        f"{len(skill.main):,} characters",
+        f"files: {', '.join(files)}" if files else "",
+    )
+    place = f" (in {skill.category})" if skill.category else ""
+    return f"- {skill.name}{place}: {described(skill.main)} | {' | '.join(each for each in parts if each)}"

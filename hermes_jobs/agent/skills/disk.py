@@ -1,0 +1,303 @@
+"""Folders of skills on disk: what lies there, and writing a file so that it is there whole or not at all.
+
+    NAME/SKILL.md, NAME/references/…        a skill
+    CATEGORY/NAME/SKILL.md                  a skill in a category
+
+Links are not followed, whatever they point at.
+"""
+
+# Opened by descriptor, folder by folder, so that no link that appears meanwhile leads elsewhere.
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import msgspec
+
+from hermes_jobs.agent.files.marks import Mark, marked
+from hermes_jobs.agent.skills.content import Signature, Unusable, content_of, read_file, signature_of
+from hermes_jobs.agent.skills.names import is_ignored, is_read
+from hermes_jobs.domain.events import SkillFile
+from hermes_jobs.domain.skill.skill import MAIN_FILE, Files
+
+MAX_FILES = 1_000
+MAX_LEVELS = 8
+UNFINISHED = ".unfinished"
+LOWER_CASE = "skill.md"  # SKILL.md as some write it
+SETTLED_NS = 2_000_000_000  # a file that was touched more recently may change without looking changed
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """What lies there and is not used, and why."""
+
+    path: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a skill lies: its category ("" for none) and its name."""
+
+    category: str
+    name: str
+
+    def __str__(self) -> str:
+        return "/".join(each for each in (self.category, self.name) if each)
+
+
+class OnDisk(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill's folder. `blocked` are the paths that lie there and cannot be used; nothing touches them.
+
+    `saved_at`: the modification time of each file, in ns.
+    """
+
+    place: Place
+    files: Files
+    saved_at: Mapping[str, int] = {}
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def blocked(self) -> frozenset[str]:
+        return frozenset(problem.path for problem in self.problems)
+
+
+class Disk:
+    """One folder of skills. Remembers what it read, so that only what changed is read again."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._read: dict[str, tuple[Signature, SkillFile]] = {}
+
+    # --- reading --------------------------------------------------------------------------------
+
+    def places(
+        self, known: Collection[Place] = (), *, links: bool = False
+    ) -> tuple[list[Place], list[Problem]]:
+        """Where skills lie, in order; also those of the known ones whose SKILL.md is gone.
+
+        `links`: a skill's folder may be a link. Raises `OSError` where the root cannot be read.
+        """
+        found: dict[str, Place] = {}
+        problems: list[Problem] = []
+        for place in self._candidates(known, problems, links=links):
+            if not is_read(place.name) or (place.category and not is_read(place.category)):
+                reason = "a skill's folder is named with lower-case letters, digits, and . _ - between them"
+                problems.append(Problem(str(place), reason))
+            elif place.name in found and place not in known:
+                problems.append(
+                    Problem(str(place), f"there is another skill of that name, {found[place.name]}")
+                )
+            else:
+                if place.name in found:
+                    reason = f"there is another skill of that name, {place}"
+                    problems.append(Problem(str(found[place.name]), reason))
+                found[place.name] = place
+        return list(found.values()), problems
+
+    def read(self, place: Place) -> OnDisk | None:
+        """Everything in a skill's folder; null where there is no file. Raises `OSError`."""
+        folder = self.root / str(place)
+        problems: list[Problem] = []
+        files: dict[str, SkillFile] = {}
+        saved_at: dict[str, int] = {}
+        for path, entry in _walk(folder, problems):
+            if len(files) >= MAX_FILES:
+                problems.append(Problem(path, f"a skill has at most {MAX_FILES:,} files"))
+                break
+            try:
+                files[path] = self._file(entry, path)
+                saved_at[path] = entry.stat(follow_symlinks=False).st_mtime_ns
+            except Unusable as error:
+                problems.append(Problem(path, str(error)))
+        if MAIN_FILE not in files and LOWER_CASE in files:
+            files[MAIN_FILE] = files.pop(LOWER_CASE)
+            saved_at[MAIN_FILE] = saved_at.pop(LOWER_CASE)
+        if not files and not problems:
+            return None
+        return OnDisk(place=place, files=files, saved_at=saved_at, problems=tuple(problems))
+
+    def paths(self, place: Place) -> tuple[str, ...]:
+        """The files in a skill's folder, unread."""
+        return tuple(sorted(path for path, _ in _walk(self.root / str(place), [])))
+
+    def file(self, place: Place, path: str) -> SkillFile:
+        """One file of a skill. Raises `Unusable`."""
+        real = self.root / str(place) / path
+        inside = real.parent.resolve().is_relative_to((self.root / str(place)).resolve())
+        if not inside or ".." in Path(path).parts:
+            raise Unusable("it leads out of the skill's folder")
+        return read_file(real, path)
+
+    def holds(self, place: Place, path: str, file: SkillFile | None) -> bool:
+        """Whether a file reads so at this moment; null: there is none."""
+        folder = self.root / str(place)
+        real = folder / path
+        if path == MAIN_FILE and not os.path.lexists(real):
+            real = folder / LOWER_CASE
+        if file is None:
+            return not os.path.lexists(real)
+        with suppress(Unusable):
+            return read_file(real, path) == file
+        return False
+
+    def _candidates(
+        self, known: Collection[Place], problems: list[Problem], *, links: bool
+    ) -> Iterator[Place]:
+        categories = {place.category for place in known}
+        for name in _folders(self.root, problems, "", links=links):
+            if Place("", name) in known or (_has_main(self.root / name) and name not in categories):
+                yield Place("", name)
+                continue
+            if _has_main(self.root / name):
+                problems.append(Problem(f"{name}/{MAIN_FILE}", "its folder is a category of other skills"))
+            try:
+                inside = _folders(self.root / name, problems, f"{name}/", links=links)
+            except OSError as error:  # what lies beside it is there all the same
+                problems.append(Problem(name, f"it cannot be read ({error.strerror})"))
+                inside = [place.name for place in known if place.category == name]
+            for inner in inside:
+                if Place(name, inner) in known or _has_main(self.root / name / inner):
+                    yield Place(name, inner)
+
+    def _file(self, entry: os.DirEntry[str], path: str) -> SkillFile:
+        signature = signature_of(entry.stat(follow_symlinks=False))
+        known = self._read.get(entry.path)
+        if known is not None and known[0] == signature:
+            return known[1]
+        file = read_file(Path(entry.path), path)
+        if time.time_ns() - max(signature[0], signature[1]) > SETTLED_NS:
+            self._read[entry.path] = (signature, file)
+        return file
+
+    # --- writing --------------------------------------------------------------------------------
+
+    def write(self, place: Place, path: str, file: SkillFile) -> Mark:
+        """Put a file there, whole and on disk, or not at all. Raises `OSError`, also for a link there."""
+        if path == MAIN_FILE:
+            (self.root / str(place) / LOWER_CASE).unlink(missing_ok=True)
+        content = content_of(file)
+        mode = 0o700 if content.startswith(b"#!") else 0o600
+        *folders, name = f"{place}/{path}".split("/")
+        with ExitStack() as opened:
+            root = _opened(opened, self.root.resolve())
+            parent = root
+            for folder in folders:
+                _made(folder, parent)
+                parent = _opened(opened, folder, parent)
+            draft = os.open(
+                UNFINISHED, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode, dir_fd=root
+            )
+            with os.fdopen(draft, "wb") as target:
+                os.fchmod(draft, mode)
+                target.write(content)
+                target.flush()
+                os.fsync(draft)
+            mark = marked(self.root / UNFINISHED)
+            os.rename(UNFINISHED, name, src_dir_fd=root, dst_dir_fd=parent)
+            os.fsync(parent)
+        return mark
+
+    def remove(self, place: Place, path: str) -> None:
+        """Take a file away, and the folders that are empty without it. Raises `OSError`."""
+        target = self.root / str(place) / path
+        target.unlink(missing_ok=True)
+        folder = target.parent
+        while folder != self.root and _emptied(folder):
+            folder = folder.parent
+
+    def move(self, place: Place, to: Place) -> None:
+        """Let a skill's folder lie elsewhere, where nothing lies yet. Raises `OSError`."""
+        target = self.root / str(to)
+        target.parent.mkdir(mode=0o700, exist_ok=True)
+        (self.root / str(place)).rename(target)
+        if place.category:
+            _emptied(self.root / place.category)
+
+
+def _folders(folder: Path, problems: list[Problem], prefix: str, *, links: bool) -> list[str]:
+    found = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if is_ignored(entry.name):
+                continue
+            is_folder = _is_folder(entry)
+            if entry.is_symlink() and not links and is_folder:
+                reason = "it is a link; name the folder it leads to in skills.external_dirs"
+                problems.append(Problem(f"{prefix}{entry.name}", reason))
+            elif is_folder:
+                found.append(entry.name)
+    return sorted(found)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a folder or leads to one: a link to itself leads nowhere, like any that is broken."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _has_main(folder: Path) -> bool:
+    """Whether a skill lies there, or what may be one: of what cannot be looked into, reading it tells why."""
+    try:
+        return any((folder / name).is_file() for name in (MAIN_FILE, LOWER_CASE))
+    except OSError:
+        return True
+
+
+def _walk(
+    folder: Path | str, problems: list[Problem], prefix: str = "", level: int = 0
+) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """The files below a folder with their paths; what is no plain file is a problem."""
+    try:
+        with os.scandir(folder) as scanned:
+            entries = sorted(scanned, key=lambda each: each.name)
+    except FileNotFoundError:
+        return
+    for entry in entries:
+        path = f"{prefix}{entry.name}"
+        if is_ignored(entry.name):
+            continue
+        if entry.is_symlink():
+            problems.append(Problem(path, "it is a link"))
+        elif entry.is_dir():
+            if level < MAX_LEVELS:
+                yield from _walk(entry.path, problems, f"{path}/", level + 1)
+            else:
+                problems.append(Problem(path, "it lies too deep"))
+        else:
+            yield path, entry
+
+
+def _opened(stack: ExitStack, folder: Path | str, parent: int | None = None) -> int:
+    descriptor = os.open(folder, _FOLDER, dir_fd=parent)
+    stack.callback(os.close, descriptor)
+    return descriptor
+
+
+def _made(folder: str, parent: int) -> None:
+    try:
+        os.mkdir(folder, 0o700, dir_fd=parent)
+    except FileExistsError:
+        return
+
+
+def _emptied(folder: Path) -> bool:
+    """Remove the folder if nothing but caches is left in it; whether it is gone."""
+    cache = folder / "__pycache__"
+    with suppress(OSError):
+        for each in cache.glob("*.pyc"):
+            each.unlink()
+        cache.rmdir()
+    try:
+        folder.rmdir()
+    except OSError:
+        return False
+    return True

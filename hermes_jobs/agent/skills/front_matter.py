@@ -1,0 +1,187 @@
+"""SKILL.md as it is read: leniently, so that skills which others wrote work as they are.
+
+https://agentskills.io/specification; how much to forgive follows its guide for clients.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+import yaml
+
+from hermes_jobs.errors import Rejected
+
+MAX_DEPTH = 8
+LISTS = ("platforms", "tags", "requires_toolsets")
+OWN = "hermes"  # the key under `metadata` that holds what the standard has no field for
+
+_MATTER = re.compile(
+    r"\A\ufeff?\s*---[ \t]*\r?\n(?P<front>.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
+)
+_FIELD = re.compile(r"(?P<key>[A-Za-z][\w-]*):[ \t]+(?P<value>[^|>\[{&*!#\s].*)")
+_PLATFORMS = {"darwin": "macos", "osx": "macos", "mac": "macos", "win32": "windows", "win": "windows"}
+_PARSER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every scalar is a text: 1.10 is no number
+
+
+class SkillText(msgspec.Struct, frozen=True, kw_only=True):
+    """What SKILL.md says. `fields` are all of the front matter's, `is_plain` when a strict reader takes them.
+
+    `platforms` and `requires_toolsets` empty: any.
+    """
+
+    name: str
+    description: str
+    body: str
+    fields: Mapping[str, Any]
+    is_plain: bool
+    version: str = ""
+    platforms: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    requires_toolsets: tuple[str, ...] = ()
+
+
+def platform_name(system: str = sys.platform) -> str:
+    """This machine's platform as skills name it: linux, macos, windows, …"""
+    return _PLATFORMS.get(system, system)
+
+
+@lru_cache(maxsize=512)
+def read(text: str) -> SkillText:
+    """What the text says. Raises `Rejected`, kind `front_matter`, where it cannot be read as a skill."""
+    match = _MATTER.match(text)
+    if match is None:
+        raise refused("SKILL.md does not begin with front matter between two lines of `---`.")
+    fields, is_plain = _fields(match["front"])
+    name, description = (_text(fields.get(key)) for key in ("name", "description"))
+    if not description:
+        raise refused("The front matter has no `description`.")
+    own = owned(fields)
+    lists = {key: tuple(_listed(own.get(key))) for key in LISTS}
+    return SkillText(
+        name=name,
+        description=" ".join(description.split()),
+        body=text[match.end() :].strip(),
+        fields=fields,
+        is_plain=is_plain and text.startswith("---\n") and "---" not in match["front"],
+        version=_text(own.get("version")),
+        platforms=tuple(_PLATFORMS.get(each.lower(), each.lower()) for each in lists["platforms"]),
+        tags=lists["tags"],
+        requires_toolsets=lists["requires_toolsets"],
+    )
+
+
+def owned(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What stands under `metadata.hermes`, and what is written elsewhere and belongs there."""
+    metadata = mapping(fields.get("metadata"))
+    own = dict(mapping(metadata.get(OWN)))
+    for key in ("version", *LISTS):
+        for place in (metadata, fields):
+            if key in place:
+                own.setdefault(key, place[key])
+    return own
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """The value where it is one with fields; else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def refused(message: str) -> Rejected:
+    """What is wrong with a front matter."""
+    hint = "It needs `name: …` and `description: …`, each on a line of its own, and a text below."
+    return Rejected(message, kind="front_matter", hint=hint)
+
+
+def _fields(front: str) -> tuple[dict[str, Any], bool]:
+    """The fields, and whether a strict reader takes them as they stand."""
+    try:
+        return _loaded(front), _is_plain(front)
+    except yaml.YAMLError as error:
+        try:
+            return _loaded(_quoted(front)), False
+        except yaml.YAMLError:
+            mark = getattr(error, "problem_mark", None)
+            where = f" in line {mark.line + 2}" if mark is not None else ""
+            problem = getattr(error, "problem", None) or "it is broken"
+            raise refused(f"The front matter is no YAML{where}: {problem}.") from error
+
+
+def _loaded(front: str) -> dict[str, Any]:
+    depth = 0
+    for event in yaml.parse(front, Loader=_PARSER):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise refused(f"The front matter nests more than {MAX_DEPTH} levels deep.")
+        if isinstance(event, yaml.AliasEvent):
+            raise refused("The front matter has aliases (`*name`), which skills do without.")
+    loaded = yaml.load(front, Loader=_PARSER)
+    if not isinstance(loaded, dict):
+        raise refused("The front matter has no fields.")
+    return loaded
+
+
+def _is_plain(front: str) -> bool:
+    """Whether the reference reader's subset of YAML suffices: no flow collections, tags, anchors, doubles."""
+    for event in yaml.parse(front, Loader=_PARSER):
+        if getattr(event, "anchor", None) or (isinstance(event, yaml.NodeEvent) and _is_tagged(event)):
+            return False
+        if isinstance(event, yaml.CollectionStartEvent) and event.flow_style:
+            return False
+    return not _has_doubles(yaml.compose(front, Loader=_PARSER))
+
+
+def _is_tagged(event: yaml.NodeEvent) -> bool:
+    return getattr(event, "tag", None) is not None
+
+
+def _has_doubles(node: Any) -> bool:
+    if isinstance(node, yaml.SequenceNode):
+        return any(_has_doubles(each) for each in node.value)
+    if not isinstance(node, yaml.MappingNode):
+        return False
+    keys = [key.value for key, _ in node.value]
+    return len(set(map(str, keys))) < len(keys) or any(_has_doubles(value) for _, value in node.value)
+
+
+def _quoted(front: str) -> str:
+    """The front matter with the plain values of its fields in quotes: colons in them break YAML, and quotes
+    within quotes."""
+    return "\n".join(_quoted_line(line) for line in front.splitlines())
+
+
+def _quoted_line(line: str) -> str:
+    match = _FIELD.fullmatch(line.rstrip())
+    if match is None:
+        return line
+    value = match["value"]
+    if value[0] in "'\"":
+        if _is_quoted(value):
+            return line
+        value = value[1:].removesuffix(value[0])
+    value = value.replace("'", "''")
+    return f"{match['key']}: '{value}'"
+
+
+def _is_quoted(value: str) -> bool:
+    try:
+        yaml.compose(value, Loader=_PARSER)
+    except yaml.YAMLError:
+        return False
+    return True
+
+
+def _text(value: object) -> str:
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _listed(value: object) -> Iterator[str]:
+    """The texts of a list, or of one line with commas."""
+    items = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else ()
+    for item in items:
+        if isinstance(item, str) and item.strip():
+            yield item.strip()

@@ -1,0 +1,109 @@
+"""The guard: what in a skill's files could harm, and whether a skill may be written as it is.
+
+| verdict   | a write that the agent asks for        |
+|-----------|----------------------------------------|
+| safe      | is made                                |
+| caution   | waits for a person's approval          |
+| dangerous | is refused, and nothing has changed    |
+
+A pattern is no proof: it keeps the known tricks out and says so, and nothing else relies on it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import accumulate
+from typing import Literal
+
+import msgspec
+
+from hermes_jobs.domain.events import SkillFile
+from hermes_jobs.domain.skill.skill import Files
+from hermes_jobs.text.scan import ScanFinding, Severity, scan_skill_file
+
+Verdict = Literal["safe", "caution", "dangerous"]
+
+PROGRAMS = ("f0VMR", "TVqQ", "TVo", "z/rt/g", "zvrt/g", "yv66v", "AGFzb")
+"""How programs begin in base64: ELF, PE (two forms), Mach-O (32, 64 bits, universal), WebAssembly."""
+
+
+class Concern(msgspec.Struct, frozen=True, kw_only=True):
+    """One match of a rule; `line` counts from 1."""
+
+    rule: str
+    severity: Severity
+    path: str
+    line: int
+    excerpt: str
+
+
+def verdict(concerns: Iterable[Concern]) -> Verdict:
+    """What the concerns come to together."""
+    found = {concern.severity for concern in concerns}
+    return "dangerous" if "dangerous" in found else "caution" if found else "safe"
+
+
+def concerns_of(files: Files) -> tuple[Concern, ...]:
+    """Everything that the rules name in a skill's files."""
+    return tuple(each for path in sorted(files) for each in _of_file(path, files[path]))
+
+
+def new_concerns(before: Files, after: Files) -> tuple[Concern, ...]:
+    """What a write brings: what the rules name after it and did not name before it, file by file."""
+    found: list[Concern] = []
+    for path, file in sorted(after.items()):
+        if before.get(path) == file:
+            continue
+        known = Counter((each.rule, each.excerpt) for each in _of_file(path, before.get(path)))
+        for concern in _of_file(path, file):
+            key = (concern.rule, concern.excerpt)
+            if known[key]:
+                known[key] -= 1
+            else:
+                found.append(concern)
+    return tuple(found)
+
+
+def _of_file(path: str, file: SkillFile | None) -> tuple[Concern, ...]:
+    if file is None:
+        return ()
+    if file.base64:
+        return tuple(_of_binary(path, file.content))
+    return _of_text(path, file.content.removeprefix("\ufeff"))  # editors' mark of UTF-8, which hides nothing
+
+
+def _of_binary(path: str, content: str) -> Iterator[Concern]:
+    if content.startswith(PROGRAMS):
+        yield Concern(rule="holds a program", severity="dangerous", path=path, line=1, excerpt="a binary")
+    elif not path.startswith(("assets/", "templates/", "references/")):
+        yield Concern(rule="holds a binary", severity="caution", path=path, line=1, excerpt="a binary")
+
+
+@lru_cache(maxsize=64)
+def _of_text(path: str, text: str) -> tuple[Concern, ...]:
+    line_ends = list(accumulate(len(line) + 1 for line in text.split("\n")))
+    found = [
+        Concern(
+            rule=finding.rule,
+            severity=_severity(finding),
+            path=path,
+            line=bisect_right(line_ends, finding.start) + 1,
+            excerpt=finding.excerpt,
+        )
+        for finding in scan_skill_file(text)
+    ]
+    # Of those that one name reports on one line, the most severe counts, and the first of these.
+    by_severity = sorted(found, key=lambda each: each.severity == "caution")
+    by_line = {(each.rule, each.line): each for each in reversed(by_severity)}
+    return tuple(sorted(by_line.values(), key=lambda each: (each.line, each.rule)))
+
+
+def _severity(finding: ScanFinding) -> Severity:
+    """That of its rule, except that sending is dangerous, and that reading a `.env` is not."""
+    if finding.rule == "reads secrets" and ".env" in finding.excerpt:
+        return "caution"
+    sends = any(word in finding.excerpt for word in ("curl", "wget", "nc ", "ncat", "http"))
+    return "dangerous" if sends and finding.kind != "skill" else finding.severity

@@ -1,0 +1,107 @@
+"""What an agent is told of its skills, in three tiers: names and descriptions, one whole, one file of one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from hermes_jobs.agent.skills import front_matter
+from hermes_jobs.agent.skills.catalog import Shelf, Volume, by_category
+from hermes_jobs.agent.skills.content import content_of
+from hermes_jobs.agent.skills.write_request import Asked
+from hermes_jobs.domain.decision import Change
+from hermes_jobs.domain.events import Author, Evidence, SkillRequest
+from hermes_jobs.domain.skill.skill import MAIN_FILE
+from hermes_jobs.errors import Rejected
+from hermes_jobs.text.scan import scan
+
+INDEX_CHARACTERS = 30_000  # beyond them the index has names alone
+GENERAL = "general"  # how skills without a category are headed
+
+INDEX = """\
+# Skills
+Procedures that were written down for tasks like these. Before a task that one of them fits, even in part,
+read it with skill_view and work by it."""
+
+
+class Librarian:
+    """Speaks to agents about the skills on a shelf."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+
+    def index(self, toolsets: Collection[str] | None) -> str:
+        """The section of a system prompt; empty where there is nothing to tell."""
+        lines = _lines(self._told(toolsets))
+        whole = "\n".join(lines)
+        if not whole:
+            return ""
+        if len(whole) > INDEX_CHARACTERS:
+            names = "\n".join(line.split(":", 1)[0] if line.startswith("- ") else line for line in lines)
+            whole = f"{names}\n(skills_list has their descriptions.)"
+        return f"{INDEX}\n\n{whole}"
+
+    def listing(self, category: str | None, toolsets: Collection[str] | None) -> str:
+        """Names and descriptions, of one category or of all. Raises `Rejected` for an unknown category."""
+        told = self._told(toolsets)
+        if category:
+            wanted = "" if category == GENERAL else category
+            categories = sorted({each.place.category or GENERAL for each in told})
+            if category not in categories:
+                raise Rejected(
+                    f"There is no category {category[:100]!r}.",
+                    kind="unknown_category",
+                    hint=f"There are: {', '.join(categories)}." if categories else "There are no skills yet.",
+                )
+            told = [each for each in told if each.place.category == wanted]
+        return "\n".join(_lines(told)) or "There are no skills yet."
+
+    def view(self, name: str, path: str, toolsets: Collection[str] | None) -> str:
+        """A skill whole, or one of its files. Raises `Rejected`."""
+        volume = self._shelf.find(name)
+        if path and path != MAIN_FILE:
+            return self._file(volume, path)
+        head = [f"The skill {volume.name}, in {volume.folder} (paths in it are relative to that folder)."]
+        if volume.paths:
+            head.append(f"Its files, to be read with skill_view: {', '.join(volume.paths)}.")
+        hidden = volume.hidden(toolsets, self._shelf.platform)
+        if hidden:
+            head.append(f"Note: {hidden}.")
+        return "\n".join([*head, "", volume.main])
+
+    def writing(
+        self, name: str, request: SkillRequest, author: Author, evidence: Evidence, lineage: str = ""
+    ) -> Change:
+        """The change that a request comes to. Raises `Rejected`."""
+        asked = Asked(name=name, request=request, author=author, evidence=evidence, lineage=lineage)
+        return self._shelf.writing(asked)
+
+    def _file(self, volume: Volume, path: str) -> str:
+        file = self._shelf.file(volume, path)
+        if not file.base64:
+            return file.content
+        size = len(content_of(file))
+        return f"{path} is no text: {size:,} bytes, in {volume.folder / path}."
+
+    def _told(self, toolsets: Collection[str] | None) -> list[Volume]:
+        volumes, _ = self._shelf.volumes()
+        return [each for each in volumes if not each.hidden(toolsets, self._shelf.platform)]
+
+
+def _lines(volumes: Sequence[Volume]) -> list[str]:
+    return [line for category, those in by_category(volumes).items() for line in _category(category, those)]
+
+
+def _category(category: str, volumes: Sequence[Volume]) -> Iterator[str]:
+    yield f"{category or GENERAL}:"
+    for volume in volumes:
+        yield f"- {volume.name}: {described(volume.main)}"
+
+
+def described(main: str) -> str:
+    """The description that a SKILL.md has; where a rule fits it, a note stands for it: prompts hold this."""
+    try:
+        text = front_matter.read(main).description
+    except Rejected:
+        text = ""
+    found = scan(text)
+    return f"[left out by the rule «{found[0].rule}»]" if found else text

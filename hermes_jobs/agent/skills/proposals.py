@@ -1,0 +1,247 @@
+"""What becomes of a curator's proposals: kept for a person, or refused at once; carried out, or out of date.
+
+A proposal writes nothing to a skill. Applying one is a single append: either all of it happens, or nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+import msgspec
+
+from hermes_jobs.agent.skills.guard import new_concerns, verdict
+from hermes_jobs.agent.skills.names import SUBFOLDERS, is_read, unknown
+from hermes_jobs.agent.skills.write_request import Asked, fact_of
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import Change, Changed, Load, StreamFacts
+from hermes_jobs.domain.skill import curation as curations
+from hermes_jobs.domain.skill.curation import Curation, Proposal
+from hermes_jobs.domain.skill.skill import ARCHIVE, Skill, evolve, stream_of
+from hermes_jobs.errors import Rejected
+
+MAX_PROPOSALS = 20
+BY: e.Author = "curator"
+
+_FILE = re.compile(rf"\b(?:{'|'.join(SUBFOLDERS)})/[\w./-]*\w")
+
+
+class Merge(msgspec.Struct, frozen=True, kw_only=True):
+    """Skills that are to give way to one that says what they said."""
+
+    into: str
+    skills: tuple[str, ...]
+    content: str
+    reason: str
+    category: str | None = None
+
+    def request(self, skill: Skill) -> e.SkillRequest:
+        """The write of the one that stays, which is this one so far."""
+        action: e.SkillAction = "edit" if skill.exists else "create"
+        return e.SkillRequest(action=action, content=self.content, category=self.category)
+
+
+def merging(review: str, merge: Merge, evidence: e.Evidence) -> Change:
+    """The change by which a merge is proposed."""
+
+    def change(load: Load) -> Changed:
+        curation: Curation = load(curations.stream_of(review))
+        away = tuple(dict.fromkeys(name for name in merge.skills if name != merge.into))
+        into: Skill = load(stream_of(_readable(merge.into)))
+        if len(away) + into.exists < 2:
+            raise _refused(
+                "A merge takes two skills or more.", "Name those that give way in `skills`, by their names."
+            )
+        _check_open(curation, (merge.into, *away))
+        gone = [_present(load, name) for name in away]
+        _check_text(into, merge, evidence)
+        proposed = e.MergeProposed(
+            review=review,
+            number=len(curation.proposals) + 1,
+            into=merge.into,
+            skills=away,
+            content=merge.content,
+            category=merge.category,
+            reason=merge.reason,
+            versions={each.name: each.version for each in (into, *gone)},
+            evidence=evidence,
+        )
+        return _kept(curation, proposed)
+
+    return change
+
+
+def archiving(review: str, skill: str, reason: str, evidence: e.Evidence) -> Change:
+    """The change by which it is proposed to put a skill away."""
+
+    def change(load: Load) -> Changed:
+        curation: Curation = load(curations.stream_of(review))
+        _check_open(curation, (skill,))
+        present = _present(load, skill)
+        proposed = e.ArchiveProposed(
+            review=review,
+            number=len(curation.proposals) + 1,
+            skill=skill,
+            reason=reason,
+            version=present.version,
+            evidence=evidence,
+        )
+        return _kept(curation, proposed)
+
+    return change
+
+
+def applying(review: str, numbers: Collection[int], by: str) -> Change:
+    """The change that carries proposals out, all of them or none; no `numbers`: those that are left."""
+
+    def change(load: Load) -> Changed:
+        curation: Curation = load(curations.stream_of(review))
+        chosen = chosen_of(curation, numbers)
+        writes: list[StreamFacts] = []
+        for proposal in chosen:
+            _check_current(load, proposal)
+            writes.extend(_carried_out(load, proposal))
+        applied = tuple(e.ProposalApplied(review=review, number=each.number, by=by) for each in chosen)
+        return Changed(
+            writes=(StreamFacts(curation.stream, applied), *writes),
+            answer=", ".join(str(each.number) for each in chosen),
+        )
+
+    return change
+
+
+def chosen_of(curation: Curation, numbers: Collection[int]) -> tuple[Proposal, ...]:
+    """The proposals of those numbers that can be carried out. Raises `Rejected`."""
+    review = curation.review
+    known = {each.number: each for each in curation.proposals}
+    if not known:
+        raise Rejected(f"Review {review} proposes nothing.", kind="no_proposal")
+    for number in numbers:
+        if number not in known:
+            there = ", ".join(map(str, known))
+            raise Rejected(
+                f"Review {review} has no proposal {number}.", kind="no_proposal", hint=f"There are: {there}."
+            )
+    chosen = tuple(known[number] for number in sorted(set(numbers) or known))
+    done = [str(each.number) for each in chosen if each.applied]
+    if numbers and done:
+        raise _already(review, done)
+    left = tuple(each for each in chosen if not each.applied)
+    if not left:
+        raise _already(review, done)
+    return left
+
+
+def _already(review: str, numbers: Sequence[str]) -> Rejected:
+    which = f"Proposal {numbers[0]}" if len(numbers) == 1 else f"Proposals {', '.join(numbers)}"
+    return Rejected(
+        f"{which} of review {review} {'was' if len(numbers) == 1 else 'were'} applied already.",
+        kind="already_applied",
+        hint="`hermes-jobs skills undo NAME` takes a write back.",
+    )
+
+
+def _check_current(load: Load, proposal: Proposal) -> None:
+    for name, version in proposal.versions.items():
+        skill: Skill = load(stream_of(name))
+        if skill.version != version:
+            raise Rejected(
+                f"The skill {name} has changed since proposal {proposal.number} was made "
+                f"(version {version} then, {skill.version} now).",
+                kind="stale_proposal",
+                hint="Nothing was changed. Apply others with --only, or `hermes-jobs reviews curate` anew.",
+            )
+
+
+def _carried_out(load: Load, proposal: Proposal) -> Iterator[StreamFacts]:
+    proposed = proposal.proposed
+    if isinstance(proposed, e.ArchiveProposed):
+        yield _archived(load(stream_of(proposed.skill)), proposed.evidence)
+        return
+    into: Skill = load(stream_of(proposed.into))
+    fact = fact_of(into, asked_of(proposed, into))
+    if fact is not None:
+        yield StreamFacts(into.stream, (fact,))
+    for name in proposed.skills:
+        yield _archived(load(stream_of(name)), proposed.evidence)
+
+
+def asked_of(proposed: e.MergeProposed, into: Skill) -> Asked:
+    """The write of the skill that stays."""
+    merge = Merge(
+        into=proposed.into,
+        skills=proposed.skills,
+        content=proposed.content,
+        reason=proposed.reason,
+        category=proposed.category,
+    )
+    return Asked(name=into.name, request=merge.request(into), author=BY, evidence=proposed.evidence)
+
+
+def _archived(skill: Skill, evidence: e.Evidence) -> StreamFacts:
+    fact = e.SkillEdited(name=skill.name, content=skill.main, category=ARCHIVE, author=BY, evidence=evidence)
+    return StreamFacts(skill.stream, (fact,))
+
+
+# --- what may be proposed ----------------------------------------------------------------------
+
+
+def _kept(curation: Curation, proposed: e.MergeProposed | e.ArchiveProposed) -> Changed:
+    return Changed(
+        writes=(StreamFacts(curation.stream, (proposed,)),),
+        answer=f"Kept as proposal {proposed.number}. Nothing is changed: the user decides about it.",
+    )
+
+
+def _check_open(curation: Curation, names: Sequence[str]) -> None:
+    if len(curation.proposals) >= MAX_PROPOSALS:
+        raise _refused(f"There are {MAX_PROPOSALS} proposals already.", "Conclude.")
+    for name in names:
+        before = curation.about(name)
+        if before is not None:
+            raise _refused(
+                f"Proposal {before.number} is about {name} already.", "A skill can be in one proposal only."
+            )
+
+
+def _present(load: Load, name: str) -> Skill:
+    skill: Skill = load(stream_of(_readable(name)))
+    if not skill.exists:
+        raise unknown(name, ())
+    if skill.is_archived:
+        raise _refused(f"The skill {name} is archived already.", "Leave it.")
+    return skill
+
+
+def _readable(name: str) -> str:
+    if not is_read(name):
+        raise unknown(name, ())
+    return name
+
+
+def _check_text(into: Skill, merge: Merge, evidence: e.Evidence) -> None:
+    """Raise `Rejected` where the merged text could not be written, or brings what needs looking at."""
+    if into.is_archived:
+        raise _refused(f"The skill {into.name} is archived.", "Merge into another one.")
+    asked = Asked(name=into.name, request=merge.request(into), author=BY, evidence=evidence)
+    fact = fact_of(into, asked)
+    if fact is None:
+        raise _refused(
+            f"{into.name} reads so already: nothing would be merged.",
+            "Propose to archive the others, where it says all that they say.",
+        )
+    after = evolve(into, fact)
+    missing = sorted(set(_FILE.findall(merge.content)) - set(after.files))
+    if missing:
+        raise _refused(
+            f"{into.name} has no file {', '.join(missing)}: files stay with the skills that give way.",
+            "Say in the text itself what matters of them, or leave these skills apart.",
+        )
+    concerns = new_concerns(into.files, after.files)
+    if verdict(concerns) != "safe":
+        rules = ", ".join(sorted({f"«{each.rule}»" for each in concerns}))
+        raise _refused(f"The guard found {rules} in the text.", "Write it without, or leave them apart.")
+
+
+def _refused(message: str, hint: str) -> Rejected:
+    return Rejected(message, kind="proposal", hint=hint)

@@ -1,0 +1,135 @@
+"""SKILL.md as it is written: strictly, so that every reader of https://agentskills.io takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from hermes_jobs.agent.skills.front_matter import LISTS, OWN, SkillText, mapping, owned, read, refused
+from hermes_jobs.agent.skills.names import is_written
+from hermes_jobs.errors import Rejected
+
+MAX_DESCRIPTION = 1_024
+MAX_COMPATIBILITY = 500
+MAX_CHARACTERS = 100_000
+MAX_FILE_BYTES = 1 << 20
+STANDARD = ("name", "description", "license", "compatibility", "allowed-tools", "metadata")
+
+
+def strict(text: str, name: str) -> str:
+    """The text as the skill of that name is written; as it is where it is strict. Raises `Rejected`."""
+    said = _checked(text, name)
+    if not _is_strict(said):
+        text = f"---\n{_front(said)}---\n\n{said.body}\n"
+    if len(text) > MAX_CHARACTERS:
+        raise Rejected(
+            f"SKILL.md would have {len(text):,} characters; at most {MAX_CHARACTERS:,} are allowed.",
+            kind="skill_size",
+            hint="Move detail into files under references/.",
+        )
+    return text
+
+
+def checked_file(path: str, content: str) -> str:
+    """The content of a support file, which is not too large. Raises `Rejected`."""
+    size = len(content.encode("utf-8", "replace"))
+    if size > MAX_FILE_BYTES:
+        raise Rejected(
+            f"{path} would have {size:,} bytes; at most {MAX_FILE_BYTES:,} are allowed.",
+            kind="skill_size",
+            hint="Split it.",
+        )
+    return content
+
+
+def _checked(text: str, name: str) -> SkillText:
+    if len(text) > MAX_CHARACTERS * 2:
+        raise Rejected(f"SKILL.md has {len(text):,} characters.", kind="skill_size", hint="Shorten it.")
+    said = read(text)
+    if said.name != name:
+        given = f"says `name: {said.name}`" if said.name else "has no `name`"
+        raise refused(f"The front matter {given}; the skill is called {name}.")
+    if len(said.description) > MAX_DESCRIPTION:
+        raise refused(
+            f"The description has {len(said.description):,} characters; {MAX_DESCRIPTION:,} are allowed."
+        )
+    if not said.body:
+        raise refused("There is no text below the front matter.")
+    compatibility = said.fields.get("compatibility", "")
+    if not isinstance(compatibility, str) or len(compatibility) > MAX_COMPATIBILITY:
+        raise refused(f"`compatibility` is a text of at most {MAX_COMPATIBILITY} characters.")
+    return said
+
+
+def _is_strict(said: SkillText) -> bool:
+    fields = said.fields
+    texts = (fields.get(key, "-") for key in ("name", "description", "license", "compatibility"))
+    return (
+        said.is_plain
+        and set(fields) <= set(STANDARD)
+        and all(isinstance(text, str) and text.strip() for text in texts)
+        and isinstance(fields["description"], str)
+        and len(fields["description"]) <= MAX_DESCRIPTION
+        and isinstance(fields.get("metadata", {}), dict)
+        and not {"version", *LISTS} & set(mapping(fields.get("metadata")))
+        and is_written(said.name)
+    )
+
+
+def _front(said: SkillText) -> str:
+    """The front matter, its fields in the standard's order, what it does not know under `metadata`."""
+    metadata = dict(mapping(said.fields.get("metadata")))
+    foreign = {key: value for key, value in said.fields.items() if key not in STANDARD}
+    for key in ("version", *LISTS):
+        metadata.pop(key, None)
+        foreign.pop(key, None)
+    metadata = {**foreign, **metadata, OWN: {**owned(said.fields), **_lists(said)}}
+    fields = {key: said.fields.get(key) for key in STANDARD} | {
+        "name": said.name,
+        "description": said.description,
+        "metadata": metadata,
+    }
+    dumped = yaml.dump(
+        _pruned(fields),
+        Dumper=_Dumper,
+        default_flow_style=False,
+        allow_unicode=True,
+        sort_keys=False,
+        width=float("inf"),
+    )
+    return dumped.replace("---", "-\\x2d-")  # stands in double quotes alone: the end mark is nowhere else
+
+
+def _lists(said: SkillText) -> Mapping[str, list[str]]:
+    return {
+        "platforms": [*said.platforms],
+        "tags": [*said.tags],
+        "requires_toolsets": [*said.requires_toolsets],
+    }
+
+
+def _pruned(value: Any) -> Any:
+    """The value without what is empty: strict readers know no empty collections."""
+    if isinstance(value, dict):
+        kept = {str(key): _pruned(each) for key, each in value.items()}
+        return {key: each for key, each in kept.items() if each not in (None, "", [], {})}
+    if isinstance(value, list):
+        return [each for each in map(_pruned, value) if each not in (None, "", [], {})]
+    return value
+
+
+class _Dumper(yaml.SafeDumper):
+    """Indents lists below their key, and quotes what would look like the end of the front matter."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = '"' if "---" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _represent_text)

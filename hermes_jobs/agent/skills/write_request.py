@@ -1,0 +1,306 @@
+"""What becomes of a request to write a skill: the fact, a proposal that waits for a person, or a refusal.
+
+Everything here is decided on the skill as the log has it, again whenever that has moved on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Any, assert_never
+
+import msgspec
+
+from hermes_jobs.agent.skills.guard import Concern, new_concerns, verdict
+from hermes_jobs.agent.skills.names import checked_inside, checked_name, checked_path, unknown
+from hermes_jobs.agent.skills.skill_md import checked_file, strict
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import Change, Changed, Load, StreamFacts
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.session import stream_of as session_stream
+from hermes_jobs.domain.skill.skill import MAIN_FILE, Proposal, Skill, evolve, stream_of, undone
+from hermes_jobs.errors import Rejected
+from hermes_jobs.text.patch import patched
+
+CHANGED = "The user has changed {path} since you read it (version {version})."
+PRESENT = 20_000  # characters of a file that a refusal shows
+SHOWN = 5  # concerns that an answer names
+WHOLE = ("edit", "write_file")  # what stands for all that a file held before
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A request with who makes it, and in which turn. `lineage`: of the session whose model makes it."""
+
+    name: str
+    request: e.SkillRequest
+    author: e.Author
+    evidence: e.Evidence | None = None
+    lineage: str = ""
+
+
+def writing(asked: Asked, *, guard: bool) -> Change:
+    """The change that a request comes to; with `guard` what it brings is looked at first."""
+
+    def change(load: Load) -> Changed:
+        skill: Skill = load(stream_of(asked.name))
+        fact = fact_of(skill, asked)
+        if fact is None:
+            return Changed(answer=f"The skill {skill.name} reads so already; nothing was written.")
+        _check_seen(skill, asked, load)
+        concerns = new_concerns(skill.files, evolve(skill, fact).files) if guard else ()
+        found = verdict(concerns)
+        if found == "dangerous":
+            raise Rejected(
+                f"The guard refused this: {_told(concerns)}. Nothing was written.",
+                kind="guard",
+                hint="Write the skill without it, or leave it and tell the user why.",
+            )
+        if found == "caution":
+            proposed = _proposed(asked, concerns)
+            return Changed(writes=(StreamFacts(skill.stream, (proposed,)),), answer=_waits(concerns))
+        return Changed(writes=(StreamFacts(skill.stream, (fact,)),), answer=_saved(evolve(skill, fact), fact))
+
+    return change
+
+
+def _check_seen(skill: Skill, asked: Asked, load: Load) -> None:
+    """Raise `Rejected` where a file would go as a whole that a person wrote and the model has never read."""
+    at_stake = _at_stake(skill, asked.request) & skill.persons
+    if not asked.lineage or not at_stake:
+        return
+    session: Session = load(session_stream(asked.lineage))
+    shown = [message.content for message in session.messages]
+    for path in sorted(at_stake):
+        content, told = skill.files[path].content, CHANGED.format(path=path, version=skill.version)
+        if not any(content in text or told in text for text in shown):
+            present = (
+                content if len(content) <= PRESENT else f"{content[:PRESENT]}\n[… skill_view has the rest]"
+            )
+            raise Rejected(
+                f"{told} Nothing was written. It reads now:\n{present}\n",
+                kind="skill_changed",
+                hint="Keep what the user wrote: patch it, or ask again.",
+            )
+
+
+def _at_stake(skill: Skill, request: e.SkillRequest) -> Set[str]:
+    """The files that a request writes or removes whole; a patch shows by its old_string that it was read."""
+    match request.action:
+        case "edit":
+            return {MAIN_FILE}
+        case "write_file" | "remove_file":
+            return {request.path}
+        case "delete":
+            return skill.files.keys()
+        case "create" | "patch":
+            return frozenset()
+        case _:
+            assert_never(request.action)
+
+
+def approving(name: str, number: int | None) -> Change:
+    """The change by which a person lets a proposed write be made; `number` null: the only one."""
+
+    def change(load: Load) -> Changed:
+        skill: Skill = load(stream_of(name))
+        proposal = _proposal(skill, number)
+        if proposal.request.action in WHOLE and skill.files.get(proposal.path) != proposal.before:
+            raise Rejected(
+                f"{proposal.path} of {name} has changed since its replacement was proposed.",
+                kind="stale_proposal",
+                hint=f"`hermes-jobs skills deny {name}`, and have it proposed anew.",
+            )
+        asked = Asked(name=name, request=proposal.request, author=proposal.author, evidence=proposal.evidence)
+        approved = e.SkillApproved(name=name, proposal=proposal.version, by="user")
+        fact = fact_of(skill, asked)
+        facts = (approved,) if fact is None else (approved, fact)
+        answer = _done(proposal.request.action, proposal.path)
+        return Changed(writes=(StreamFacts(skill.stream, facts),), answer=answer)
+
+    return change
+
+
+def denying(name: str, number: int | None) -> Change:
+    """The change by which a person refuses a proposed write."""
+
+    def change(load: Load) -> Changed:
+        skill: Skill = load(stream_of(name))
+        proposal = _proposal(skill, number)
+        denied = e.SkillDenied(name=name, proposal=proposal.version, by="user")
+        return Changed(writes=(StreamFacts(skill.stream, (denied,)),), answer="denied")
+
+    return change
+
+
+def undoing(name: str) -> Change:
+    """The change that takes back a skill's last write."""
+
+    def change(load: Load) -> Changed:
+        skill: Skill = load(stream_of(name))
+        if not skill.version:
+            raise unknown(name, ())
+        fact = undone(skill)
+        answer = f"version {fact.undoes} was taken back"
+        return Changed(writes=(StreamFacts(skill.stream, (fact,)),), answer=answer)
+
+    return change
+
+
+def fact_of(skill: Skill, asked: Asked) -> e.SkillWritten | None:
+    """The fact that a request comes to on this skill; null where it changes nothing. Raises `Rejected`."""
+    request = asked.request
+    said: Mapping[str, Any] = {"name": skill.name, "author": asked.author, "evidence": asked.evidence}
+    if request.action == "create":
+        return _creation(skill, request, said)
+    if not skill.exists:
+        raise unknown(skill.name, ())
+    match request.action:
+        case "edit":
+            return _edit(skill, request, said)
+        case "patch":
+            return _patch(skill, request, said)
+        case "delete":
+            return e.SkillDeleted(**said)
+        case "write_file":
+            path = request.path if request.path in _support(skill) else checked_path(request.path)
+            content = checked_file(path, request.content)
+            if skill.files.get(path) == e.SkillFile(content):
+                return None
+            return e.SkillFileWritten(path=path, content=content, **said)
+        case "remove_file":
+            return e.SkillFileRemoved(path=_existing(skill, request.path), **said)
+        case _:
+            assert_never(request.action)
+
+
+def _creation(skill: Skill, request: e.SkillRequest, said: Mapping[str, Any]) -> e.SkillCreated:
+    checked_name(skill.name)
+    if skill.exists:
+        raise Rejected(
+            f"The skill {skill.name!r} exists already.",
+            kind="skill_exists",
+            hint="Improve it with `patch` or `edit`, or give the new one another name.",
+        )
+    category = checked_name(request.category, "category") if request.category else ""
+    return e.SkillCreated(content=strict(request.content, skill.name), category=category, **said)
+
+
+def _edit(skill: Skill, request: e.SkillRequest, said: Mapping[str, Any]) -> e.SkillEdited | None:
+    category = checked_name(request.category, "category") if request.category else request.category
+    content = strict(request.content, skill.name)
+    moved = None if category in (None, skill.category) else category
+    if content == skill.main and moved is None:
+        return None
+    return e.SkillEdited(content=content, category=moved, **said)
+
+
+def _patch(skill: Skill, request: e.SkillRequest, said: Mapping[str, Any]) -> e.SkillPatched | None:
+    path = MAIN_FILE if request.path in ("", MAIN_FILE) else _existing(skill, request.path)
+    file = skill.files[path]
+    if file.base64:
+        raise Rejected(f"{path} is no text.", kind="skill_path", hint="Write it anew with `write_file`.")
+    if not request.old_string:
+        raise Rejected("old_string is empty.", kind="usage", hint="Give the text to replace.")
+    done = patched(file.content, request.old_string, request.new_string, replace_all=request.replace_all)
+    content = strict(done.text, skill.name) if path == MAIN_FILE else checked_file(path, done.text)
+    if content == file.content:
+        return None
+    return e.SkillPatched(
+        path=path, old_string=request.old_string, new_string=request.new_string, content=content, **said
+    )
+
+
+def _support(skill: Skill) -> Sequence[str]:
+    """The files besides SKILL.md, some of which a person may have put beside it."""
+    return sorted(set(skill.files) - {MAIN_FILE})
+
+
+def _existing(skill: Skill, path: str) -> str:
+    if path in _support(skill):
+        return path
+    checked_inside(path)
+    there = ", ".join(_support(skill)) or "none"
+    raise Rejected(
+        f"The skill {skill.name} has no file {path!r}.", kind="skill_path", hint=f"Its files are: {there}."
+    )
+
+
+def _proposed(asked: Asked, concerns: Iterable[Concern]) -> e.SkillProposed:
+    rules = tuple(dict.fromkeys(f"{each.rule}: {each.excerpt}" for each in concerns))
+    return e.SkillProposed(
+        name=asked.name, request=asked.request, rules=rules, author=asked.author, evidence=asked.evidence
+    )
+
+
+def _proposal(skill: Skill, number: int | None) -> Proposal:
+    found = [each for each in skill.proposals if number in (None, each.version)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        which = "" if number is None else f" as version {number}"
+        raise Rejected(
+            f"Nothing is proposed for the skill {skill.name!r}{which}.",
+            kind="no_proposal",
+            hint="`hermes-jobs skills list` shows what waits.",
+        )
+    waiting = ", ".join(f"{each.version} ({each.request.action} {each.path})" for each in found)
+    raise Rejected(
+        f"Several writes of the skill {skill.name!r} wait: {waiting}.",
+        kind="ambiguous",
+        hint="Say which with --version.",
+    )
+
+
+# --- what is answered ------------------------------------------------------------------------
+
+
+def _told(concerns: Iterable[Concern]) -> str:
+    told = list(
+        dict.fromkeys(f"«{each.rule}» ({each.path}, line {each.line}: {each.excerpt})" for each in concerns)
+    )
+    more = f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
+    return "; ".join(told[:SHOWN]) + more
+
+
+def _waits(concerns: Iterable[Concern]) -> str:
+    return (
+        f"Not written yet: it waits for the user's approval, because the guard found {_told(concerns)}. "
+        "Tell the user, who can approve or deny it; do not ask for it again."
+    )
+
+
+def _saved(after: Skill, fact: e.SkillWritten) -> str:
+    path = getattr(fact, "path", MAIN_FILE)
+    done = _done(_ACTIONS[type(fact)], path)
+    if isinstance(fact, e.SkillDeleted):
+        return f"Saved: the skill {after.name} was {done}, with all its files."
+    files = len(after.files) - 1
+    holds = f"SKILL.md has {len(after.main):,} characters; files besides it: {files}"
+    return f"Saved: the skill {after.name}: {done}. {holds}. Nothing more is needed."
+
+
+_ACTIONS: Mapping[type[e.Event], e.SkillAction] = {
+    e.SkillCreated: "create",
+    e.SkillEdited: "edit",
+    e.SkillPatched: "patch",
+    e.SkillDeleted: "delete",
+    e.SkillFileWritten: "write_file",
+    e.SkillFileRemoved: "remove_file",
+}
+
+
+def _done(action: e.SkillAction, path: str) -> str:
+    match action:
+        case "create":
+            return "created"
+        case "edit":
+            return f"{MAIN_FILE} was written anew"
+        case "patch":
+            return f"{path or MAIN_FILE} was patched"
+        case "delete":
+            return "deleted"
+        case "write_file":
+            return f"{path} was written"
+        case "remove_file":
+            return f"{path} was removed"
+        case _:
+            assert_never(action)

@@ -1,0 +1,205 @@
+"""One web page as text, by a process of its own, which `children` asks: `python -m …tools.fetching`.
+
+There a hostile page can exhaust or crash the parser, and a name server can keep silent, without harm.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import resource
+import signal
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+
+import httpcore2
+import msgspec
+from httpx2 import URL, InvalidURL
+
+from hermes_jobs.agent.tools.addresses import PublicNetwork, Refused
+from hermes_jobs.agent.tools.children import QUESTION, tell
+from hermes_jobs.agent.tools.web import Fetched, Wanted
+
+MAX_REDIRECTS = 5
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+MAX_MEMORY = 2 * 1024**3
+SNIFFED = 4_096
+HEADERS: Mapping[str | bytes, str | bytes] = {
+    "User-Agent": "Mozilla/5.0 (compatible; hermes-jobs)",
+    "Accept": "text/html, text/plain, application/json, text/*;q=0.9, */*;q=0.1",
+    "Accept-Encoding": "gzip, deflate",
+    "Connection": "close",
+}
+TEXTUAL = re.compile(r"text/.*|application/(.*\+)?(json|xml|yaml|javascript|ecmascript|x-ndjson|toml|sql)")
+HTML = frozenset({"text/html", "application/xhtml+xml"})
+DECLARED = re.compile(rb"<meta[^>]+charset=[\"']?([A-Za-z0-9_:.-]+)", re.IGNORECASE)
+MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+
+
+class Unusable(Exception):
+    """There is an answer, but no text. The message says why."""
+
+
+class OutOfTime(BaseException):
+    """The alarm rang."""
+
+
+def main() -> None:
+    """Answer the question of the environment."""
+    wanted = msgspec.json.decode(os.environ[QUESTION], type=Wanted)
+    with suppress(ValueError, OSError):  # not every system has it
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+    signal.signal(signal.SIGALRM, _ring)
+    signal.alarm(wanted.seconds)
+    try:
+        fetched = fetch(wanted)
+    except (Refused, Unusable) as error:
+        fetched = Fetched(wrong=str(error))
+    except InvalidURL as error:
+        fetched = Fetched(wrong=f"the URL is not valid: {error}.")
+    except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException) as error:
+        what = type(error).__name__
+        fetched = Fetched(
+            wrong=f"the server cannot be talked to ({what}{f': {error}' if str(error) else ''})."
+        )
+    except OutOfTime:
+        fetched = Fetched(wrong=f"it took longer than {wanted.seconds} s.")
+    except (MemoryError, RecursionError):
+        fetched = Fetched(wrong="the page is too complex: it ran out of memory.")
+    signal.alarm(0)
+    tell(msgspec.to_builtins(fetched))
+
+
+def _ring(_number: int, _frame: object) -> None:
+    raise OutOfTime
+
+
+def fetch(wanted: Wanted) -> Fetched:
+    """Follow redirects, each checked like the first, and return the part of the text that is asked for."""
+    network = PublicNetwork(allow_private=wanted.allow_private)
+    url = URL(wanted.url)
+    for _ in range(MAX_REDIRECTS + 1):
+        _check(url)
+        target = httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
+        timeout = dict.fromkeys(("connect", "read", "write", "pool"), float(wanted.seconds))
+        with (
+            httpcore2.ConnectionPool(network_backend=network, max_connections=1) as pool,
+            pool.stream("GET", target, headers=HEADERS, extensions={"timeout": timeout}) as response,
+        ):
+            headers = {name.decode().lower(): _header(value) for name, value in response.headers}
+            location = headers.get("location")
+            if response.status not in REDIRECTS or not location:
+                return _read(wanted, url, response, headers)
+            url = url.join(location)
+    raise Unusable(f"it was redirected more than {MAX_REDIRECTS} times.")
+
+
+def _header(value: bytes) -> str:
+    """A header's text: by its standard Latin-1, but servers write UTF-8, above all in `Location`."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
+def _check(url: URL) -> None:
+    if url.scheme not in ("http", "https") or not url.host:
+        raise Refused(f"only http and https URLs with a host are fetched, not {url.scheme or 'this'}.")
+    if url.userinfo:
+        raise Refused("a URL with a user name or password is not fetched.")
+
+
+def _read(wanted: Wanted, url: URL, response: httpcore2.Response, headers: dict[str, str]) -> Fetched:
+    content_type, charset = _parsed_type(headers.get("content-type", ""))
+    length = headers.get("content-length", "")
+    if content_type and not TEXTUAL.fullmatch(content_type) and content_type not in HTML:
+        size = f"{int(length):,} bytes" if length.isdecimal() else "of unknown size"
+        raise Unusable(f"there is no text but {content_type}, {size}.")
+    body = _body(response, headers.get("content-encoding", ""), wanted.max_bytes)
+    if b"\0" in body[:SNIFFED] and not body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise Unusable(f"there is no text but binary data, {len(body):,} bytes.")
+    is_html = content_type in HTML or (not content_type and _looks_like_html(body))
+    text = decoded(body, charset, is_html=is_html)
+    if is_html:
+        text = readable(text, str(url))
+    return Fetched(
+        url=f"{url.scheme}://{url.netloc.decode()}{url.path}",
+        status=response.status,
+        content_type=content_type or "no type named",
+        text=text[wanted.offset : wanted.offset + wanted.room],
+        length=len(text),
+    )
+
+
+def _parsed_type(written: str) -> tuple[str, str | None]:
+    content_type, _, parameters = written.partition(";")
+    charset = re.search(r"charset=[\"']?([^\s\"';]+)", parameters, re.IGNORECASE)
+    return content_type.strip().lower(), charset[1] if charset else None
+
+
+def _body(response: httpcore2.Response, encoding: str, most: int) -> bytes:
+    """The content, unpacked; it never grows far beyond `most` bytes, whatever it unpacks to."""
+    inflated = b""
+    for piece in _unpacked(response.iter_stream(), encoding.strip().lower(), most):
+        inflated += piece
+        if len(inflated) > most:
+            raise Unusable(f"it is larger than {most:,} bytes. Fetch a part of it by other means.")
+    return inflated
+
+
+def _unpacked(chunks: Iterator[bytes], encoding: str, most: int) -> Iterator[bytes]:
+    if encoding in ("", "identity"):
+        yield from chunks
+        return
+    if encoding not in ("gzip", "x-gzip", "deflate"):
+        raise Unusable(f"its encoding is not known: {encoding}.")
+    unpack = zlib.decompressobj(32 + zlib.MAX_WBITS)  # gzip or zlib, as its header says
+    try:
+        for chunk in chunks:
+            yield unpack.decompress(chunk, most + 1)
+    except zlib.error as error:
+        raise Unusable(f"it is broken: {error}.") from error
+
+
+def _looks_like_html(body: bytes) -> bool:
+    return body[:SNIFFED].lstrip().lower().startswith((b"<!doctype html", b"<html", b"<head", b"<body"))
+
+
+def decoded(body: bytes, charset: str | None, *, is_html: bool) -> str:
+    """The text in the character set that mark, header or page name; else UTF-8, or Windows-1252."""
+    marked = next((name for mark, name in MARKS if body.startswith(mark)), None)
+    declared = DECLARED.search(body[:SNIFFED]) if is_html else None
+    named = marked or charset or (declared[1].decode() if declared else None)
+    if named is not None:
+        with suppress(LookupError, UnicodeError):
+            return body.decode("cp1252" if named.lower() in ("iso-8859-1", "latin1") else named, "replace")
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return body.decode("cp1252", "replace")
+
+
+def readable(html: str, url: str) -> str:
+    """The page as Markdown, links made whole; without navigation, unless there is nothing else."""
+    from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
+
+    def converted(html: str, *, cleaned: bool) -> str:
+        options = ConversionOptions(
+            base_url=url,
+            extract_metadata=False,
+            skip_images=True,
+            # Many pages are one form as a whole.
+            preprocessing=PreprocessingOptions(enabled=cleaned, remove_forms=False),
+        )
+        return (convert(html, options).content or "").strip()
+
+    text = converted(html, cleaned=True) or converted(html, cleaned=False)
+    title = re.search(r"<title[^>]*>(.*?)</title>", html[: 1 << 16], re.IGNORECASE | re.DOTALL)
+    name = " ".join(converted(title[1], cleaned=True).split()) if title else ""
+    return f"Title: {name}\n\n{text}" if name else text
+
+
+if __name__ == "__main__":
+    main()

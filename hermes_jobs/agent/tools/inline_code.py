@@ -1,0 +1,217 @@
+"""Programs that are given on a command line to an interpreter, `awk` or `sed`: whether they only compute.
+
+Reading code well is beyond any list: a person is asked about what names a way to delete, write, run or send,
+and about what decodes or looks up names so that it cannot be read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from hermes_jobs.agent.tools.invocations import SHELLS, Invocation
+from hermes_jobs.agent.tools.word_lists import words
+from hermes_jobs.agent.tools.words import UNKNOWN
+
+LANGUAGES = frozenset(
+    words(
+        """
+        python pypy perl ruby node nodejs deno bun php lua luajit tclsh expect rscript r julia groovy scala
+        ghci runghc guile racket elixir swift jshell
+        """
+    )
+)
+AWKS = frozenset({"awk", "gawk", "mawk", "nawk"})
+SEDS = frozenset({"sed", "gsed"})
+_CODE_OPTION = re.compile(r"-[a-zA-Z0-9]*[ceErRp]|--(?:eval|print|execute|run)")
+
+_ACTS = re.compile(
+    r"""\b(?: rmtree | unlink(?:Sync)? | rmdir(?:Sync)? | removedirs | rm_rf? | rmSync | rm(?=\s*\()
+    | process\.binding |
+    remove_(?:dir|entry)\w* | remove_tree | delete_(?:file|tree) | truncate | shutil | FileUtils |
+    subprocess | child_process | popen\w* | pty\.spawn | spawn(?:Sync|[lv]p?e?)? |
+    exec(?:[lv]p?e?|Sync|File\w*|ute)? | system | passthru | shell_exec | proc_open |
+    os\.(?:remove|rename|replace|system|kill\w*|ch(?:mod|own|root)|symlink|link|execute|putenv|fork) |
+    Deno\.(?:remove|run|Command|write\w*) | Bun\.(?:spawn\w*|write) |
+    File\.(?:delete|write|rename|chmod|symlink|open) | Dir\.(?:unlink|delete) | IO\.(?:popen|write) |
+    write_(?:text|bytes) | (?:append|write)File(?:Sync)? | createWriteStream | file_put_contents |
+    fwrite | rename(?:Sync)? | ch(?:mod|own)(?:Sync)? | symlink(?:Sync|_to)? | hardlink_to | copyFile\w*
+    | kill | fork | eval | (?<!re\.)compile | __import__ | importlib | import_module | getattr | globals
+    | ctypes
+    | cffi | mmap | loadstring | dofile | instance_eval | class_eval | send | method_missing | Function
+    | vm\.run\w* | b64decode | a85decode | b32decode | unhexlify | fromhex | atob | base64_decode |
+    decode64 | unpack | fromCharCode | rot13 | marshal | pickle | socket | smtplib | ftplib | paramiko |
+    TCPSocket | net\.connect | requests\.(?:post|put|patch|delete) | httpx\.(?:post|put|patch|delete) |
+    method\s*[:=]\s*['"](?!GET) | Net::HTTP(?:::Post|\.post) | urlretrieve | webbrowser | winreg |
+    setuid | ptrace | \.ssh | \.aws | \.gnupg | authorized_keys | id_(?:rsa|ed25519) | hermes[_-]jobs |
+    /etc/(?:shadow|sudoers) | proc/\w+/(?:environ|mem) )\b | (?<![\w.]) remove\s*\( | \.unlink\b |
+    \bqx\b | %x[\(\[{] | \bopen\s*\(?\s*\w+\s*,\s*['"][|>+] | ['"]\s*\.join\s*\(\s*map\s*\(\s*chr |
+    \[::-1\] | \bchr\s*\(""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_OPENS = re.compile(
+    r"\bopen\s*\(\s*(?P<path>[^,\n]{0,200}?)\s*,\s*(?:mode\s*=\s*)?(?P<mode>['\"][\w+]{1,4}['\"]|\w+\s*\))"
+)
+_OWN_FILE = re.compile(r"['\"](?![/~\\])(?!.*\.\.)[\w./ -]+['\"]")
+_BACKTICKS = frozenset({"perl", "ruby", "php"})
+
+
+def code_acts(invocation: Invocation) -> bool:
+    """Whether the invocation runs code of the command line that does more than compute and print."""
+    name = re.sub(r"[\d.]+$", "", invocation.name).lower()
+    if name in AWKS:
+        return any(_awk_acts(each) for each in _awk_programs(invocation))
+    if name in SEDS:
+        return any(sed_acts(each) for each in _sed_scripts(invocation))
+    if name == "osascript":
+        return True
+    if name in ("vim", "vi", "nvim", "ex", "ed", "emacs"):
+        options = ("-c", "--cmd", "--eval", "-es", "-s", "--batch")
+        return invocation.has(*options) or any(each.startswith("+") for each in invocation.arguments)
+    return name in LANGUAGES and any(_acts(name, each) for each in _codes(invocation))
+
+
+def _codes(invocation: Invocation) -> Iterator[str]:
+    """The code in arguments and in the input of an interpreter."""
+    arguments = invocation.arguments
+    for index, each in enumerate(arguments):
+        if _CODE_OPTION.fullmatch(each):
+            yield next(iter(arguments[index + 1 :]), "")
+        elif each.startswith("-") and len(each) > 2 and each[1] in "ceEr" and not each.startswith("--"):
+            yield each[2:]
+        elif not each.startswith("-") and each != "eval":
+            break  # a script, and then its own arguments
+        elif each == "eval":
+            yield next(iter(arguments[index + 1 :]), "")
+    if invocation.input:
+        yield invocation.input
+
+
+def _acts(name: str, code: str) -> bool:
+    if UNKNOWN in code and not code.replace(UNKNOWN, "").strip():
+        return True  # nothing of it can be read
+    if name in _BACKTICKS and "`" in code:
+        return True
+    return bool(_ACTS.search(code)) or any(_writes(match) for match in _OPENS.finditer(code))
+
+
+def _writes(opened: re.Match[str]) -> bool:
+    """Whether an `open` is for writing, elsewhere than to a plain file of the folder."""
+    mode = opened["mode"].strip("'\"")
+    if opened["mode"][0] in "'\"" and not set("wax+") & set(mode):
+        return False
+    return _OWN_FILE.fullmatch(opened["path"].strip()) is None
+
+
+# --- awk and sed ------------------------------------------------------------------------------------
+
+_AWK_RUNS = re.compile(r"\bsystem\s*\(|\bgetline\b.*\||\|\s*getline\b|\|&|\|\s*[\"(\w]|@load")
+_AWK_WRITES = re.compile(r"\bprintf?\b[^;}\n]*>")
+_AWK_OWN_FILE = re.compile(r'>>?\s*"(?![/~])(?!.*\.\.)[\w./ -]+"')
+
+
+def _awk_programs(invocation: Invocation) -> Iterator[str]:
+    if invocation.has("-i", "--include", "-l", "--load"):
+        yield "system("  # another program is taken in
+    rest = list(invocation.arguments)
+    while rest:
+        each = rest.pop(0)
+        if each in ("-v", "-F", "--assign", "--field-separator"):
+            del rest[:1]
+        elif each in ("-e", "--source"):
+            yield next(iter(rest), "")
+        elif each.startswith(("-f", "--file")):
+            return
+        elif not each.startswith("-"):
+            yield each
+            return
+
+
+def _awk_acts(program: str) -> bool:
+    """Whether it runs something, or writes elsewhere than in the folder.
+
+    Comparisons and texts in quotes with `>` or `|` are none.
+    """
+    program = _AWK_OWN_FILE.sub(" ", program)
+    plain = re.sub(r'"(?:[^"\\]|\\.)*"', '""', program)
+    plain = re.sub(r"\|\||/(?:[^/\\\n]|\\.)*/", " ", plain)
+    if _AWK_RUNS.search(plain):
+        return True
+    return bool(_AWK_WRITES.search(re.sub(r"\([^()]*\)", "()", plain)))  # in parentheses it compares
+
+
+def _sed_scripts(invocation: Invocation) -> Iterator[str]:
+    scripts = []
+    arguments = invocation.arguments
+    for index, each in enumerate(arguments):
+        if each in ("-e", "--expression"):
+            scripts.append(next(iter(arguments[index + 1 :]), ""))
+        elif each.startswith("--expression="):
+            scripts.append(each.partition("=")[2])
+        elif re.fullmatch(r"-[nrEsuz]+e", each):
+            scripts.append(next(iter(arguments[index + 1 :]), ""))
+    if not scripts and not invocation.has("-f", "--file"):
+        scripts = list(invocation.operands[:1])
+    yield from scripts
+
+
+_SED_ADDRESS = re.compile(
+    r"\s*(?:(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/[IM]*|\\(?P<d>[^\n])(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)[IM]*)"
+    r"(?:\s*,\s*(?:[+~]?\d+|\$|/(?:[^/\\\n]|\\.)*/[IM]*))?)?\s*!?\s*"
+)
+
+
+def sed_acts(script: str) -> bool:
+    """Whether the script writes a file or runs a command (`w`, `e`, or those flags of `s`), or is too odd."""
+    at = 0
+    while at < len(script):
+        if script[at] in " \t\n;{}":
+            at += 1
+            continue
+        match = _SED_ADDRESS.match(script, at)
+        at = match.end() if match else at
+        command = script[at : at + 1]
+        if command in ("", "}"):
+            at += 1
+        elif command in ("s", "y"):
+            end = _substitution_end(script, at)
+            if end is None:
+                return True
+            flags = re.match(r"[gpiImMe0-9w]*", script[end:])
+            assert flags is not None
+            if command == "s" and set("ew") & set(flags.group()):
+                return True
+            at = end + flags.end()
+        elif command in "ewW":
+            return True
+        elif command in "aicrR:btTqQlL#":
+            text = r"(?<!\\)\n|$" if command in "aic" else r"\n|$" if command in "#rR" else r"[;\n}]|$"
+            stop = re.compile(text).search(script, at + 1)
+            at = stop.end() + (stop.start() == at) if stop else len(script)
+        else:
+            at += 1
+    return False
+
+
+def _substitution_end(script: str, at: int) -> int | None:
+    """The position behind the third delimiter of `s` or `y`; None where it has none."""
+    delimiter = script[at + 1 : at + 2]
+    if delimiter in ("", "\n", "\\"):
+        return None
+    seen, index = 0, at + 2
+    while index < len(script):
+        char = script[index]
+        if char == "\\":
+            index += 1
+        elif char == delimiter:
+            seen += 1
+            if seen == 2:
+                return index + 1
+        index += 1
+    return None
+
+
+def reads_unknown(invocation: Invocation) -> bool:
+    """Whether an interpreter's or shell's input holds what only the shell will know, and nothing else."""
+    name = re.sub(r"[\d.]+$", "", invocation.name).lower()
+    return name in LANGUAGES | SHELLS and UNKNOWN in invocation.input and not invocation.operands

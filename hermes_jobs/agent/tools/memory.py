@@ -1,0 +1,105 @@
+"""The `memory` tool: what the agent keeps between sessions. Its whole effect is facts of one stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, tool
+from hermes_jobs.domain.events import Evidence, MemoryTarget
+from hermes_jobs.domain.memory.memory import Limits
+from hermes_jobs.domain.memory.writes import MemoryAction, Operation, Origin, Write
+from hermes_jobs.engine.ports import ToolContext, ToolOutcome
+
+MAX_OPERATIONS = 50
+
+Settle: TypeAlias = Callable[[], object]
+"""Takes in what people did to the memory's files."""
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One operation of a batch; `action` and `target` left out: those that stand beside the batch."""
+
+    action: MemoryAction | None = None
+    target: MemoryTarget | None = None
+    content: str | None = None
+    old_text: str | None = None
+
+
+Steps: TypeAlias = Annotated[tuple[Step, ...], Meta(max_length=MAX_OPERATIONS)]
+
+
+class MemoryTools:
+    """The tool, with what every write begins with. `limits` hold for every session."""
+
+    def __init__(self, limits: Limits, settle: Settle) -> None:
+        self._limits = limits
+        self._settle = settle
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        # Two calls of one reply write the same memory: naming it like a file keeps their order.
+        return (tool(toolset="memory", effect="idempotent", writes=_the_memory)(self.memory),)
+
+    def memory(
+        self,
+        context: ToolContext,
+        action: Annotated[MemoryAction | None, "What to do, unless `operations` says it."] = None,
+        target: Annotated[
+            MemoryTarget | None, "`user`: who the user is and what they prefer. `memory`: everything else."
+        ] = None,
+        content: Annotated[str | None, "The entry, for add and replace: one fact, short."] = None,
+        old_text: Annotated[
+            str | None, "For replace and remove: a part of the entry that is meant, and of no other."
+        ] = None,
+        operations: Annotated[
+            Steps | None,
+            "Several at once, all or nothing, each with its `action` and `target`. The limit holds for what "
+            "is there after all of them.",
+        ] = None,
+    ) -> ToolOutcome:
+        """Save what will matter in later sessions: add an entry, replace or remove one.
+
+        Preferences, corrections, the context of projects, what held; no credentials, no guesses, nothing that
+        is true once. It is saved at once, and stands in the prompt from the next session on.
+        """
+        asked = _operations(action, target, content, old_text, operations)
+        evidence = Evidence(session=context.session, turn=context.turn, call=context.call)
+        self._settle()
+        origin = Origin(context.author, evidence, context.lineage)
+        return ToolOutcome(content="", change=Write(asked, origin, self._limits))
+
+
+def _the_memory(_arguments: Arguments) -> Sequence[str]:
+    return ("/the memory of this home",)
+
+
+def _operations(
+    action: MemoryAction | None,
+    target: MemoryTarget | None,
+    content: str | None,
+    old_text: str | None,
+    steps: Sequence[Step] | None,
+) -> tuple[Operation, ...]:
+    if steps:
+        differs = action is not None and any(each.action not in {None, action} for each in steps)
+        if differs or (content, old_text) != (None, None):
+            raise ToolFailed("give either `operations` or one `action`, not both.")
+        return tuple(
+            _operation(each.action or action, each.target or target, each.content, each.old_text)
+            for each in steps
+        )
+    return (_operation(action, target, content, old_text),)
+
+
+def _operation(
+    action: MemoryAction | None, target: MemoryTarget | None, content: str | None, old_text: str | None
+) -> Operation:
+    if action is None:
+        raise ToolFailed("give `action` (add, replace or remove), or `operations`.")
+    if target is None:
+        raise ToolFailed("give `target`: `user` for who the user is, `memory` for everything else.")
+    return Operation(action=action, target=target, content=content, old_text=old_text)

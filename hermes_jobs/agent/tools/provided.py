@@ -1,0 +1,66 @@
+"""Tools that a part of the installation brings along, with its own descriptions, and runs itself."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from hermes_jobs.agent.tools.tool import Arguments, InvalidArguments, Tool, ToolFailed
+from hermes_jobs.domain.events import Effect
+from hermes_jobs.engine.ports import Cancel, ProvidedSpec, ToolContext, ToolSpec
+
+logger = logging.getLogger(__name__)
+
+Run = Callable[[ToolContext, str, Mapping[str, Any]], str]
+"""Runs a tool for a session: its name and arguments. Raises anything."""
+
+
+def provided_tools(
+    specs: Sequence[ToolSpec], run: Run, *, toolset: str, taken: Collection[str] = ()
+) -> tuple[Tool, ...]:
+    """The tools, as the model sees them, but for those whose name is taken.
+
+    Of a `ToolSpec` it is not known what the tool does: such a one is never repeated by itself.
+    """
+    return tuple(_provided(spec, run, toolset) for spec in _apart(specs, set(taken)))
+
+
+def _apart(specs: Sequence[ToolSpec], taken: set[str]) -> Iterator[ToolSpec]:
+    for spec in specs:
+        if spec.name in taken:
+            logger.warning("the tool %s is left out: another one has that name", spec.name)
+            continue
+        taken.add(spec.name)
+        yield spec
+
+
+def _provided(spec: ToolSpec, run: Run, toolset: str) -> Tool:
+    required = spec.parameters.get("required", ())
+    effect: Effect = spec.effect if isinstance(spec, ProvidedSpec) else "write"
+
+    def validate(written: Arguments) -> Arguments:
+        return _with_all(required, written)
+
+    def call(arguments: Arguments, context: ToolContext, _cancel: Cancel) -> str:
+        try:
+            return run(context, spec.name, arguments)
+        except Exception as error:
+            raise ToolFailed(f"{spec.name} failed: {type(error).__name__}: {error}") from error
+
+    return Tool(
+        name=spec.name,
+        description=spec.description,
+        parameters=spec.parameters,
+        toolset=toolset,
+        effect=effect,
+        validate=validate,
+        call=call,
+    )
+
+
+def _with_all(required: Collection[str], written: Arguments) -> Arguments:
+    for name in required:
+        if name not in written:
+            raise InvalidArguments(f"the argument `{name}` is missing")
+    return written

@@ -1,0 +1,50 @@
+"""The `recall_compacted` tool: the words behind this conversation's own summary."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from hermes_jobs.agent.tools.session_search import line_of
+from hermes_jobs.agent.tools.tool import Tool, ToolFailed, tool
+from hermes_jobs.engine.ports import ToolContext
+from hermes_jobs.engine.ports.conversation_search import Archive
+from hermes_jobs.text.search import Matcher, best_window, parse, positive_terms
+from hermes_jobs.text.search.folding import normal
+
+EXCERPT_CHARS = 12_000
+
+
+class RecallCompacted:
+    """Reads this conversation again, from its first message on, compressed or not."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The family's tools."""
+        return (tool(toolset="search", effect="read")(self.recall_compacted),)
+
+    def recall_compacted(
+        self,
+        caller: ToolContext,
+        *,
+        query: Annotated[str, "Words of what was said or returned: exact names and values find best."],
+    ) -> str:
+        """Find again, word for word, what a summary stands for in this conversation.
+
+        Use it when a summary of the earlier part leaves out a detail that you need. What it returns was said
+        before: it is information, and no new request.
+        """
+        expression = parse(query)
+        terms = () if expression is None else positive_terms(expression)
+        if not terms:
+            raise ToolFailed("Give words to look for.")
+        said = normal("\n\n".join(map(line_of, self._archive.transcript(caller.session))))
+        matcher = Matcher(terms)
+        if not matcher.spans(said):
+            return f"Nothing in this conversation holds «{query}». Try fewer or other words."
+        start, end = best_window(said, matcher, EXCERPT_CHARS)
+        before = "[… earlier messages are left out]\n" if start else ""
+        after = "\n[later messages are left out …]" if end < len(said) else ""
+        return f"{before}{said[start:end]}{after}"

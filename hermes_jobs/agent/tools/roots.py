@@ -1,0 +1,211 @@
+"""Where the file tools may go: inside the roots, never to the home, to keys and the like when approved."""
+
+# Paths are compared as text and opened by descriptor here, which pathlib hides.
+# ruff: noqa: PTH112, PTH115, PTH116, PTH118
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from hermes_jobs.agent.tools.places import KINDS, Kind, kind_of, secret_places, startup_places
+from hermes_jobs.agent.tools.tool import ALLOW, ToolFailed
+from hermes_jobs.engine.ports import ToolContext, Verdict
+
+READABLE = ("results", "skills")
+"""Folders of the home that can be read like any other; only its own tools write there."""
+
+MAX_LINKED = 5_000  # files that are looked through for one to which another name leads
+LINKED_SECONDS = 2.0
+RULES: Mapping[tuple[Kind, bool], str] = {
+    ("secret", False): "reading keys or passwords",
+    ("secret", True): "changing keys or passwords",
+    ("startup", True): "writing files that run by themselves",
+}
+"""By kind and whether it is written, what a person is asked about."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roots:
+    """`roots` null: the session's working folder. `home` is hermes-jobs' own, `user_home` is `~`."""
+
+    home: str
+    user_home: str
+    roots: tuple[str, ...] | None = None
+
+    def to_read(self, path: str, workdir: str) -> str:
+        """The real path of a file that may be read. Raises `ToolFailed`."""
+        home = os.path.realpath(self.home)
+        return self._checked(path, workdir, tuple(os.path.join(home, each) for each in READABLE))
+
+    def to_write(self, path: str, workdir: str) -> str:
+        """The real path of a file that may be written; it need not exist. Raises `ToolFailed`."""
+        return self._checked(path, workdir, ())
+
+    def _checked(self, path: str, workdir: str, besides: tuple[str, ...]) -> str:
+        if not path or "\0" in path:
+            raise ToolFailed("the path is empty or holds a NUL character.")
+        real = self.real(path, workdir)
+        roots = self.real_roots(workdir)
+        if not any(is_inside(real, root) for root in (*roots, *besides)):
+            through = (
+                "" if real == os.path.normpath(self._absolute(path, workdir)) else f" (it leads to {real})"
+            )
+            raise ToolFailed(
+                f"{path}{through} is outside the folders that files may be used in: {', '.join(roots)}. "
+                "Use a path inside them."
+            )
+        if self.is_private(real) or (
+            self._in_home(real) and not any(is_inside(real, one) for one in besides)
+        ):
+            raise ToolFailed(
+                f"{path} belongs to hermes-jobs itself (settings, secrets, databases, memory, skills): it is "
+                "off limits for file tools. Memory, skills and schedules have tools of their own."
+            )
+        return real
+
+    def real(self, path: str, workdir: str) -> str:
+        """The real path that a path of the model leads to."""
+        return os.path.realpath(self._absolute(path, workdir))
+
+    def _in_home(self, real: str) -> bool:
+        # Capitals do not count: there are file systems to which they are the same.
+        return is_inside(real.casefold(), _real(self.home).casefold())
+
+    def is_private(self, real: str) -> bool:
+        """Whether a real path is of the home and no tool may read it, under whatever name."""
+        home = _real(self.home)
+        if self._in_home(real) and not any(is_inside(real, os.path.join(home, each)) for each in READABLE):
+            return real != home
+        return self._linked(real) == "private"
+
+    def kind(self, real: str) -> Kind | None:
+        """What a real path is of what is the person's alone, also by another name of the same file."""
+        return kind_of(real, self.user_home) or next(
+            (kind for kind in KINDS if kind == self._linked(real)), None
+        )
+
+    def _linked(self, real: str) -> str | None:
+        """What the file is by its other names; None for the usual file, which has but one."""
+        try:
+            status = os.stat(real, follow_symlinks=False)
+        except (OSError, ValueError):
+            return None
+        if status.st_nlink < 2 or not stat.S_ISREG(status.st_mode):
+            return None
+        known = _linkable(self.home, self.user_home, int(time.monotonic() / LINKED_SECONDS))
+        return known.get((status.st_dev, status.st_ino))
+
+    def verdict(self, path: str, context: ToolContext, *, writes: bool) -> Verdict:
+        """Whether a call may use the file: a person is asked about keys, and what runs by itself."""
+        if not path or "\0" in path:
+            return ALLOW
+        kind = self.kind(self.real(path, context.workdir))
+        rule = None if kind is None else RULES.get((kind, writes))
+        if rule is None:
+            return ALLOW
+        if context.attended:
+            return Verdict("ask", rule)
+        return Verdict("deny", f"{rule} (nobody can be asked in this turn)")
+
+    def check_approved(self, real: str, context: ToolContext, *, writes: bool) -> None:
+        """Raise `ToolFailed` where a person would have to be asked and was not.
+
+        Between the question and the use a link on the way may have been changed.
+        """
+        kind = self.kind(real)
+        if kind is not None and (kind, writes) in RULES and not context.approved:
+            raise ToolFailed(f"{real}: {RULES[kind, writes]} was not approved.")
+
+    def _absolute(self, path: str, workdir: str) -> str:
+        if path == "~" or path.startswith("~/"):
+            path = self.user_home + path[1:]
+        return os.path.join(workdir, path)
+
+    def real_roots(self, workdir: str) -> tuple[str, ...]:
+        """The folders that may be used in a session, as real paths."""
+        named = (workdir,) if self.roots is None else self.roots
+        return tuple(os.path.realpath(self._absolute(each, workdir)) for each in named)
+
+
+def is_inside(path: str, folder: str) -> bool:
+    """Whether a normal absolute path is the folder or lies below it."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+@lru_cache(maxsize=64)
+def _real(folder: str) -> str:
+    """The real path of a folder that does not move while this process runs."""
+    return os.path.realpath(folder)
+
+
+@lru_cache(maxsize=8)
+def _linkable(home: str, user_home: str, moment: int) -> Mapping[tuple[int, int], str]:  # noqa: ARG001
+    """By device and inode, the files that must not be reached by another name; anew at each `moment`.
+
+    By stat alone: to open and close a database of SQLite drops its locks.
+    """
+    found: dict[tuple[int, int], str] = {}
+    shown = {os.path.join(home, each) for each in READABLE}
+    named = [
+        ("startup", startup_places(user_home)),
+        ("secret", secret_places(user_home)),
+        ("private", iter((home,))),
+    ]
+    for kind, places in named:
+        for place in places:
+            for path in _files(place, shown):
+                identity = _identity(path)
+                if identity is not None:
+                    found[identity] = kind
+    return found
+
+
+def _files(place: str, apart: set[str]) -> Iterator[str]:
+    """The files at or below a path, at most `MAX_LINKED`."""
+    if not os.path.isdir(place):
+        yield place
+        return
+    count = 0
+    for folder, folders, files in os.walk(place):
+        folders[:] = [each for each in folders if os.path.join(folder, each) not in apart]
+        for name in files:
+            count += 1
+            if count > MAX_LINKED:
+                return
+            yield os.path.join(folder, name)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def verify_opened(descriptor: int, expected: str) -> None:
+    """Raise `ToolFailed` unless the open file is the one at that real path.
+
+    Between checking a path and opening it, a folder on the way may have been replaced by a symbolic link.
+    """
+    opened = _path_of(descriptor)
+    if opened is not None and opened not in (expected, f"{expected} (deleted)"):
+        raise ToolFailed(f"{expected} was replaced by a link to {opened} while it was opened: refused.")
+
+
+def _path_of(descriptor: int) -> str | None:
+    """Where an open file lies, as the system knows it; null where it cannot be asked."""
+    if sys.platform == "darwin":
+        import fcntl
+
+        return os.fsdecode(fcntl.fcntl(descriptor, fcntl.F_GETPATH, bytes(1024)).rstrip(b"\0"))
+    try:
+        return os.readlink(f"/proc/self/fd/{descriptor}")
+    except OSError:
+        return None

@@ -1,0 +1,124 @@
+"""Which wall a command gets: what is hidden from it, and by which layer of the kernel."""
+
+# Paths are compared as text, which pathlib hides.
+# ruff: noqa: PTH110, PTH118
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from hermes_jobs.agent.tools.places import escapes, secret_places, startup_places
+from hermes_jobs.agent.tools.roots import READABLE, Roots, is_inside
+from hermes_jobs.agent.tools.tool import ToolFailed
+from hermes_jobs.agent.tools.wall import NONE, Plan
+
+WALL = Path(__file__).with_name("wall.py")
+PROBE_SECONDS = 10
+
+Mode = Literal["auto", "on", "off"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reach:
+    """How far a command may reach beyond the usual: `everything`, for what a person has approved and cannot
+    work behind a wall; else the places in `visible`, of which `None` stands for all but the home."""
+
+    everything: bool = False
+    visible: tuple[str, ...] | None = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layer:
+    """The layer that this machine offers, by `wall.py`'s names, and why no better one."""
+
+    name: str
+    why: str = ""
+
+
+@cache
+def layer() -> Layer:
+    """Find out, once in a process, by raising a wall around a file that is then looked for."""
+    with tempfile.TemporaryDirectory() as folder:
+        real = os.path.realpath(folder)
+        Path(real, "file").touch()
+        try:
+            done = subprocess.run(
+                [sys.executable, "-I", "-S", str(WALL), real],
+                capture_output=True,
+                text=True,
+                timeout=PROBE_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return Layer(name=NONE, why=str(error))
+    name, _, why = done.stdout.strip().partition("\n")
+    return Layer(name=name or NONE, why=why or done.stderr.strip()[-200:])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sandbox:
+    """`visible` are places that commands may use although they are hidden by default."""
+
+    roots: Roots
+    mode: Mode = "auto"
+    visible: tuple[str, ...] = ()
+
+    def plan(self, workdir: str, reach: Reach) -> str:
+        """The wall of a command as the supervisor reads it; empty for none. Raises `ToolFailed`."""
+        home, real = self._checked(workdir)
+        if self.mode == "off" or reach.everything:
+            return ""
+        found = layer()
+        if found.name == NONE:
+            if self.mode == "auto":
+                return ""
+            raise ToolFailed(
+                f"terminal.sandbox is on, and this host has no sandbox ({found.why}). Nothing was run. "
+                "Tell the user."
+            )
+        hidden, locked = self._hidden(reach), self._locked(reach)
+        return Plan(
+            found.name,
+            home,
+            [os.path.join(home, each) for each in READABLE],
+            [each for each in hidden if not is_inside(real, each) and not is_inside(home, each)],
+            [each for each in locked if not is_inside(real, each) and not is_inside(home, each)],
+        ).encode()
+
+    def hidden_in(self, workdir: str, reach: Reach) -> tuple[str, ...]:
+        """What of the working folder a container must not see, outermost first. Raises `ToolFailed`."""
+        home, real = self._checked(workdir)
+        places = sorted({home, *self._hidden(reach)})
+        inside = [each for each in places if is_inside(each, real) and os.path.exists(each)]
+        return tuple(
+            each for each in inside if not any(is_inside(each, one) for one in inside if one != each)
+        )
+
+    def _checked(self, workdir: str) -> tuple[str, str]:
+        """The real paths of the home and the working folder. Raises `ToolFailed` where the home is that."""
+        home, real = os.path.realpath(self.roots.home), os.path.realpath(workdir)
+        if is_inside(real, home):
+            raise ToolFailed(
+                f"the working folder {workdir} lies in the home of hermes-jobs, which no command reaches. "
+                "Nothing was run. Tell the user to work in another folder."
+            )
+        return home, real
+
+    def _hidden(self, reach: Reach) -> list[str]:
+        if reach.visible is None:
+            return []
+        user_home = self.roots.user_home
+        named = (*self.visible, *reach.visible)
+        shown = [os.path.realpath(os.path.join(user_home, each.removeprefix("~/"))) for each in named]
+        places = (*secret_places(user_home), *escapes(os.getuid()))
+        return [each for each in places if not any(is_inside(each, one) for one in shown)]
+
+    def _locked(self, reach: Reach) -> list[str]:
+        return [] if reach.visible is None else list(startup_places(self.roots.user_home))

@@ -1,0 +1,177 @@
+"""The `schedule` tool: the agent's way to prompts that are sent by the clock. Its whole effect is facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Literal, TypeAlias, assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, tool
+from hermes_jobs.domain.decision import Change, Changed, Load
+from hermes_jobs.domain.delivery import INBOX
+from hermes_jobs.domain.events import MissedPolicy, OverlapPolicy, Plan
+from hermes_jobs.domain.schedule.commands import Act, Add, Pause, Remove, Resume
+from hermes_jobs.domain.schedule.description import standing, told
+from hermes_jobs.domain.schedule.lookup import chosen, existing
+from hermes_jobs.domain.schedule.names import name_from, unused
+from hermes_jobs.domain.schedule.schedule import SOURCE, Schedule, evolve
+from hermes_jobs.domain.schedule.timing import zone_of
+from hermes_jobs.engine.ports import Clock, Ids, ToolContext, ToolOutcome
+from hermes_jobs.errors import Rejected
+from schedules.phrases import Refused, Understood, parse
+from schedules.timing import kind_of, written
+
+Action: TypeAlias = Literal["add", "list", "pause", "resume", "remove"]
+Streams: TypeAlias = Callable[[], Sequence[str]]
+"""The names of the streams of all schedules that there ever were."""
+
+DONE = {Pause: "Paused", Resume: "It goes on", Remove: "Removed"}
+
+
+class Defaults(msgspec.Struct, frozen=True, kw_only=True):
+    """What a schedule gets that says nothing else; `by_schedules`: whether scheduled prompts may add some."""
+
+    timezone: str
+    missed: MissedPolicy = "run_once"
+    overlap: OverlapPolicy = "skip"
+    by_schedules: bool = False
+
+
+class ScheduleTool:
+    """The tool over the schedules of one log."""
+
+    def __init__(self, streams: Streams, defaults: Defaults, clock: Clock, ids: Ids) -> None:
+        self._streams = streams
+        self._defaults = defaults
+        self._clock = clock
+        self._ids = ids
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        # Calls of one reply that add and remove keep their order.
+        return (tool(toolset="schedule", effect="idempotent", writes=_the_schedules)(self.schedule),)
+
+    def schedule(
+        self,
+        context: ToolContext,
+        action: Annotated[Action, "What to do."],
+        when: Annotated[
+            str | None,
+            "For add: `every weekday at 9`, `in 2 hours`, `every 30 minutes`, `tomorrow at 14:00`, "
+            "`2026-12-24T18:00`, or five fields of cron.",
+        ] = None,
+        task: Annotated[
+            str | None,
+            "For add: what to do then, in full sentences for who knows nothing of this conversation.",
+        ] = None,
+        name: Annotated[str | None, "For add: a short name."] = None,
+        timezone: Annotated[
+            str | None, "For add: a zone such as Europe/Berlin, if not the user's own."
+        ] = None,
+        schedule: Annotated[str | None, "For pause, resume, remove: the id or the name."] = None,
+    ) -> ToolOutcome:
+        """Plan prompts that are sent to you by the clock, once or again and again.
+
+        Each run is a session of its own, in which nobody can answer questions; its answer is delivered to the
+        user. Add one only when the user asked for it, and tell them when it will run.
+        """
+        now = self._clock.now()
+        match action:
+            case "add":
+                return ToolOutcome(content="", change=self._add(context, when, task, name, timezone))
+            case "list":
+                return ToolOutcome(content="", change=self._list)
+            case "pause":
+                return self._act(Pause, schedule, now, context)
+            case "resume":
+                return self._act(Resume, schedule, now, context)
+            case "remove":
+                return self._act(Remove, schedule, now, context)
+            case _:
+                assert_never(action)
+
+    def _list(self, load: Load) -> Changed:
+        found = existing(self._streams(), load)
+        return Changed(answer="\n".join(told(each) for each in found) or "There are no schedules.")
+
+    def _add(
+        self,
+        context: ToolContext,
+        when: str | None,
+        task: str | None,
+        name: str | None,
+        timezone: str | None,
+    ) -> Change:
+        if context.source.startswith(SOURCE) and not self._defaults.by_schedules:
+            raise ToolFailed(
+                "a scheduled prompt may not add schedules. Tell the user what you would have planned."
+            )
+        if not when:
+            raise ToolFailed("give `when`, such as `every weekday at 9` or `in 2 hours`.")
+        now = self._clock.now()
+        understood = self._understood(when, timezone or self._defaults.timezone, now)
+        text = task or understood.task
+        if not text:
+            raise ToolFailed("give `task`: what is to be done then, in full sentences.")
+        plan = Plan(
+            name=name or name_from(text),
+            text=text,
+            kind=kind_of(understood.timing),
+            timing=written(understood.timing),
+            timezone=understood.zone,
+            deliver=context.deliver or (INBOX,),
+            missed=self._defaults.missed,
+            overlap=self._defaults.overlap,
+        )
+        add = Add(schedule=self._ids.name("p"), now=now, by=context.turn, plan=plan, said=when)
+
+        def change(load: Load) -> Changed:
+            others = [each.plan.name for each in existing(self._streams(), load) if each.plan is not None]
+            return _answered(replace(add, plan=replace(plan, name=unused(plan.name, others))), load, "Added")
+
+        return change
+
+    def _understood(self, when: str, timezone: str, now: float) -> Understood:
+        try:
+            zone_of(timezone)
+        except Rejected as refused:
+            raise ToolFailed(refused.for_model) from refused
+        found = parse(when, datetime.fromtimestamp(now, UTC), timezone)
+        if isinstance(found, Refused):
+            raise ToolFailed(f"`when` was not understood: {found.reason} {found.proposal}".rstrip())
+        return found
+
+    def _act(
+        self, kind: type[Pause | Resume | Remove], given: str | None, now: float, context: ToolContext
+    ) -> ToolOutcome:
+        if not given:
+            raise ToolFailed("give `schedule`: the id or the name of the one that is meant.")
+
+        def change(load: Load) -> Changed:
+            found = chosen(given, existing(self._streams(), load))
+            return _answered(kind(schedule=found.id, now=now, by=context.turn), load, DONE[kind])
+
+        return ToolOutcome(content="", change=change)
+
+
+def _answered(act: Act, load: Load, done: str) -> Changed:
+    """What the act comes to, with the schedule as it then stands for an answer."""
+    changed = act(load)
+    after: Schedule = load(act.stream)
+    for write in changed.writes:
+        for fact in write.facts:
+            after = evolve(after, fact)  # type: ignore[arg-type]  # an act writes to its schedule alone
+    plan = after.plan
+    named = f"«{plan.name}» ({after.id})" if plan is not None else after.id
+    rest = "" if after.removed or plan is None else f": {plan.timing}, {plan.timezone}; {standing(after)}"
+    goes = (
+        f". Its answers go to {', '.join(plan.deliver)}" if isinstance(act, Add) and plan is not None else ""
+    )
+    return replace(changed, answer=f"{done}: {named}{rest}{goes}.")
+
+
+def _the_schedules(_arguments: Arguments) -> Sequence[str]:
+    return ("/the schedules of this home",)

@@ -1,0 +1,147 @@
+"""The `search_files` tool: a search by a process of its own, its results as pages."""
+
+# Paths are compared as text and opened by descriptor here, which pathlib hides.
+# ruff: noqa: PTH110
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from hermes_jobs.agent.tools.children import ask, told
+from hermes_jobs.agent.tools.pages import PAGE_CHARS
+from hermes_jobs.agent.tools.processes import Completed
+from hermes_jobs.agent.tools.roots import Roots, is_inside
+from hermes_jobs.agent.tools.searching import MAX_FILE_BYTES, Ending, Mode, Query
+from hermes_jobs.agent.tools.terminal import check_workdir
+from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, tool
+from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, Verdict
+from hermes_jobs.text.plural import how_many
+
+SECONDS = 20
+BACKSTOP = 5  # seconds more, after which the process is killed although it said nothing
+HEADER_CHARS = 1_000
+RESULTS = 200
+
+
+class Search:
+    """Searches in files inside the roots."""
+
+    def __init__(self, roots: Roots, *, seconds: int = SECONDS) -> None:
+        self._roots = roots
+        self._seconds = seconds
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The family's tools."""
+
+        def guard(arguments: Arguments, context: ToolContext) -> Verdict:
+            return self._roots.verdict(arguments["path"], context, writes=False)
+
+        return (tool(toolset="files", effect="read", reads=_path, guard=guard)(self.search_files),)
+
+    def search_files(  # noqa: PLR0913 - what a model can ask for
+        self,
+        caller: ToolContext,
+        cancel: Cancel,
+        pattern: Annotated[str, Meta(max_length=2_000, description="A regular expression (Python's).")],
+        *,
+        path: Annotated[str, "The folder to search in, or one file."] = ".",
+        glob: Annotated[
+            Annotated[str, Meta(max_length=1_000)] | None,
+            "Only files like this: `*.py`, `src/**/*.{ts,tsx}`, `!*.md`.",
+        ] = None,
+        mode: Annotated[
+            Mode,
+            "`content`: matching lines; `files`: files that have one; `count`: how many each; "
+            "`names`: files whose path matches.",
+        ] = "content",
+        context: Annotated[int, Meta(ge=0, le=20, description="Lines shown around a match.")] = 0,
+        ignore_case: Annotated[bool, "Upper and lower case are the same."] = False,
+        offset: Annotated[int, Meta(ge=0, description="Results to pass over: those seen before.")] = 0,
+        limit: Annotated[int, Meta(ge=1, le=2_000, description="Most results to return.")] = RESULTS,
+    ) -> ToolOutcome:
+        """Search text files, line by line, for a regular expression; or for files by their path.
+
+        What .gitignore names, binaries and files over 5 MB are left out, unless `path` is one of them. At
+        most 50,000 characters a call; the first line of the answer says how to go on.
+        """
+        check_workdir(caller.workdir)
+        real = self._roots.to_read(path, caller.workdir)
+        self._roots.check_approved(real, caller, writes=False)
+        if not os.path.exists(real):
+            raise ToolFailed(f"{path} does not exist.")
+        query = Query(
+            roots=self._roots,
+            base=real,
+            top=next(
+                (each for each in self._roots.real_roots(caller.workdir) if is_inside(real, each)), real
+            ),
+            workdir=os.path.realpath(caller.workdir),
+            pattern=pattern,
+            glob=glob,
+            mode=mode,
+            context=context,
+            ignore_case=ignore_case,
+            offset=offset,
+            limit=limit,
+            room=PAGE_CHARS - HEADER_CHARS,
+            seconds=self._seconds,
+        )
+        completed = ask(
+            "hermes_jobs.agent.tools.searching", query, timeout=self._seconds + BACKSTOP, cancel=cancel
+        )
+        return _outcome(completed, query)
+
+
+def _path(arguments: Arguments) -> tuple[str, ...]:
+    return (arguments["path"],)
+
+
+def _outcome(completed: Completed, query: Query) -> ToolOutcome:
+    said = told(completed)
+    results = [each for each in said if isinstance(each, str)]
+    endings = [msgspec.convert(each, Ending) for each in said if isinstance(each, dict)]
+    if completed.interrupted:
+        return ToolOutcome(content="Interrupted.", ok=False, interrupted=True)
+    ending = endings[-1] if endings else _unsaid(completed, len(results))
+    if ending.wrong is not None:
+        raise ToolFailed(ending.wrong)
+    notes = "".join(f"\n[{each}]" for each in _notes(ending, query))
+    text = "\n".join(results)
+    return ToolOutcome(content=f"[{_header(ending, query)}]{notes}\n{text}".rstrip("\n"))
+
+
+def _unsaid(completed: Completed, shown: int) -> Ending:
+    if completed.timed_out:
+        return Ending(shown=shown, stopped_in="a file")
+    raise ToolFailed(f"the search ended without an answer (exit code {completed.exit_code}).")
+
+
+def _header(ending: Ending, query: Query) -> str:
+    what = {"content": "matching lines", "names": "files"}.get(query.mode, "files with matches")
+    among = f"; {how_many(ending.files, 'file')} searched"
+    if not ending.shown:
+        return f"no {'more ' if query.offset else ''}{what}{among}"
+    first, last = query.offset + 1, query.offset + ending.shown
+    more = f"; there are more: go on with offset={last}" if ending.more else among
+    return f"{what} {first:,}–{last:,}{more}"
+
+
+def _notes(ending: Ending, query: Query) -> list[str]:
+    notes: list[str] = []
+    if ending.stopped_in is not None:
+        notes.append(
+            f"stopped after {query.seconds} s, in {ending.stopped_in}: the rest was not searched. "
+            "Simplify the pattern, or narrow path or glob."
+        )
+    if ending.num_large:
+        more = "" if ending.num_large <= len(ending.large) else " and others"
+        notes.append(
+            f"not searched, as over {MAX_FILE_BYTES // 1024**2} MB: {', '.join(ending.large)}{more}; "
+            "name one as path to search it"
+        )
+    return notes

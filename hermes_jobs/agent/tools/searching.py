@@ -1,0 +1,253 @@
+"""One search, by a process of its own, which `children` asks: `python -m …tools.searching`.
+
+Python's expressions can take for ever and cannot be stopped in a thread; here the alarm stops them.
+"""
+
+# Paths are compared as text and opened by descriptor here, which pathlib hides.
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import signal
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Literal
+
+import msgspec
+from pathspec import GitIgnoreSpec
+
+from hermes_jobs.agent.tools.children import QUESTION, tell
+from hermes_jobs.agent.tools.roots import Roots, is_inside
+from hermes_jobs.agent.tools.walking import Candidate, candidates, opened
+
+Mode = Literal["content", "files", "count", "names"]
+
+MAX_FILE_BYTES = 5 * 1024 * 1024
+MAX_NAMED_BYTES = 64 * 1024 * 1024  # of a file that was asked for by its name
+MAX_MEMORY = 2 * 1024**3
+SNIFFED = 8_192
+SHOWN_LINE = 300
+BEFORE_MATCH = 100  # characters of a longer line shown before its match
+NAMED_LARGE = 5
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    """What to look for. `base` is a real path, `workdir` what paths are shown from, `room` characters."""
+
+    roots: Roots
+    base: str
+    top: str
+    workdir: str
+    pattern: str
+    glob: str | None
+    mode: Mode
+    context: int
+    ignore_case: bool
+    offset: int
+    limit: int
+    room: int
+    seconds: int
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """The last line told. `more`: there are results behind the last one shown."""
+
+    shown: int = 0
+    more: bool = False
+    files: int = 0
+    large: tuple[str, ...] = ()
+    num_large: int = 0
+    stopped_in: str | None = None
+    wrong: str | None = None
+
+
+class OutOfTime(BaseException):
+    """The alarm rang."""
+
+
+class PageFull(Exception):
+    """There is a result that the page has no room for."""
+
+
+@dataclass
+class Page:
+    """What was found so far, and where the search is."""
+
+    query: Query
+    passed: int = 0
+    shown: int = 0
+    room: int = 0
+    files: int = 0
+    now_in: str = ""
+    large: list[str] = field(default_factory=list)
+
+    def add(self, text: str) -> bool:
+        """Take in the next result; false where it is on an earlier page. Raises `PageFull`."""
+        if self.passed < self.query.offset:
+            self.passed += 1
+            return False
+        if self.shown >= self.query.limit or len(text) + 1 > self.room:
+            raise PageFull
+        self.room -= len(text) + 1
+        self.shown += 1
+        tell(text)
+        return True
+
+    def ending(self, **more: object) -> Ending:
+        """The page as it stands."""
+        return msgspec.structs.replace(
+            Ending(
+                shown=self.shown,
+                files=self.files,
+                large=tuple(self.large[:NAMED_LARGE]),
+                num_large=len(self.large),
+            ),
+            **more,
+        )
+
+
+def main() -> None:
+    """Answer the question of the environment."""
+    query = msgspec.json.decode(os.environ[QUESTION], type=Query)
+    with suppress(ValueError, OSError):  # not every system has it
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+    signal.signal(signal.SIGALRM, _ring)
+    signal.alarm(query.seconds)
+    page = Page(query, room=query.room)
+    try:
+        ending = _search(query, page)
+    except OutOfTime:
+        ending = page.ending(stopped_in=page.now_in)
+    except (MemoryError, RecursionError):
+        ending = page.ending(wrong="the pattern is too complex: it ran out of memory.")
+    signal.alarm(0)
+    tell(msgspec.to_builtins(ending))
+
+
+def _ring(_number: int, _frame: object) -> None:
+    raise OutOfTime
+
+
+def _search(query: Query, page: Page) -> Ending:
+    try:
+        pattern = re.compile(query.pattern, re.IGNORECASE if query.ignore_case else 0)
+    except (re.error, OverflowError) as error:
+        return Ending(wrong=f"the pattern is no valid regular expression: {error}.")
+    try:
+        wanted = _wanted(query.glob) if query.glob else lambda _relative: True
+    except ValueError as error:
+        return Ending(wrong=f"the glob {query.glob} is not valid: {error}.")
+    try:
+        for candidate in candidates(query.base, query.top, query.roots):
+            if wanted(candidate.relative):
+                _look(candidate, pattern, query, page)
+    except PageFull:
+        return page.ending(more=True)
+    return page.ending()
+
+
+def _wanted(glob: str) -> Callable[[str], bool]:
+    """Whether a path fits the glob, which means what it means in an ignore file; with `!` if it does not."""
+    spec = GitIgnoreSpec.from_lines(_written_out(glob.removeprefix("!")))
+    return lambda relative: spec.match_file(relative) != glob.startswith("!")
+
+
+def _written_out(glob: str) -> list[str]:
+    """The globs that `{a,b}` stands for."""
+    match = re.search(r"\{([^{}]*)\}", glob)
+    if match is None:
+        return [glob]
+    parts = (glob[: match.start()] + each + glob[match.end() :] for each in match[1].split(","))
+    return [line for part in parts for line in _written_out(part)]
+
+
+def _look(candidate: Candidate, pattern: re.Pattern[str], query: Query, page: Page) -> None:
+    page.now_in = shown = _shown(candidate.path, query.workdir)
+    if query.mode == "names":
+        page.files += 1
+        if pattern.search(candidate.relative):
+            page.add(shown)
+        return
+    text = _text(candidate, query, page)
+    if text is None:
+        return
+    page.files += 1
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    if query.mode == "files":
+        if any(pattern.search(line) for line in lines):
+            page.add(shown)
+    elif query.mode == "count":
+        count = sum(1 for line in lines if pattern.search(line))
+        if count:
+            page.add(f"{shown}: {count:,}")
+    else:
+        _content(shown, lines, pattern, page)
+
+
+def _shown(path: str, workdir: str) -> str:
+    shown = os.path.relpath(path, workdir) if is_inside(path, workdir) else path
+    return shown.encode(errors="replace").decode()  # the name may hold any bytes
+
+
+def _text(candidate: Candidate, query: Query, page: Page) -> str | None:
+    """The file's text; null for what is no text, too large, or not to be read."""
+    descriptor = opened(candidate.path)
+    if descriptor is None:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        if status.st_size > (MAX_NAMED_BYTES if candidate.path == query.base else MAX_FILE_BYTES):
+            page.large.append(_shown(candidate.path, query.workdir))
+            return None
+        start = file.read(SNIFFED)
+        if b"\0" in start:
+            return None
+        return (start + file.read()).decode("utf-8-sig", "replace").replace("\r\n", "\n")
+
+
+def _content(shown: str, lines: list[str], pattern: re.Pattern[str], page: Page) -> None:
+    """Each matching line is one result, with the lines around it that no other result shows."""
+    around = page.query.context
+    hits = _hits(lines, pattern)
+    hit = next(hits, None)
+    last, titled = -1, False
+    while hit is not None:
+        following = next(hits, None) if around else None
+        at, match = hit
+        end = min(at + around, len(lines) - 1, following[0] - 1 if following else len(lines))
+        start = max(at - around, last + 1)
+        block = [_line(i, lines[i], match if i == at else None) for i in range(start, end + 1)]
+        if not titled:
+            block.insert(0, f"\n{shown}" if page.shown else shown)
+        elif around and start > last + 1:
+            block.insert(0, "--")
+        titled = page.add("\n".join(block)) or titled
+        last = end
+        hit = following if around else next(hits, None)
+
+
+def _hits(lines: list[str], pattern: re.Pattern[str]) -> Iterator[tuple[int, re.Match[str]]]:
+    for at, line in enumerate(lines):
+        match = pattern.search(line)
+        if match is not None:
+            yield at, match
+
+
+def _line(index: int, line: str, match: re.Match[str] | None) -> str:
+    """The line under its number, `:` behind that of a match; of a long one the part around the match."""
+    start = max(0, match.start() - BEFORE_MATCH) if match and len(line) > SHOWN_LINE else 0
+    part = line[start : start + SHOWN_LINE]
+    cut = "…" if start + SHOWN_LINE < len(line) else ""
+    return f"{index + 1}{':' if match else '-'} {'…' if start else ''}{part}{cut}"
+
+
+if __name__ == "__main__":
+    main()

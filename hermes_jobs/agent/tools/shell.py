@@ -1,0 +1,210 @@
+"""Reads shell text as the shell would: into simple commands, quotes and substitutions respected.
+
+For rules that must know what a command line runs. Where it cannot be sure it raises `Unparsable`, it never
+guesses. The grammar is that of POSIX's shell, section 2, with what bash adds to words and redirections.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from hermes_jobs.agent.tools.words import UNKNOWN, Redirect, SimpleCommand, Unparsable, WordReader
+
+ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)\+?=(?P<value>.*)", re.DOTALL)
+_OPERATORS = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|()]")
+_REDIRECT = re.compile(r"(?:\d+|\{\w+\})?(?P<operator>&>>|&>|<<<|<<-|<<|<>|<&|>&|>>|>\||<(?!\()|>(?!\())")
+_RESERVED = frozenset(
+    ("if", "then", "else", "elif", "fi", "do", "done", "while", "until", "!", "{", "}", "coproc", "esac")
+)
+
+
+def parse(text: str, variables: Mapping[str, str], depth: int = 0) -> list[SimpleCommand]:
+    """Every simple command that the text may run, those within substitutions too, in order.
+
+    `variables` are the known ones. Raises `Unparsable`.
+    """
+    if "\0" in text:
+        raise Unparsable("it holds a NUL character")
+    reader = _Reader(text, dict(variables), depth)
+    reader.read_list("")
+    return reader.commands
+
+
+class _Reader(WordReader):
+    """Reads commands; keeps the one that is being read."""
+
+    def __init__(
+        self, text: str, variables: dict[str, str], depth: int, at: int = 0, subshell: tuple[int, ...] = ()
+    ) -> None:
+        super().__init__(text, variables, depth, at)
+        self._subshell = subshell
+        self._words: list[str] = []
+        self._redirects: list[Redirect] = []
+        self._piped = False
+        self._input = ""
+        self._documents: list[tuple[str, bool, int]] = []
+        self._in_case = False
+        self._closing = ""
+
+    def read_nested(self, text: str, at: int, closing: str) -> tuple[list[SimpleCommand], int]:
+        """The commands of a substitution; what they assign stays known, unlike in the shell."""
+        inner = _Reader(text, self.variables, self.depth + 1, at, (*self._subshell, self.at))
+        inner.read_list(closing)
+        return inner.commands, inner.at
+
+    # --- lists and commands ----------------------------------------------------------------------
+
+    def read_list(self, closing: str) -> None:
+        """Read commands to the end of the text, or behind the closing parenthesis that is not opened here."""
+        self._closing = closing
+        outside = self._subshell
+        while self.at < len(self.text):
+            if self._skip_blank():
+                continue
+            if self.text[self.at] == "\n":
+                self.at += 1
+                self._flush(keep_pipe=True)
+                self._read_documents()
+            elif match := _REDIRECT.match(self.text, self.at):
+                self._read_redirect(match)
+            elif self.text.startswith("((", self.at) and self.is_arithmetic(self.at):
+                self.skip_arithmetic()
+            elif match := _OPERATORS.match(self.text, self.at):
+                self.at = match.end()
+                self._flush(keep_pipe=match.group() == "(")
+                if self._closes(match.group(), outside):
+                    return self._finish()
+            else:
+                self._words.extend(self.read_word())
+        if closing or self._subshell != outside:
+            raise Unparsable("a parenthesis is not closed")
+        self._flush()
+        return self._finish()
+
+    def _closes(self, operator: str, outside: tuple[int, ...]) -> bool:
+        """Whether the operator is the parenthesis that closes the list; subshells in it are followed."""
+        if operator in ("|", "|&"):
+            self._piped = True
+        elif operator == "(":
+            self._subshell = (*self._subshell, self.at)
+        elif operator == ")" and self._subshell != outside:
+            self._subshell = self._subshell[:-1]
+        elif operator == ")" and self._closing:
+            return True
+        elif operator == ")" and not self._in_case:
+            raise Unparsable("a parenthesis is closed that was not opened")
+        return False
+
+    def _finish(self) -> None:
+        if self._documents:
+            raise Unparsable("a here-document has no end")
+
+    def _skip_blank(self) -> bool:
+        if self.text[self.at] in " \t":
+            self.at += 1
+        elif self.text.startswith("\\\n", self.at):
+            self.at += 2
+        elif self.text[self.at] == "#":
+            end = self.text.find("\n", self.at)
+            self.at = len(self.text) if end < 0 else end
+        else:
+            return False
+        return True
+
+    def _flush(self, *, keep_pipe: bool = False) -> None:
+        """End the command that was read, if any."""
+        words = self._words
+        while words and words[0] in (*_RESERVED, "function"):
+            words = words[2:] if words[0] == "function" else words[1:]
+        if words and words[0] in ("for", "select", "case"):
+            self._begin_compound(words)
+            words = []
+        if words[:1] == ["set"]:
+            self._set_parameters(words[1:])
+        if all(ASSIGNMENT.fullmatch(word) for word in words if word != "export"):
+            for word in words:
+                if match := ASSIGNMENT.fullmatch(word):
+                    self.variables[match["name"]] = match["value"]
+        if words or self._redirects:
+            command = SimpleCommand(
+                tuple(words), tuple(self._redirects), self._piped, self._input, self._subshell
+            )
+            self.commands.append(command)
+            keep_pipe = False
+        self._words, self._redirects, self._input = [], [], ""
+        self._piped = self._piped and keep_pipe
+
+    def _set_parameters(self, arguments: list[str]) -> None:
+        """Take in what `set` makes the positional parameters."""
+        given = next((i for i, each in enumerate(arguments) if each == "--" or each[:1] not in "-+"), None)
+        if given is None:
+            return
+        parameters = arguments[given + (arguments[given] == "--") :]
+        self.variables["@"] = self.variables["*"] = " ".join(parameters)
+        self.variables |= {str(number): each for number, each in enumerate(parameters[:9], 1)}
+
+    def _begin_compound(self, words: list[str]) -> None:
+        if words[0] == "case":
+            if self._closing:
+                raise Unparsable("it has a `case` within a substitution")
+            self._in_case = True
+        elif len(words) > 2 and words[2] == "in":
+            self.variables[words[1]] = " ".join(words[3:])
+
+    # --- redirections ----------------------------------------------------------------------------
+
+    def _read_redirect(self, match: re.Match[str]) -> None:
+        self.at = match.end()
+        while self.at < len(self.text) and (
+            self.text[self.at] in " \t" or self.text.startswith("\\\n", self.at)
+        ):
+            self._skip_blank()
+        start = self.at
+        target = " ".join(self.read_word())
+        if start == self.at:
+            raise Unparsable("a redirection names no file")
+        operator = match["operator"]
+        if operator in ("<<", "<<-"):
+            if UNKNOWN in target:
+                raise Unparsable("a here-document's end is not plain text")
+            literal = any(each in self.text[start : self.at] for each in "'\"\\")
+            self._documents.append((target, literal, len(operator)))
+        elif operator == "<<<":
+            self._input += target
+        else:
+            self._redirects.append(Redirect(operator, target))
+
+    def _read_documents(self) -> None:
+        """Read the here-documents that begin with this line; they are input of the last command."""
+        for end, literal, dash in self._documents:
+            body: list[str] = []
+            while True:
+                if self.at >= len(self.text):
+                    raise Unparsable("a here-document has no end")
+                stop = self.text.find("\n", self.at)
+                stop = len(self.text) if stop < 0 else stop
+                line = self.text[self.at : stop]
+                self.at = stop + 1
+                line = line.lstrip("\t") if dash == 3 else line
+                if line == end:
+                    break
+                body.append(line)
+            document = "\n".join(body)
+            if not literal:
+                self._substitutions(document)
+            if self.commands:
+                last = self.commands[-1]
+                self.commands[-1] = replace(last, input=f"{last.input}{document}\n")
+        self._documents = []
+
+    def _substitutions(self, text: str) -> None:
+        """Read what runs within text that is otherwise data."""
+        inner = _Reader(text, self.variables, self.depth + 1, subshell=(*self._subshell, self.at))
+        while inner.at < len(text):
+            inner.text_piece("\0")
+        last = self.commands.pop() if self.commands else None
+        self.commands.extend(inner.commands)
+        if last is not None:
+            self.commands.append(last)

@@ -1,0 +1,148 @@
+"""The skills tools: which procedures there are, what one says, and writing them down."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Annotated, Literal, Protocol
+
+from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, tool
+from hermes_jobs.domain.decision import Change
+from hermes_jobs.domain.events import Author, Evidence, SkillRequest
+from hermes_jobs.engine.ports import ToolContext, ToolOutcome
+from hermes_jobs.errors import Rejected
+
+Action = Literal["create", "edit", "patch", "delete", "write_file", "remove_file"]
+
+_PLACE = "/the skills"  # calls of one reply that touch the same skill keep their order, as with paths
+
+
+class Skills(Protocol):
+    """What is known of skills. Every method may raise `Rejected`."""
+
+    def listing(self, category: str | None, toolsets: Collection[str] | None) -> str:
+        """Names and descriptions, for an agent with these toolsets; null: for one who keeps them all."""
+
+    def view(self, name: str, path: str, toolsets: Collection[str] | None) -> str:
+        """A skill whole, or one of its files."""
+
+    def writing(
+        self, name: str, request: SkillRequest, author: Author, evidence: Evidence, lineage: str
+    ) -> Change:
+        """The change that a request of a model in that lineage comes to."""
+
+
+def skill_tools(skills: Skills) -> tuple[Tool, ...]:
+    """The tools on these skills."""
+    tools = _SkillTools(skills)
+    return (
+        tool(toolset="skills", effect="read", reads=lambda _: (_PLACE,))(tools.skills_list),
+        tool(toolset="skills", effect="read", reads=_the_skill)(tools.skill_view),
+        tool(toolset="skills", effect="idempotent", writes=_the_skill)(tools.skill_manage),
+    )
+
+
+def _the_skill(arguments: Arguments) -> Sequence[str]:
+    return (f"{_PLACE}/{arguments['name'].replace('/', '_')}",)
+
+
+class _SkillTools:
+    def __init__(self, skills: Skills) -> None:
+        self._skills = skills
+
+    def skills_list(
+        self, context: ToolContext, category: Annotated[str | None, "Only those of this category."] = None
+    ) -> str:
+        """List the skills there are, each with what it is for.
+
+        Look before hard or unfamiliar work, and before you write a new skill.
+        """
+        try:
+            return self._skills.listing(category, _toolsets(context))
+        except Rejected as refused:
+            raise _failed(refused) from refused
+
+    def skill_view(
+        self,
+        context: ToolContext,
+        name: str,
+        file_path: Annotated[str, "One of its files, such as references/api.md; left out: SKILL.md."] = "",
+    ) -> str:
+        """Read a skill, or one file of it. Read it whole before you follow it or change it."""
+        try:
+            return self._skills.view(name, file_path, _toolsets(context))
+        except Rejected as refused:
+            raise _failed(refused) from refused
+
+    def skill_manage(  # noqa: PLR0913, PLR0917 - what the six actions take between them
+        self,
+        context: ToolContext,
+        action: Action,
+        name: Annotated[str, "Lower-case letters, digits and single hyphens."],
+        content: Annotated[
+            str | None,
+            "create, edit: the whole SKILL.md, which begins with front matter between two lines of `---` "
+            "that has `name` and `description` (what it is for, when to use it). write_file: the whole file.",
+        ] = None,
+        category: Annotated[str | None, "create, edit: the folder to sort it into."] = None,
+        file_path: Annotated[
+            str | None,
+            "write_file, remove_file, patch: a file in references/, templates/, scripts/ or assets/, or "
+            "another that is there.",
+        ] = None,
+        file_content: Annotated[str | None, "write_file: the same as content."] = None,
+        old_string: Annotated[str | None, "patch: the text to replace, exactly, occurring once."] = None,
+        new_string: Annotated[str | None, "patch: what stands there instead."] = None,
+        replace_all: Annotated[bool, "patch: replace every occurrence."] = False,
+    ) -> ToolOutcome:
+        """Write down how a kind of task is done, so that it is done well next time.
+
+        create, edit (SKILL.md anew), patch (one passage; best for improving), delete, write_file and
+        remove_file (support files). A skill says when to use it, the steps, the pitfalls, how to verify. Look
+        for one to improve before creating one. In a conversation ask the user before you create or delete; a
+        correction may be patched in without asking. What is written is in effect at once.
+        """
+        given = {
+            "content": content if content is not None else file_content,
+            "file_path": file_path,
+            "old_string": old_string,
+            "new_string": new_string,
+        }
+        for needed in _NEEDED[action]:
+            if given[needed] is None:
+                raise ToolFailed(f"`{action}` needs `{needed}`.")
+        request = SkillRequest(
+            action=action,
+            content=given["content"] or "",
+            category=(category or "").strip() or None,
+            path=(file_path or "").strip(),
+            old_string=old_string or "",
+            new_string=new_string or "",
+            replace_all=replace_all,
+        )
+        if not name.strip():
+            raise ToolFailed("`name` is empty: give the skill's name.")
+        evidence = Evidence(session=context.session, turn=context.turn, call=context.call)
+        try:
+            change = self._skills.writing(name.strip(), request, context.author, evidence, context.lineage)
+        except Rejected as refused:
+            raise _failed(refused) from refused
+        return ToolOutcome(content="", change=change)
+
+
+_NEEDED: dict[Action, tuple[str, ...]] = {
+    "create": ("content",),
+    "edit": ("content",),
+    "patch": ("old_string", "new_string"),
+    "delete": (),
+    "write_file": ("file_path", "content"),
+    "remove_file": ("file_path",),
+}
+
+
+def _toolsets(context: ToolContext) -> Collection[str] | None:
+    """By which skills are chosen: a review tends those of every toolset."""
+    return context.toolsets if context.author == "turn" else None
+
+
+def _failed(refused: Rejected) -> ToolFailed:
+    return ToolFailed(refused.for_model)

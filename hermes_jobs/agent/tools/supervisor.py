@@ -1,0 +1,316 @@
+"""Runs one command in its own process and leaves nothing of it behind, whatever happens to either side.
+
+Run as `python -I -S supervisor.py TIMEOUT PARENT LEASE SHELL COMMAND AFTERWARDS WALL`; imports only what
+starts fast.
+
+    stdin    from the worker: a byte asks to stop; its end means that the worker is gone
+    LEASE    a descriptor of the worker's lock file, which says until when it may act
+             (`eventlog/lock_folder.py` writes it); -1 where nothing limits that
+    stdout   to the worker: `started PID`, then `ended HOW STATUS LEFT`
+    stderr   the command's output, both streams in the order in which they were written
+
+The command leads a session of its own, without terminal and input. On Linux this process is the *subreaper*:
+whatever loses its parent below it becomes its child (prctl(2)), so daemons that changed session are found
+too, and having no child at all means that nothing is left. Elsewhere only the command's group is found.
+
+Everything ends with the command: what it left running in the background may finish within `SETTLE` seconds,
+is then asked to (TERM), and killed `GRACE` seconds later. Where the worker is gone, or its lease has run out,
+it is killed at once: another worker may go on with the step. The lease is looked at last just before the
+command takes the place of its process, and then for as long as that runs. The lock, which keeps others of
+this host from taking the worker for dead, is held until nothing is left. Unless the command succeeded, the
+shell command AFTERWARDS then ends what was begun elsewhere and is no process below this one, such as a
+container.
+
+Unless WALL is empty, the command runs behind the wall that it describes (see `wall`), or not at all.
+"""
+
+# Each import costs milliseconds of every command: pathlib and contextlib are not worth theirs here.
+# ruff: noqa: PTH100, PTH109, PTH120, PTH123, PTH208, SIM105
+
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable
+
+SETTLE = 0.25  # for `>(…)` and the like, which end by themselves just after the shell
+GRACE = 0.5  # between TERM and KILL
+GIVE_UP = (
+    5.0  # what cannot be killed for so long (another user's, or stuck in the kernel) is reported as left
+)
+AFTERWARDS_LIMIT = 10.0
+PARENT_CHECK = 1.0  # the pipe tells at once; this is for a copy of its end that another process holds
+
+NOT_BEGUN = 125  # the exit code of a shell that was not started
+KILLED_AT_ONCE = ("parent", "lease")
+
+PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36
+
+
+def main() -> None:
+    """Run the command, say how it ended, and exit."""
+    timeout, worker = float(sys.argv[1]), Worker(int(sys.argv[2]), int(sys.argv[3]))
+    shell, command, afterwards, wall = sys.argv[4:8]
+    prctl = _prctl()
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    prctl(PR_SET_NAME, b"hermes-command")  # so that `pkill python` in a command does not hit its supervisor
+    wakeup = _wake_on_children()
+    child = _start(shell, command, prctl, worker, wall)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # the output ends when the last process of the command does
+    _say(f"started {child}")
+    watch = Watch(child, wakeup)
+    how = watch.until_over(time.monotonic() + timeout, worker)
+    if how == "exit":
+        watch.until_empty(SETTLE)
+    if how not in KILLED_AT_ONCE:
+        watch.stop(signal.SIGTERM)
+        watch.until_empty(GRACE)
+    left = watch.kill()
+    if afterwards and (how != "exit" or watch.status != 0):
+        last = Watch(_start(shell, afterwards, prctl, None), wakeup)
+        last.until_empty(AFTERWARDS_LIMIT)
+        last.kill()
+    _say(f"ended {how} {watch.status} {left}")
+
+
+class Worker:
+    """Whom the command is run for: its process id, and the descriptor that says until when it may act."""
+
+    def __init__(self, pid: int, lease: int) -> None:
+        self._pid = pid
+        self._lease = lease
+        if lease >= 0:
+            os.set_inheritable(lease, False)  # the command must neither keep the lock nor see the file
+
+    def is_gone(self) -> bool:
+        """Whether its process has ended."""
+        return os.getppid() != self._pid
+
+    def seconds_left(self) -> float:
+        """For how long it may act by now; 0 or less: it may not."""
+        if self._lease < 0:
+            return float("inf")
+        try:
+            return float(os.pread(self._lease, 64, 0)) - _moment()
+        except (OSError, ValueError):
+            return 0.0
+
+
+class Watch:
+    """The command and all that descends from it."""
+
+    def __init__(self, child: int, wakeup: int) -> None:
+        self.child = child
+        self.status = -1
+        self.empty = False
+        self._wakeup = wakeup
+
+    def until_over(self, deadline: float, worker: Worker) -> str:
+        """Wait; return `exit`, `timeout`, `cancel`, `parent` or `lease`."""
+        while True:
+            self._reap()
+            if self.status == NOT_BEGUN << 8 and (how := _must_not_begin(worker)):
+                return how
+            if self.status >= 0:
+                return "exit"
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                return "timeout"
+            if worker.is_gone():
+                return "parent"
+            if (leased := worker.seconds_left()) <= 0:
+                return "lease"
+            if 0 in self._wait(min(remaining, PARENT_CHECK, leased), 0):
+                return "cancel" if os.read(0, 1) else "parent"
+
+    def until_empty(self, seconds: float) -> None:
+        """Wait until nothing is left, at most so long."""
+        deadline = time.monotonic() + seconds
+        self._reap()
+        while not self.empty and (remaining := deadline - time.monotonic()) > 0:
+            self._wait(remaining)
+            self._reap()
+
+    def kill(self) -> int:
+        """Kill until nothing is left; return how many could not be."""
+        deadline = time.monotonic() + GIVE_UP
+        pause = 0.001
+        while not self.empty and time.monotonic() < deadline:
+            # Stopped first, so that what forks faster than it is found cannot go on forking.
+            self.stop(signal.SIGSTOP)
+            self.stop(signal.SIGKILL)
+            self.until_empty(pause)
+            pause = min(pause * 2, 0.1)
+        return 0 if self.empty else len(_descendants())
+
+    def stop(self, number: int) -> None:
+        """Send a signal to everything that is left."""
+        if self.empty:
+            return
+        found = _descendants()
+        # By group first: that reaches all members at once, also a chain of processes of which each forks and
+        # ends before it is looked at. The groups are of the command's own sessions, never this process's.
+        groups = {group for _pid, group in found if group > 1}
+        if self.status < 0:  # not yet reaped, so that the number is still the command's
+            groups.add(self.child)
+        for group in groups - {os.getpgrp()}:
+            _signal(os.killpg, group, number)
+        for pid, _group in found:
+            _signal(os.kill, pid, number)
+
+    def _wait(self, seconds: float, *others: int) -> list[int]:
+        ready = select.select([self._wakeup, *others], [], [], seconds)[0]
+        if self._wakeup in ready:
+            os.read(self._wakeup, 4096)
+        return ready
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                self.empty = True
+                return
+            if pid == 0:
+                return
+            if pid == self.child:
+                self.status = status
+
+
+def _prctl() -> Callable[[int, int | bytes], int]:
+    """prctl(2), or on other systems something that does nothing."""
+    if sys.platform != "linux":
+        return lambda _option, _value: 0
+    import ctypes
+
+    function = ctypes.CDLL(None).prctl
+    return lambda option, value: function(
+        ctypes.c_int(option), ctypes.c_char_p(value) if isinstance(value, bytes) else ctypes.c_ulong(value)
+    )
+
+
+def _wake_on_children() -> int:
+    """A file descriptor that can be read when a child may have ended."""
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    # Handlers, not SIG_IGN: a handler is reset by exec, an ignored signal would stay ignored in the command.
+    for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: None)
+    return reader
+
+
+def _must_not_begin(worker: Worker) -> str:
+    """Why the command must not begin, as `until_over` says it; empty where it may."""
+    if select.select([0], [], [], 0)[0]:
+        return "parent" if worker.is_gone() else "cancel"
+    return "" if worker.seconds_left() > 0 else "lease"
+
+
+def _moment() -> float:
+    """The clock of the file: see `hermes_jobs.eventlog.liveness_locks.moment`."""
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if clock is None else time.clock_gettime(clock)
+
+
+def _start(
+    shell: str,
+    command: str,
+    prctl: Callable[[int, int | bytes], int],
+    worker: Worker | None,
+    wall: str = "",
+) -> int:
+    """Fork the shell that runs the command, unless its worker has gone; return the process id."""
+    raise_wall = _wall(wall)
+    child = os.fork()
+    if child:
+        return child
+    try:
+        os.setsid()
+        raise_wall()
+        prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))  # after the wall: new capabilities would undo it
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        if worker is not None and _must_not_begin(worker):
+            os._exit(NOT_BEGUN)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(2, 1)
+        os.execv(shell, [shell, "-c", command])
+    except OSError as error:
+        os.write(2, f"{shell}: {error.strerror}\n".encode())
+    finally:
+        os._exit(126)
+
+
+def _above(path: str, levels: int) -> str:
+    """The folder that many levels above; pathlib would take this process longer to import than to run."""
+    for _ in range(levels):
+        path = os.path.dirname(path)
+    return path
+
+
+def _wall(plan: str) -> Callable[[], None]:
+    """What puts a process behind the wall; it ends the process where that fails."""
+    if not plan:
+        return lambda: None
+    sys.path.append(_above(os.path.abspath(__file__), 4))
+    from hermes_jobs.agent.tools import wall
+
+    def raise_wall() -> None:
+        try:
+            wall.raise_wall(wall.decode(plan))
+            os.chdir(os.getcwd())  # the folder as it is behind the wall
+        except (wall.WallFailed, OSError) as error:
+            os.write(2, f"The sandbox could not be set up ({error}). Nothing was run.\n".encode())
+            os._exit(126)
+
+    return raise_wall
+
+
+def _say(line: str) -> None:
+    try:
+        os.write(1, line.encode() + b"\n")
+    except OSError:
+        pass  # the worker is gone: there is nobody to tell
+
+
+def _signal(send: Callable[[int, int], None], target: int, number: int) -> None:
+    try:
+        send(target, number)
+    except OSError:
+        pass  # it has ended, or belongs to another user
+
+
+def _descendants() -> list[tuple[int, int]]:
+    """Every living process below this one with its process group; on systems without /proc none."""
+    try:
+        names = os.listdir("/proc")
+    except OSError:
+        return []
+    children: dict[int, list[tuple[int, int]]] = {}
+    for name in names:
+        if name.isdigit():
+            parent, group = _parent_and_group(name)
+            children.setdefault(parent, []).append((int(name), group))
+    found = children.get(os.getpid(), [])
+    for pid, _group in found:
+        found.extend(children.get(pid, ()))
+    return found
+
+
+def _parent_and_group(pid: str) -> tuple[int, int]:
+    """Of a process; -1 when it has ended or is a zombie."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            # The name in parentheses may hold anything, spaces and parentheses too.
+            state, parent, group = file.read().rpartition(b")")[2].split()[:3]
+    except (OSError, ValueError):
+        return -1, -1
+    return (-1, -1) if state in b"ZX" else (int(parent), int(group))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""The `todo` tool: the agent's own list for a session. Its whole effect is a fact of the session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, tool
+from hermes_jobs.domain.events import Todo, TodoStatus, TodosWritten
+from hermes_jobs.engine.ports import ToolContext, ToolOutcome
+
+MAX_ITEMS = 100
+MARKS: dict[TodoStatus, str] = {"pending": " ", "in_progress": ">", "completed": "x", "cancelled": "-"}
+ENDED = ("completed", "cancelled")
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A thing to do as the model writes it. With `merge`, what is left out stays as it was."""
+
+    id: Annotated[str, Meta(min_length=1, max_length=100, description="Your own name for it.")]
+    text: Annotated[Annotated[str, Meta(min_length=1, max_length=1_000)] | None, "What is to be done."] = None
+    status: TodoStatus | None = None
+
+
+Items: TypeAlias = Annotated[tuple[Item, ...], Meta(max_length=MAX_ITEMS)]
+
+
+def todo_tools() -> tuple[Tool, ...]:
+    """The tool by itself: it works on nothing but the session."""
+    # Two calls of one reply write the same list: naming it like a file keeps their order.
+    return (tool(toolset="todo", effect="idempotent", writes=_the_list)(todo),)
+
+
+def _the_list(_arguments: Arguments) -> Sequence[str]:
+    return ("/the todos of this session",)
+
+
+def todo(
+    context: ToolContext,
+    items: Annotated[Items | None, "The list, in order; left out: only read it."] = None,
+    merge: Annotated[bool, "Change or add these items by id and keep the others."] = False,
+) -> ToolOutcome:
+    """Keep a list of what there is to do in this conversation, for work of three steps or more.
+
+    Write it before you begin, keep one item in_progress, and mark each completed as soon as it is.
+    """
+    if items is None:
+        return ToolOutcome(content=shown(context.todos))
+    new = _merged(context.todos, items) if merge else tuple(_made(each) for each in items)
+    if len({each.id for each in new}) < len(new):
+        raise ToolFailed("two items have the same id: give each its own.")
+    if len(new) > MAX_ITEMS:
+        raise ToolFailed(f"the list would have {len(new)} items; it may have {MAX_ITEMS}.")
+    facts = () if new == context.todos else (TodosWritten(session=context.session, items=new),)
+    return ToolOutcome(content=shown(new), facts=facts)
+
+
+def _merged(before: Sequence[Todo], items: Iterable[Item]) -> tuple[Todo, ...]:
+    merged = {each.id: each for each in before}
+    for item in items:
+        merged[item.id] = _made(item, merged.get(item.id))
+    return tuple(merged.values())
+
+
+def _made(item: Item, before: Todo | None = None) -> Todo:
+    text = item.text or (before.text if before else None)
+    if text is None:
+        raise ToolFailed(f"the item `{item.id}` is new and has no text.")
+    return Todo(id=item.id, text=text, status=item.status or (before.status if before else "pending"))
+
+
+def shown(todos: Sequence[Todo]) -> str:
+    """The list as the model and people read it."""
+    if not todos:
+        return "The list is empty."
+    open_items = sum(each.status not in ENDED for each in todos)
+    lines = [f"[{MARKS[each.status]}] {each.id}: {each.text}" for each in todos]
+    return "\n".join([f"{open_items} of {len(todos)} open:", *lines])

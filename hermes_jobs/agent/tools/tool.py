@@ -1,0 +1,243 @@
+"""What a tool is, and how a typed function becomes one: its schema, its validation, its effect class."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from hermes_jobs.agent.tools.lenient import arguments_of, choices_at, meant
+from hermes_jobs.domain.events import Effect
+from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, ToolSpec, Verdict
+
+Arguments: TypeAlias = Mapping[str, Any]
+"""A call's arguments after validation: every parameter has a value of its declared type."""
+
+Function: TypeAlias = Callable[..., str | ToolOutcome]
+Paths: TypeAlias = Callable[[Arguments], Sequence[str]]
+Guard: TypeAlias = Callable[[Arguments, ToolContext], Verdict]
+
+ALLOW = Verdict("allow")
+
+
+class ToolFailed(Exception):
+    """The tool could not do it. The message tells the model why, and what to do instead."""
+
+
+class InvalidArguments(Exception):
+    """The call does not fit the tool's schema. The message names the field."""
+
+
+def _nothing(_arguments: Arguments) -> Sequence[str]:
+    return ()
+
+
+def _always() -> bool:
+    return True
+
+
+def _harmless(_arguments: Arguments, _context: ToolContext) -> Verdict:
+    return ALLOW
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool:
+    """One thing that the model can ask for.
+
+    `validate` raises `InvalidArguments`; `call` may raise `ToolFailed`, or anything. `reads` and `writes` are
+    the paths, as the model wrote them, that a call touches: calls that meet there keep their order.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    toolset: str
+    effect: Effect
+    validate: Callable[[Arguments], Arguments]
+    call: Callable[[Arguments, ToolContext, Cancel], str | ToolOutcome]
+    available: Callable[[], bool] = _always
+    reads: Paths = _nothing
+    writes: Paths = _nothing
+    guard: Guard = _harmless
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as the model is told of it."""
+        return ToolSpec(self.name, self.description, dict(self.parameters))
+
+    def decode(self, text: str) -> Arguments:
+        """The arguments that the model wrote, validated; no text at all stands for no arguments.
+
+        Raises `InvalidArguments`.
+        """
+        try:
+            written = arguments_of(text)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise InvalidArguments(f"the arguments are not valid JSON: {error}") from error
+        if not isinstance(written, dict):
+            raise InvalidArguments(f"the arguments must be a JSON object, not {_kind(written)}")
+        return self.validate(written)
+
+
+def tool(
+    *,
+    toolset: str,
+    effect: Effect,
+    name: str | None = None,
+    available: Callable[[], bool] = _always,
+    reads: Paths = _nothing,
+    writes: Paths = _nothing,
+    guard: Guard = _harmless,
+) -> Callable[[Function], Tool]:
+    """Make a tool of a typed function or bound method.
+
+    Its docstring becomes the description, `Annotated[T, "text"]` (or `msgspec.Meta`) the description of a
+    parameter. Parameters typed `ToolContext` and `Cancel` are passed in and not part of the schema.
+    """
+
+    def make(function: Function) -> Tool:
+        tool_name = name or function.__name__
+        passed, fields = _parameters(function)
+        shape = msgspec.defstruct(tool_name, fields, frozen=True, kw_only=True)
+
+        def call(arguments: Arguments, context: ToolContext, cancel: Cancel) -> str | ToolOutcome:
+            known: dict[object, object] = {ToolContext: context, Cancel: cancel}
+            return function(**{each: known[kind] for each, kind in passed.items()}, **arguments)
+
+        return Tool(
+            name=tool_name,
+            description=inspect.cleandoc(function.__doc__ or ""),
+            parameters=parameter_schema(shape),
+            toolset=toolset,
+            effect=effect,
+            validate=lambda written: validated(shape, written),
+            call=call,
+            available=available,
+            reads=reads,
+            writes=writes,
+            guard=guard,
+        )
+
+    return make
+
+
+def validated(shape: type[msgspec.Struct], written: Arguments) -> Arguments:
+    """The arguments as the shape's types, read leniently: see `hermes_jobs.agent.tools.lenient`.
+
+    Raises `InvalidArguments`.
+    """
+    written = meant(shape, written)
+    fields = {field.name: field for field in msgspec.structs.fields(shape)}
+    for name in written:
+        if name not in fields:
+            known = ", ".join(f"`{each}`" for each in fields) or "none"
+            raise InvalidArguments(
+                f"unknown argument `{name}`{did_you_mean(name, fields)} The arguments are: {known}."
+            )
+    for name, field in fields.items():
+        if field.required and name not in written:
+            raise InvalidArguments(f"the argument `{name}` is missing")
+    try:
+        return msgspec.structs.asdict(msgspec.convert(written, shape, strict=False))
+    except msgspec.ValidationError as error:
+        raise InvalidArguments(_explain(str(error), written, shape)) from error
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """«: did you mean …?» with the nearest of the known names, or a full stop."""
+    nearest = difflib.get_close_matches(name.lower(), list(known), n=3, cutoff=0.5)
+    return f"; did you mean {' or '.join(f'`{each}`' for each in nearest)}?" if nearest else "."
+
+
+def parameter_schema(shape: type[msgspec.Struct]) -> dict[str, Any]:
+    """The shape's JSON Schema as providers take it: one closed object without references.
+
+    Raises `TypeError` for a type that contains itself.
+    """
+    schema = msgspec.json.schema(shape)
+    definitions = schema.pop("$defs", {})
+    flat: dict[str, Any] = _flat(schema, definitions, ())
+    return {"type": "object", "properties": {}, **flat, "additionalProperties": False}
+
+
+def _flat(node: Any, definitions: Mapping[str, Any], inside: tuple[str, ...]) -> Any:
+    if isinstance(node, list):
+        return [_flat(each, definitions, inside) for each in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        name = node["$ref"].rpartition("/")[2]
+        if name in inside:
+            raise TypeError(f"the parameter type {name} contains itself")
+        around = {key: value for key, value in node.items() if key != "$ref"}
+        return {**_flat(definitions[name], definitions, (*inside, name)), **around}
+    branches = [each for each in node.get("anyOf", ()) if each != {"type": "null"}]
+    if len(branches) == 1:
+        # «T or null» is said by leaving the argument out; several providers refuse unions.
+        around = {key: value for key, value in node.items() if key != "anyOf" and value is not None}
+        return _flat({**branches[0], **around}, definitions, inside)
+    return {
+        key: {name: _flat(each, definitions, inside) for name, each in value.items()}
+        if key == "properties"
+        else _flat(value, definitions, inside)
+        for key, value in node.items()
+        if key != "title"
+    }
+
+
+def _parameters(function: Function) -> tuple[dict[str, type], list[tuple[str, Any, Any]]]:
+    """What is passed in by type, and the fields of the schema."""
+    hints = get_type_hints(function, include_extras=True)
+    passed: dict[str, type] = {}
+    fields: list[tuple[str, Any, Any]] = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        hint = hints[name]
+        if hint in (ToolContext, Cancel):
+            passed[name] = hint
+        elif parameter.default is inspect.Parameter.empty:
+            fields.append((name, _described(hint), msgspec.NODEFAULT))
+        else:
+            fields.append((name, _described(hint), parameter.default))
+    return passed, fields
+
+
+def _described(hint: Any) -> Any:
+    """The annotation with plain texts turned into what msgspec reads."""
+    if get_origin(hint) is not Annotated:
+        return hint
+    kind, *extras = get_args(hint)
+    metas = [msgspec.Meta(description=each) if isinstance(each, str) else each for each in extras]
+    for meta in metas:
+        kind = Annotated[kind, meta]
+    return kind
+
+
+_LOCATED = re.compile(r"(?P<what>.*) - at `\$\.?(?P<where>[^`]*)`", re.DOTALL)
+
+
+def _explain(message: str, written: Arguments, shape: type[msgspec.Struct]) -> str:
+    """msgspec's message as a sentence that begins with the argument, with the values that it may have."""
+    match = _LOCATED.fullmatch(message)
+    if match is None:
+        return message
+    where = match["where"]
+    given = written.get(re.split(r"[.\[]", where, maxsplit=1)[0])
+    said = match["what"].replace("`", "")
+    words = choices_at(shape, where)
+    right = f"; it is one of {', '.join(words)}" if words else ""
+    return f"the argument `{where}` is wrong: {said[:1].lower()}{said[1:]} (given: {_shown(given)}){right}"
+
+
+def _shown(value: object) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _kind(value: object) -> str:
+    kinds = {list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
+    return kinds.get(type(value), "a number")

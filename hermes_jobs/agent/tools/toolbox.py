@@ -1,0 +1,257 @@
+"""All tools of a worker: which are on, in what order the calls of a reply run, and how one is run safely."""
+
+# Paths are compared as text and opened by descriptor here, which pathlib hides.
+# ruff: noqa: PTH111, PTH118
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from hermes_jobs.agent.tools.tool import ALLOW, Arguments, InvalidArguments, Tool, ToolFailed, did_you_mean
+from hermes_jobs.domain.decision import Change, Changed, Load
+from hermes_jobs.domain.events import PlannedCall
+from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, ToolSpec, Verdict
+
+TOOLSETS: Mapping[str, tuple[str, ...]] = {
+    "coding": ("terminal", "files"),
+    "review": ("memory", "skills"),
+    "memory-review": ("memory",),
+    "skills-review": ("skills",),
+    "curate": ("curation",),
+}
+"""Toolsets that include others. Every toolset that a tool names exists besides."""
+
+ALWAYS = ("todo", "context")
+"""Toolsets that are on although nobody names them, unless they are disabled."""
+
+ALONE = frozenset({"review", "memory-review", "skills-review", "curate"})
+"""Toolsets that bring nothing but what they include."""
+
+ON_FILES = frozenset({"terminal", "files"})
+"""Toolsets that work on the same files: what a command touches cannot be told from its call."""
+
+MAX_ERROR_CHARS = 2_000
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+class Toolbox:
+    """The `engine.ports.Toolbox` over registered tools. `redact` takes known secrets out of every result."""
+
+    def __init__(
+        self,
+        tools: Iterable[Tool],
+        *,
+        enabled: Sequence[str],
+        disabled: Sequence[str] = (),
+        serialize_terminal: bool = True,
+        toolsets: Mapping[str, tuple[str, ...]] = TOOLSETS,
+        redact: Callable[[str], str] = _as_it_is,
+    ) -> None:
+        ordered = sorted(tools, key=lambda each: each.name)
+        self._tools = {each.name: each for each in ordered}
+        if len(self._tools) < len(ordered):
+            raise ValueError(f"two tools have the same name among {[each.name for each in ordered]}")
+        self._toolsets = toolsets
+        self._enabled = tuple(enabled)
+        self._disabled = self._expand(disabled)
+        self._serialize_terminal = serialize_terminal
+        self._redact = redact
+
+    @property
+    def toolsets(self) -> tuple[str, ...]:
+        """The names that may be asked for: those of the tools here, and those that include others."""
+        return tuple(sorted({each.toolset for each in self._tools.values()} | set(self._toolsets)))
+
+    def specs(self, toolsets: Sequence[str] | None) -> tuple[ToolSpec, ...]:
+        """The tools of these toolsets (null: the configured ones) that are available here, by name."""
+        return tuple(each.spec for each in self._offered(toolsets).values())
+
+    def toolsets_on(self, toolsets: Sequence[str] | None) -> tuple[str, ...]:
+        """The toolsets that have a tool among the `specs` of these."""
+        return _toolsets_of(self._offered(toolsets))
+
+    def plan(
+        self, call_prefix: str, calls: Sequence[ToolCall], context_workdir: str
+    ) -> tuple[PlannedCall, ...]:
+        """How to run the calls of one reply.
+
+        A call goes after each earlier one that writes a path it touches, or touches a path it writes. With
+        `serialize_terminal` a command may touch every file: it keeps its place among commands and file tools.
+        """
+        touched = [self._touched(call, context_workdir) for call in calls]
+        planned = []
+        for index, call in enumerate(calls):
+            known = self._tools.get(call.name)
+            after = (f"{call_prefix}-{i}" for i in range(index) if touched[i].meets(touched[index]))
+            effect = known.effect if known else "read"
+            planned.append(PlannedCall(call=f"{call_prefix}-{index}", effect=effect, after=tuple(after)))
+        return tuple(planned)
+
+    def verdict(self, call: ToolCall, context: ToolContext) -> Verdict:
+        """Whether the call may run as it is. What cannot run anyway is allowed: `run` says what is wrong."""
+        known = self._tools.get(call.name)
+        if known is None:
+            return ALLOW
+        try:
+            arguments = known.decode(call.arguments)
+        except InvalidArguments:
+            return ALLOW
+        try:
+            return known.guard(arguments, context)
+        except Exception as error:  # noqa: BLE001 - a guard that fails must not open the door
+            return Verdict("deny", f"the guard of `{call.name}` failed ({type(error).__name__})")
+
+    def run(
+        self, call: ToolCall, context: ToolContext, toolsets: Sequence[str] | None, cancel: Cancel
+    ) -> ToolOutcome:
+        """Validate and run the call. A verdict of `deny` holds here too; `ask` was the caller's to settle."""
+        if cancel.reason is not None:
+            return ToolOutcome(content="Interrupted before it began.", ok=False, interrupted=True)
+        offered = self._offered(toolsets)
+        known = offered.get(call.name)
+        if known is None:
+            return _invalid(unknown_tool(call.name, offered))
+        try:
+            arguments = known.decode(call.arguments)
+        except InvalidArguments as error:
+            return _invalid(self._redact(f"Error: {call.name}: {_sentence(str(error))}"))
+        verdict = self.verdict(call, context)
+        if verdict.decision == "deny":
+            return ToolOutcome(content=refusal(verdict), ok=False)
+        approved = verdict.decision == "ask"
+        on = replace(context, toolsets=_toolsets_of(offered), approved=approved)
+        outcome = _called(known, arguments, on, cancel)
+        change = None if outcome.change is None else self._redacted(outcome.change)
+        return replace(outcome, content=_storable(self._redact(outcome.content)), change=change)
+
+    def _redacted(self, change: Change) -> Change:
+        def redacted(load: Load) -> Changed:
+            changed = change(load)
+            return replace(changed, answer=_storable(self._redact(changed.answer)))
+
+        return redacted
+
+    def _offered(self, toolsets: Sequence[str] | None) -> dict[str, Tool]:
+        named = self._enabled if toolsets is None else toolsets
+        always = () if ALONE.intersection(named) else ALWAYS
+        wanted = self._expand((*named, *always)) - self._disabled
+        return {
+            name: each for name, each in self._tools.items() if each.toolset in wanted and _is_available(each)
+        }
+
+    def _expand(self, names: Iterable[str]) -> frozenset[str]:
+        found: set[str] = set()
+        open_names = list(names)
+        while open_names:
+            name = open_names.pop()
+            if name not in found:
+                found.add(name)
+                open_names.extend(self._toolsets.get(name, ()))
+        return frozenset(found)
+
+    def _touched(self, call: ToolCall, workdir: str) -> _Touched:
+        known = self._tools.get(call.name)
+        if known is None:
+            return _Touched()
+        on_files = known.toolset if self._serialize_terminal and known.toolset in ON_FILES else None
+        try:
+            arguments = known.decode(call.arguments)
+            reads, writes = known.reads(arguments), known.writes(arguments)
+            return _Touched(_resolved(reads, workdir), _resolved(writes, workdir), on_files)
+        except Exception:  # noqa: BLE001 - a call that cannot be read runs nothing, so nothing waits for it
+            return _Touched()
+
+
+def _toolsets_of(offered: Mapping[str, Tool]) -> tuple[str, ...]:
+    return tuple(sorted({each.toolset for each in offered.values()}))
+
+
+class _Touched:
+    """The real paths that a call reads and writes; `on_files`: its toolset, where commands are in order."""
+
+    def __init__(
+        self,
+        reads: frozenset[str] = frozenset(),
+        writes: frozenset[str] = frozenset(),
+        on_files: str | None = None,
+    ):
+        self.all = reads | writes
+        self.writes = writes
+        self.on_files = on_files
+
+    def meets(self, other: _Touched) -> bool:
+        """Whether the two must keep their order."""
+        return (
+            self._may_share_files(other)
+            or _overlap(self.writes, other.all)
+            or _overlap(self.all, other.writes)
+        )
+
+    def _may_share_files(self, other: _Touched) -> bool:
+        both = (self.on_files, other.on_files)
+        return None not in both and "terminal" in both
+
+
+def _overlap(some: frozenset[str], others: frozenset[str]) -> bool:
+    return any(_contains(a, b) or _contains(b, a) for a in some for b in others)
+
+
+def _contains(folder: str, path: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def _resolved(paths: Sequence[str], workdir: str) -> frozenset[str]:
+    return frozenset(os.path.realpath(os.path.join(workdir, os.path.expanduser(each))) for each in paths)
+
+
+def _is_available(known: Tool) -> bool:
+    try:
+        return known.available()
+    except Exception:  # noqa: BLE001 - a check that fails is a tool that is not there
+        return False
+
+
+def _called(known: Tool, arguments: Arguments, context: ToolContext, cancel: Cancel) -> ToolOutcome:
+    try:
+        result = known.call(arguments, context, cancel)
+    except ToolFailed as error:
+        return ToolOutcome(content=f"Error: {error}", ok=False)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - who fails answers the model, and ends no turn
+        text = f"Error: {known.name} failed: {type(error).__name__}: {error}"
+        return ToolOutcome(content=text[:MAX_ERROR_CHARS], ok=False)
+    return ToolOutcome(content=result) if isinstance(result, str) else result
+
+
+def _storable(text: str) -> str:
+    """The text with `?` for what UTF-8 cannot write: names of files may hold any bytes."""
+    return text.encode(errors="replace").decode()
+
+
+def unknown_tool(name: str, offered: Iterable[str]) -> str:
+    """The answer to a call of a tool that is not there, with the nearest names."""
+    names = list(offered)
+    there = f"The tools are: {', '.join(names)}." if names else "There are no tools in this turn."
+    return f"Error: there is no tool `{name}` here{did_you_mean(name, names)} {there}"
+
+
+def refusal(verdict: Verdict) -> str:
+    """The answer to a call that a rule forbids."""
+    return (
+        f"Error: refused by the rule «{verdict.rule}». Nothing was run. Do not try to get around it; "
+        "find another way or ask the user."
+    )
+
+
+def _invalid(content: str) -> ToolOutcome:
+    return ToolOutcome(content=content, ok=False, invalid=True)
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "?")) else f"{text}."

@@ -1,0 +1,118 @@
+"""Which files a search looks into: never through a link, nor into what git ignores or hermes-jobs keeps."""
+
+# Paths are compared as text and opened by descriptor here, which pathlib hides.
+# ruff: noqa: PTH110, PTH112, PTH118, PTH119, PTH120
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pathspec import GitIgnoreSpec
+
+from hermes_jobs.agent.tools.roots import Roots, verify_opened
+from hermes_jobs.agent.tools.tool import ToolFailed
+
+IGNORE_FILE = ".gitignore"
+MAX_IGNORE_BYTES = 1_000_000
+REPOSITORIES = frozenset({".git", ".hg", ".svn"})
+
+_Rules: TypeAlias = tuple[tuple[str, GitIgnoreSpec], ...]
+"""The ignore files that hold in a folder, each with its own folder; deeper ones decide last."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A regular file. `path` is real, `relative` is its way from the folder searched."""
+
+    path: str
+    relative: str
+
+
+def candidates(base: str, top: str, roots: Roots) -> Iterator[Candidate]:
+    """The files at or below the real path `base` in a fixed order; ignore files count up to the folder `top`.
+
+    What was asked for by its own name is searched even where git ignores it. Keys and passwords are left out,
+    unless the search begins among them: then a person has approved it.
+    """
+    approved = roots.kind(base) == "secret"
+
+    def is_hidden(path: str) -> bool:
+        return roots.is_private(path) or (not approved and roots.kind(path) == "secret")
+
+    if not os.path.isdir(base):
+        if not roots.is_private(base):
+            yield Candidate(base, os.path.basename(base))
+        return
+    rules = {base: _rules_above(base, top)}
+    for folder, folders, files, at in os.fwalk(base, follow_symlinks=False):
+        own = (*rules.pop(folder, ()), *_own_rules(folder))
+        kept = [
+            each
+            for each in sorted(folders)
+            if each not in REPOSITORIES and not _is_ignored(os.path.join(folder, each) + "/", own)
+        ]
+        folders[:] = [each for each in kept if not is_hidden(os.path.join(folder, each))]
+        rules.update((os.path.join(folder, each), own) for each in folders)
+        for name in sorted(files):
+            path = os.path.join(folder, name)
+            if _is_regular(name, at) and not _is_ignored(path, own) and not is_hidden(path):
+                yield Candidate(path, os.path.relpath(path, base))
+
+
+def opened(path: str) -> int | None:
+    """The descriptor of the file at a real path; null where it is gone, a link, or not to be read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        verify_opened(descriptor, path)
+    except ToolFailed:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _is_regular(name: str, at: int) -> bool:
+    try:
+        return stat.S_ISREG(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode)
+    except OSError:
+        return False
+
+
+def _rules_above(base: str, top: str) -> _Rules:
+    """The ignore files above the folder, up to its repository's; none where they ignore the folder itself."""
+    found: _Rules = ()
+    folder = base
+    while folder != top and not os.path.exists(os.path.join(folder, ".git")):
+        folder = os.path.dirname(folder)
+        if folder == os.path.dirname(folder):
+            break
+        found = (*_own_rules(folder), *found)
+    return () if _is_ignored(base + "/", found) else found
+
+
+def _own_rules(folder: str) -> _Rules:
+    descriptor = opened(os.path.join(folder, IGNORE_FILE))
+    if descriptor is None:
+        return ()
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return ()
+        lines = file.read(MAX_IGNORE_BYTES).decode(errors="replace").splitlines()
+    try:
+        return ((folder, GitIgnoreSpec.from_lines(lines)),)
+    except ValueError:  # a pattern that git, too, would not understand
+        return ()
+
+
+def _is_ignored(path: str, rules: _Rules) -> bool:
+    for folder, spec in reversed(rules):
+        decided = spec.check_file(path[len(folder.rstrip("/")) + 1 :]).include
+        if decided is not None:
+            return decided
+    return False

@@ -1,0 +1,79 @@
+"""Which context engine an installation has: our own, or the one that the configuration names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from hermes_jobs.agent.context.engine_host import BuiltIn, ModelInUse, Plugged
+from hermes_jobs.agent.context.isolated_engine import TimeLimits
+from hermes_jobs.agent.context.plugins import BUILT_IN, ENGINES
+from hermes_jobs.agent.context.setup import CompressorOptions, EngineSetup, Factory
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.engine.ports import ModelError
+from hermes_jobs.engine.replay import Replay
+from hermes_jobs.engine.session_info import kind_of
+from hermes_jobs.errors import Misconfigured
+from hermes_jobs.plugins.circuit_breaker import Circuit
+from hermes_jobs.settings import REDACTED, Settings
+from hermes_jobs.text.scan.credentials import redact_credentials
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap.application import Installation
+
+
+def context_engines(installation: Installation) -> BuiltIn | Plugged:
+    """The engines that `context.engine` names. Raises `Misconfigured` where none can be had."""
+    settings = installation.settings
+    compression, plugins, name = settings.compression, settings.paths.plugins, settings.context.engine
+    setup = EngineSetup(
+        options=CompressorOptions(
+            enabled=compression.enabled,
+            threshold=compression.threshold,
+            target_ratio=compression.target_ratio,
+            protect_last=compression.protect_last_n,
+        ),
+        folder=plugins / name,
+        secret=settings.secrets.get,
+        redact=lambda text: without_secrets(text, settings),
+    )
+    own = cast(Factory, ENGINES.factory_of(BUILT_IN, plugins))(setup)
+    if name == BUILT_IN:
+        return BuiltIn(own)
+    redact = settings.secrets.redact
+    circuit = Circuit(f"context engine {name}", installation.clock, redact, passes=(ModelError,))
+    try:
+        factory = cast(Factory, ENGINES.factory_of(name, plugins))
+        return Plugged(
+            name,
+            lambda: factory(setup),
+            own,
+            circuit=circuit,
+            facts=Replay(installation.log),
+            model_of=lambda session: model_of(installation, session),
+            limits=TimeLimits(),
+        )
+    except Misconfigured:
+        raise
+    except Exception as error:
+        raise Misconfigured(
+            f"The context engine {name!r} cannot be loaded: {redact(f'{type(error).__name__}: {error}')}",
+            hint="Mend it, or take the built-in one: hermes-jobs config set context.engine compressor",
+        ) from error
+
+
+def model_of(installation: Installation, session: Session) -> ModelInUse:
+    """The model of the session's next call, and what it takes where it is asked."""
+    settings = installation.settings
+    apart = settings.set_apart("review") if kind_of(session) == "review" else None
+    turn = session.current
+    name = (turn.model if turn else None) or session.model or settings.model_name
+    endpoints = installation.endpoints
+    window = (
+        endpoints.by_name.window_of(name) if apart is None else endpoints.windows(apart.base_url).of(name)
+    )
+    return ModelInUse(name, window)
+
+
+def without_secrets(text: str, settings: Settings) -> str:
+    """The text without the secrets that are known, and without what looks like one."""
+    return redact_credentials(settings.secrets.redact_known(text), REDACTED)

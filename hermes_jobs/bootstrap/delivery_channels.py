@@ -1,0 +1,63 @@
+"""The couriers of this installation, each made when the first delivery asks for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, assert_never
+
+from hermes_jobs.engine.ports import Clock
+from hermes_jobs.settings import Settings
+
+if TYPE_CHECKING:
+    from hermes_jobs.delivery.send import Courier
+    from hermes_jobs.domain.delivery import TargetKind
+
+
+class InstalledCouriers:
+    """One a kind of target. Safe for many threads."""
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str], clock: Clock) -> None:
+        self._settings = settings
+        self._environ = environ
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._made: dict[TargetKind, Courier] = {}
+
+    def __call__(self, kind: TargetKind) -> Courier:
+        """The courier of that kind. Raises `NotDelivered` where this process has none."""
+        with self._lock:
+            if kind not in self._made:
+                self._made[kind] = self._new(kind)
+            return self._made[kind]
+
+    def _new(self, kind: TargetKind) -> Courier:
+        from hermes_jobs.delivery.send import NotDelivered
+
+        match kind:
+            case "cli":
+                raise NotDelivered("What goes to the inbox waits there for its reader.", lasting=True)
+            case "file":
+                from hermes_jobs.delivery.file import FileCourier
+
+                return FileCourier(home=self._settings.paths.home, environ=self._environ, clock=self._clock)
+            case "webhook":
+                from hermes_jobs.delivery.webhook import SECRET, WebhookCourier
+
+                return WebhookCourier(self._settings.secrets.get(SECRET), clock=self._clock)
+            case "telegram":
+                return self._telegram()
+            case _:
+                assert_never(kind)
+
+    def _telegram(self) -> Courier:
+        from hermes_jobs.delivery.send import NotDelivered
+
+        try:
+            from hermes_jobs.delivery.telegram import TelegramCourier
+            from hermes_jobs.delivery.telegram_token import TOKEN
+        except ModuleNotFoundError as error:
+            raise NotDelivered(
+                "The worker cannot speak to Telegram: pip install 'hermes-jobs[telegram]'."
+            ) from error
+        return TelegramCourier(self._settings.secrets.get(TOKEN), self._settings.gateway.telegram.base_url)

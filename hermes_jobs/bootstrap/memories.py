@@ -1,0 +1,73 @@
+"""Which memories an installation has: our own, and the one beside it that the configuration names."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+
+from hermes_jobs.agent.memory.plugins import PROVIDERS
+from hermes_jobs.agent.memory.prompt_section import memory_block
+from hermes_jobs.agent.memory.provider import Factory, Setup
+from hermes_jobs.agent.memory.provider_host import Registered, TimeLimits
+from hermes_jobs.agent.memory.providers import Providers, switch
+from hermes_jobs.agent.memory.session_recall import OwnRecall
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.engine.ports import Recall
+from hermes_jobs.engine.replay import Replay
+from hermes_jobs.errors import HermesJobsError
+from hermes_jobs.plugins.circuit_breaker import Circuit
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap.application import Installation
+
+logger = logging.getLogger(__name__)
+
+
+def providers_of(installation: Installation) -> Providers:
+    """The memories of an installation. Raises `Misconfigured` where it names one that there is not."""
+    settings = installation.settings
+    providers = Providers(
+        lambda _session: memory_block(installation.memory.settle(), installation.memory_limits),
+        _own_recall(installation),
+        Replay(installation.log),
+        recall_tokens=settings.memory.recall_tokens,
+    )
+    name = settings.memory.provider
+    if name is None:
+        return providers
+    PROVIDERS.check_name(name, settings.paths.plugins)
+    try:
+        factory, setup = factory_and_setup(installation, name)
+    except Exception as error:  # noqa: BLE001 - a plugin's code may raise anything
+        said = settings.secrets.redact(f"{type(error).__name__}: {error}")
+        logger.warning("memory provider %s cannot be loaded: %s", name, said)
+        return providers
+    circuit = Circuit(f"memory provider {name}", installation.clock, settings.secrets.redact)
+    providers.add(Registered(name, factory, setup, circuit, TimeLimits(), switch))
+    return providers
+
+
+def factory_and_setup(installation: Installation, name: str) -> tuple[Factory, Setup]:
+    """What makes the provider of that name, and with what. Raises `Misconfigured`, or what its code does."""
+    settings = installation.settings
+    factory = cast(Factory, PROVIDERS.factory_of(name, settings.paths.plugins))
+    section = getattr(settings.memory, name, None)
+    options: dict[str, Any] = msgspec.structs.asdict(section) if isinstance(section, msgspec.Struct) else {}
+    setup = Setup(folder=settings.paths.plugins / name, secret=settings.secrets.get, options=options)
+    return factory, setup
+
+
+def _own_recall(installation: Installation) -> Recall:
+    if not installation.settings.memory.recall:
+        return lambda session, text: ""
+
+    def recall(session: Session, text: str) -> str:
+        try:
+            return OwnRecall(installation.views)(session, text)
+        except HermesJobsError as error:
+            logger.warning("nothing could be recalled: %s", error)
+            return ""
+
+    return recall

@@ -1,0 +1,58 @@
+"""What tells a collector of an installation's turns, where one is configured."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from hermes_jobs import __version__
+from hermes_jobs.errors import Misconfigured
+from hermes_jobs.telemetry.otel_config import content_is_wanted, traces_are_wanted
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap.application import Installation
+    from hermes_jobs.settings import Settings
+    from hermes_jobs.telemetry.tracing import Tracing
+
+logger = logging.getLogger(__name__)
+
+
+def tracing_of(installation: Installation, environ: Mapping[str, str]) -> Tracing | None:
+    """What tells the collector; null where none is wanted, or the extra for it is missing.
+
+    Raises `Misconfigured` for variables that cannot be used.
+    """
+    if not traces_are_wanted(environ):
+        return None
+    try:
+        from hermes_jobs.telemetry.tracing import Tracing
+    except ModuleNotFoundError as error:
+        logger.warning("no traces are sent: %s is missing. Install hermes-jobs[otel].", error.name)
+        return None
+    try:
+        return Tracing(
+            installation.log,
+            version=__version__,
+            content=content_is_wanted(environ),
+            redact=installation.settings.secrets.redact,
+            provider=partial(provider_of, installation.settings),
+        )
+    except ValueError as error:
+        raise Misconfigured(
+            f"An OTEL_* variable cannot be used: {error}.",
+            hint="Mend it, or set OTEL_SDK_DISABLED=true to go without traces.",
+        ) from error
+
+
+_TASKS = {"review": "review", "flush": "compression", "compression": "compression"}
+"""What `auxiliary` calls the purposes of calls."""
+
+
+def provider_of(settings: Settings, model: str, purpose: str) -> str:
+    """Whose model that is, as the semantic conventions name it; an empty model is the configured one."""
+    chosen = settings.set_apart(_TASKS[purpose]) if purpose in _TASKS else None
+    if chosen is None or chosen.model != model:
+        chosen = settings.choice(model or None)
+    return chosen.at.semantic_name

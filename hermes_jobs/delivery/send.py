@@ -1,0 +1,108 @@
+"""`delivery.send`: one act of one delivery, by the courier of its kind, and what came of it as a fact."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import Change, Changed, StreamFacts
+from hermes_jobs.domain.delivery import Delivery, TargetKind, failed, parse_target
+from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.engine.ports import Cancel, Clock, Ids, Stopped
+from hermes_jobs.errors import Rejected
+
+logger = logging.getLogger(__name__)
+
+
+class Placed(msgspec.Struct, frozen=True):
+    """A placeholder for that part stands at the target under that receipt; the next act changes it."""
+
+    part: int
+    receipt: str
+
+
+class Arrived(msgspec.Struct, frozen=True):
+    """All of it has arrived; `receipt` is what the target calls it."""
+
+    receipt: str = ""
+
+
+class NotDelivered(Exception):
+    """An act that failed. `lasting`: so would every further one. `retry_after`: the seconds asked for."""
+
+    def __init__(self, message: str, *, lasting: bool = False, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.lasting = lasting
+        self.retry_after = retry_after
+
+
+class Courier(Protocol):
+    """Brings deliveries to one kind of target. Safe for many threads."""
+
+    def deliver(self, delivery: Delivery, address: str, cancel: Cancel) -> Placed | Arrived:
+        """Do what comes next for the delivery. It may have been done before, by a process that died then.
+
+        Raises `NotDelivered`; `Stopped`, soon, when `cancel` fires.
+        """
+
+
+Couriers = Callable[[TargetKind], Courier]
+"""The courier of a kind of target. Raises `NotDelivered` where this process has none."""
+
+
+class SendDelivery:
+    """The `Job`. `redact` takes the secrets out of what a failure says."""
+
+    def __init__(
+        self,
+        couriers: Couriers,
+        *,
+        clock: Clock,
+        ids: Ids,
+        redact: Callable[[str], str] = str,
+    ) -> None:
+        self._couriers = couriers
+        self._clock = clock
+        self._ids = ids
+        self._redact = redact
+
+    def perform(self, state: Delivery, step: Step, cancel: Cancel) -> Change:
+        """Act, and say what is to be written. Raises `Stopped`."""
+        changed = Changed(writes=(StreamFacts(state.stream, (self._fact(state, cancel),)),))
+        return lambda load: changed
+
+    def _fact(self, delivery: Delivery, cancel: Cancel) -> e.DeliveryEvent:
+        assert delivery.requested is not None, f"{delivery.stream} was not requested"
+        try:
+            target = parse_target(delivery.requested.target)
+            outcome = self._couriers(target.kind).deliver(delivery, target.address, cancel)
+        except Stopped:
+            raise
+        except NotDelivered as error:
+            return self._failed(delivery, error)
+        except Rejected as error:
+            return self._failed(delivery, NotDelivered(error.message, lasting=True))
+        except Exception as error:
+            logger.exception("delivery %s", delivery.id)
+            name = type(error).__name__
+            return self._failed(delivery, NotDelivered(f"It could not be tried ({name}); see the logs."))
+        if isinstance(outcome, Placed):
+            return e.DeliveryPlaced(delivery=delivery.id, part=outcome.part, receipt=outcome.receipt)
+        return e.DeliverySent(delivery=delivery.id, attempt=delivery.attempt, receipt=outcome.receipt)
+
+    def _failed(self, delivery: Delivery, error: NotDelivered) -> e.DeliveryFailed:
+        message = self._redact(error.message)
+        if error.lasting:
+            return e.DeliveryFailed(delivery=delivery.id, attempt=delivery.attempt, message=message)
+        return failed(
+            delivery,
+            message,
+            now=self._clock.now(),
+            fraction=self._ids.fraction(),
+            retry_after=error.retry_after,
+        )

@@ -1,0 +1,88 @@
+"""What refusals have taught about models' windows, at which endpoint, for every process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain.decision import Change, Changed, Load, StreamFacts
+from hermes_jobs.domain.events import WindowEvent, WindowForgotten, WindowLearned
+
+STREAM = "windows"
+LEAST_WINDOW = 2_048
+"""Tokens. What a refusal calls a smaller window is an error of it: no model in use takes so little."""
+WINDOW_SECONDS = 30 * 24 * 3600.0
+"""How long a learned window counts: then the larger one is tried again, and may be refused again."""
+
+Place = tuple[str, str]
+"""An endpoint and a model."""
+
+
+class LearnedWindow(msgspec.Struct, frozen=True):
+    """The tokens that a model takes, learned while it was assumed to take `assumed`; `at` in seconds since
+    the epoch, 0 where it is not known."""
+
+    window: int
+    assumed: int
+    at: float = 0.0
+
+    def counts(self, now: float) -> bool:
+        """Whether it still counts: it is a window at all, and not too old."""
+        return self.window >= LEAST_WINDOW and now < self.at + WINDOW_SECONDS
+
+
+class LearnedWindows(msgspec.Struct, frozen=True, kw_only=True):
+    """The fold of the stream `windows`. `forgotten` counts how often a person had a window forgotten."""
+
+    stream: str = STREAM
+    version: int = 0
+    windows: Mapping[Place, LearnedWindow] = {}
+    forgotten: Mapping[Place, int] = {}
+
+
+def evolve(state: LearnedWindows, event: WindowEvent) -> LearnedWindows:
+    """The state after one more event; the newest counts."""
+    place = (event.endpoint, event.model)
+    others = {known: learned for known, learned in state.windows.items() if known != place}
+    state = replace(state, version=state.version + 1)
+    if isinstance(event, WindowForgotten):
+        times = state.forgotten.get(place, 0) + 1
+        return replace(state, windows=others, forgotten={**state.forgotten, place: times})
+    return replace(state, windows={**others, place: LearnedWindow(event.window, event.assumed, event.at)})
+
+
+def learn(endpoint: str, model: str, learned: LearnedWindow) -> Change:
+    """Remember a window that a provider named at `learned.at`, unless it is remembered and still counts."""
+
+    def change(load: Load) -> Changed:
+        state: LearnedWindows = load(STREAM)
+        known = state.windows.get((endpoint, model))
+        if known is not None and known.counts(learned.at) and replace(known, at=learned.at) == learned:
+            return Changed()
+        fact = WindowLearned(
+            endpoint=endpoint,
+            model=model,
+            window=learned.window,
+            assumed=learned.assumed,
+            at=learned.at,
+        )
+        return Changed(writes=(StreamFacts(STREAM, (fact,)),))
+
+    return change
+
+
+def forget(model: str | None) -> Change:
+    """Forget what was learned of a model at any endpoint; None: of all models."""
+
+    def change(load: Load) -> Changed:
+        state: LearnedWindows = load(STREAM)
+        facts = tuple(
+            WindowForgotten(endpoint=place[0], model=place[1])
+            for place in state.windows
+            if model in {None, place[1]}
+        )
+        return Changed(writes=(StreamFacts(STREAM, facts),)) if facts else Changed()
+
+    return change

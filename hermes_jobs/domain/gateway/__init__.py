@@ -1,0 +1,1 @@
+"""The aggregate "gateway": conversations on a chat platform, and the commands that people write there."""

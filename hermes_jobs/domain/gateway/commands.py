@@ -1,0 +1,238 @@
+"""What a chat message means: a turn in its writer's session, or a command. The same message means it once.
+
+Everything that follows from a message is one append under the message's key, the answer to a command too: it
+goes out as a delivery. So nothing is lost and nothing is done twice, whoever dies where.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+
+import msgspec
+
+from hermes_jobs.domain import delivery as deliveries
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import Change, Changed, Key, Load, StreamFacts
+from hermes_jobs.domain.gateway.gateway import Person, person_named, stream_of_person
+from hermes_jobs.domain.reactions import consequences
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.decide import decide
+from hermes_jobs.domain.session.session import Session, stream_of
+from hermes_jobs.errors import Rejected
+
+SCOPE = "gateway"
+SHOWN = 80  # characters of a text that a status quotes
+
+TEXT_ALONE = "I can only read text for now. Please write what it is about."
+WELCOME = "Write to me, and I answer. Beside that:"
+NOTHING_SAID = "There is no conversation yet: write something first."
+NOTHING_RUNS = "Nothing is running."
+FRESH = "A new conversation begins with your next message."
+COMPRESSES = "I make this conversation shorter; it goes on as before."
+
+_COMMAND = re.compile(r"/(?P<name>[A-Za-z][A-Za-z0-9_]*)(?:@\w+)?(?:\s+(?P<rest>.*))?", re.DOTALL)
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """A message. `key` names it among all messages of all platforms, `user` is who wrote it (`telegram:12`),
+    `target` where answers go. `text` null: it is a picture, a voice, …"""
+
+    key: str
+    user: str
+    target: str
+    text: str | None
+
+    @property
+    def platform(self) -> str:
+        """Where it was written."""
+        return self.user.partition(":")[0]
+
+
+class House(msgspec.Struct, frozen=True, kw_only=True):
+    """What holds for all messages. `users` joins the ids of one person (see `person_named`)."""
+
+    users: Mapping[str, Sequence[str]] = {}
+    if_busy: e.BusyPolicy = "queue"
+    workdir: str | None = None
+
+
+class FreshNames(msgspec.Struct, frozen=True):
+    """Ids for what the message may begin."""
+
+    turn: str
+    session: str
+
+
+def heard(said: Said, house: House, names: FreshNames) -> Change:
+    """What follows from the message. Its append raises `KeyTaken` where the message was heard before."""
+    digest = sha256((said.text or "").encode("utf-8", "replace")).hexdigest()
+    key = Key(scope=SCOPE, key=said.key, digest=digest)
+    return lambda load: Changed(writes=tuple(_Hearing(said, house, names, load).writes()), keys=(key,))
+
+
+def help_text() -> str:
+    """What a person is told who does not know the commands."""
+    return "\n".join([WELCOME, *(f"/{name} {about}" for name, (about, _) in COMMANDS.items())])
+
+
+class _Hearing:
+    """One message and the streams that it is about."""
+
+    def __init__(self, said: Said, house: House, names: FreshNames, load: Load) -> None:
+        self._said = said
+        self._house = house
+        self._names = names
+        self._load = load
+        self._person: Person = load(stream_of_person(person_named(said.user, house.users)))
+
+    def writes(self) -> Iterable[StreamFacts]:
+        """All that follows."""
+        if self._said.text is None:
+            return self._note(TEXT_ALONE)
+        found = _COMMAND.fullmatch(self._said.text.strip())
+        try:
+            if found is None:
+                return self._submit(self._said.text)
+            _, act = COMMANDS.get(found["name"].lower(), ("", _Hearing.explain))
+            return act(self, (found["rest"] or "").strip())
+        except Rejected as refused:
+            return self._note(f"{refused.message} {refused.hint}".rstrip())
+
+    # --- the commands ---------------------------------------------------------------------------
+
+    def explain(self, _rest: str) -> Iterable[StreamFacts]:
+        return self._note(help_text())
+
+    def begin_anew(self, rest: str) -> Iterable[StreamFacts]:
+        if rest:
+            return self._submit(rest, anew=True)
+        return [*self._note(FRESH), self._opened()]
+
+    def stop(self, _rest: str) -> Iterable[StreamFacts]:
+        session = self._session()
+        if session is None or session.current is None:
+            return self._note(NOTHING_RUNS)
+        command = c.CancelTurn(turn=session.current.id, by=self._said.user)
+        waiting = _waiting(session)
+        return [*self._decided(session, command), *self._note(f"I stop. {waiting}".rstrip())]
+
+    def status(self, _rest: str) -> Iterable[StreamFacts]:
+        session = self._session()
+        return self._note(_status(session) if session is not None else NOTHING_SAID)
+
+    def compress(self, rest: str) -> Iterable[StreamFacts]:
+        session = self._session()
+        if session is None:
+            return self._note(NOTHING_SAID)
+        command = c.RequestCompression(reason="manual", focus=rest)
+        return [*self._decided(session, command), *self._note(COMPRESSES)]
+
+    def model(self, rest: str) -> Iterable[StreamFacts]:
+        session = self._session()
+        if session is None or session.version == 0:
+            return self._note(NOTHING_SAID)
+        if not rest:
+            return self._note(
+                f"The model is {session.model or 'the configured one'}. /model NAME changes it."
+            )
+        if len(rest.split()) > 1:
+            return self._note("A model's name is one word: /model NAME")
+        command = c.ChangeModel(model=rest)
+        return [*self._decided(session, command), *self._note(f"From now on {rest} answers here.")]
+
+    # --- what they are made of ------------------------------------------------------------------
+
+    def _session(self) -> Session | None:
+        """The session that the person is in; also one that was begun before their ids were joined."""
+        if self._person.session is not None:
+            return self._state(self._person.session)
+        for user in self._house.users.get(self._person.name, ()):
+            alone: Person = self._load(stream_of_person(user))
+            if alone.session is not None:
+                return self._state(alone.session)
+        return None
+
+    def _state(self, session: str) -> Session:
+        state: Session = self._load(stream_of(session))
+        return state
+
+    def _submit(self, text: str, *, anew: bool = False) -> Iterable[StreamFacts]:
+        session = None if anew else self._session()
+        opened = []
+        if session is None or session.ended_because is not None:
+            session = self._state(self._names.session)
+            opened = [self._opened()]
+        command = c.SubmitTurn(
+            turn=self._names.turn,
+            session=session.id,
+            text=text,
+            source=self._said.platform,
+            key=self._said.key,
+            if_busy=self._house.if_busy,
+            attended=False,
+            opening=e.Opening(workdir=self._house.workdir) if session.version == 0 else None,
+            deliver=(self._said.target,),
+        )
+        return [*self._decided(session, command), *opened]
+
+    def _decided(self, session: Session, command: c.SessionCommand) -> Iterable[StreamFacts]:
+        facts = decide(command, session)
+        if not facts:
+            return []
+        return [StreamFacts(session.stream, facts), *consequences(session, facts, self._load).writes]
+
+    def _opened(self) -> StreamFacts:
+        fact = e.ConversationOpened(
+            person=self._person.name, session=self._names.session, source=self._said.platform
+        )
+        return StreamFacts(self._person.stream, (fact,))
+
+    def _note(self, text: str) -> list[StreamFacts]:
+        """The gateway's own word to whoever wrote."""
+        delivery = "d" + re.sub(r"[^A-Za-z0-9]", "x", self._said.key)
+        requested = e.DeliveryRequested(
+            delivery=delivery, target=self._said.target, text=text, source=self._said.platform
+        )
+        return [StreamFacts(deliveries.stream_of(delivery), (requested,))]
+
+
+Act = Callable[[_Hearing, str], Iterable[StreamFacts]]
+COMMANDS: Mapping[str, tuple[str, Act]] = {
+    "new": ("begins a new conversation, with TEXT where there is some", _Hearing.begin_anew),
+    "stop": ("ends what I am doing", _Hearing.stop),
+    "status": ("says what I am doing", _Hearing.status),
+    "model": ("says which model answers, or with NAME lets another one", _Hearing.model),
+    "compress": ("makes a long conversation shorter, and keeps TOPIC most fully", _Hearing.compress),
+    "help": ("says this", _Hearing.explain),
+}
+"""What each command does, and how; anything else that looks like one is answered with this list."""
+
+
+def _status(session: Session) -> str:
+    title = f" «{session.title}»" if session.title else ""
+    model = f", model {session.model}" if session.model else ""
+    lines = [f"Conversation {session.id}{title}{model}."]
+    if session.current is None:
+        lines.append(NOTHING_RUNS)
+    else:
+        text = " ".join(session.current.texts[0].split())
+        lines.append(f"I am at: {text if len(text) <= SHOWN else text[: SHOWN - 1] + '…'}")
+        if session.current.quota_until:
+            until = datetime.fromtimestamp(session.current.quota_until, UTC)
+            lines.append(
+                f"The model's quota is used up until {until:%Y-%m-%d %H:%M} UTC; I go on then by myself. "
+                "/model NAME goes on with another model, /stop ends it."
+            )
+        lines.append(_waiting(session))
+    return "\n".join(line for line in lines if line)
+
+
+def _waiting(session: Session) -> str:
+    """How much more there is to do after the running turn."""
+    count = len(session.waiting)
+    if not count:
+        return ""
+    return f"{count} more messages wait for it." if count > 1 else "1 more message waits for it."

@@ -1,0 +1,1 @@
+"""The aggregate "memory": its entries, who wrote them, and hand edits."""

@@ -1,0 +1,94 @@
+"""The memory's past: taking writes back, and what led to an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import assert_never
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import Changed, Load, StreamFacts
+from hermes_jobs.domain.memory.memory import STREAM, Limits, Memory, evolve
+from hermes_jobs.domain.memory.writes import check_room, preview
+from hermes_jobs.errors import Rejected
+
+
+class Undo:
+    """The change that takes back the write of a version. `fact` is what was written then."""
+
+    def __init__(self, version: int, fact: e.MemoryEvent, limits: Limits) -> None:
+        self._version = version
+        self._fact = fact
+        self._limits = limits
+
+    def __call__(self, load: Load) -> Changed:
+        """See `Change`."""
+        memory: Memory = load(STREAM)
+        if self._version in memory.undone:
+            raise Rejected(
+                f"Write {self._version} was taken back before.",
+                kind="memory_undone",
+                hint="`hermes-jobs memory log` shows by which write; undo that one to have it again.",
+            )
+        fact = _opposite(memory, self._version, self._fact)
+        check_room(memory, evolve(memory, fact), fact.target, self._limits)
+        return Changed(writes=(StreamFacts(STREAM, (fact,)),), answer=f"Write {self._version} is taken back.")
+
+
+def _opposite(memory: Memory, version: int, fact: e.MemoryEvent) -> e.MemoryEvent:
+    """The fact after which it is as if the write had not been. Raises `Rejected` where that cannot be."""
+    entries = memory.entries(fact.target)
+    if isinstance(fact, e.MemoryConflicted):
+        raise Rejected(
+            f"Write {version} changed nothing: it says that two forms of an entry were kept.",
+            kind="memory_nothing_to_undo",
+            hint="Remove the form that is not wanted, in the file or with `hermes-jobs memory remove`.",
+        )
+    if isinstance(fact, e.MemoryArranged):
+        return e.MemoryArranged(
+            target=fact.target, entries=fact.old, old=entries, author="user", undoes=version
+        )
+    there = fact.old if isinstance(fact, e.MemoryRemoved) else fact.content
+    if (there in entries) == isinstance(fact, e.MemoryRemoved):
+        state = "is there again" if there in entries else "was changed or removed since"
+        raise Rejected(
+            f"Write {version} cannot be taken back: the entry «{preview(there)}» {state}.",
+            kind="memory_changed_since",
+            hint="Take back the later write first; `hermes-jobs memory log` lists them.",
+        )
+    match fact:
+        case e.MemoryAdded():
+            return e.MemoryRemoved(target=fact.target, old=fact.content, author="user", undoes=version)
+        case e.MemoryRemoved():
+            return e.MemoryAdded(target=fact.target, content=fact.old, author="user", undoes=version)
+        case e.MemoryReplaced():
+            if fact.old in entries:
+                return e.MemoryRemoved(target=fact.target, old=fact.content, author="user", undoes=version)
+            return e.MemoryReplaced(
+                target=fact.target, old=fact.content, content=fact.old, author="user", undoes=version
+            )
+        case _:
+            assert_never(fact)
+
+
+def what_led_to(
+    entry: str, target: e.MemoryTarget, facts: Sequence[e.MemoryEvent]
+) -> tuple[tuple[int, e.MemoryEvent], ...]:
+    """The writes, by version, that made an entry what it reads, the first one first."""
+    return tuple(reversed(tuple(_backwards(entry, target, facts))))
+
+
+def _backwards(
+    entry: str, target: e.MemoryTarget, facts: Sequence[e.MemoryEvent]
+) -> Iterator[tuple[int, e.MemoryEvent]]:
+    wanted = entry
+    for version in range(len(facts), 0, -1):
+        fact = facts[version - 1]
+        if fact.target != target or not isinstance(fact, e.MemoryAdded | e.MemoryReplaced):
+            continue
+        if fact.content != wanted:
+            continue
+        yield version, fact
+        if isinstance(fact, e.MemoryReplaced):
+            wanted = fact.old
+        elif fact.undoes is None:
+            return

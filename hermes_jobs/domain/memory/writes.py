@@ -1,0 +1,282 @@
+"""Writing to the memory: what is asked for, whether it may be, and what is answered.
+
+Everything that is asked for at once happens, or nothing of it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, assert_never
+
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import Changed, Load, StreamFacts
+from hermes_jobs.domain.memory.memory import (
+    MARK,
+    STREAM,
+    TARGETS,
+    Limits,
+    Memory,
+    chars,
+    evolve,
+    fill,
+    is_shown,
+    quoted,
+)
+from hermes_jobs.domain.session.session import Session, stream_of
+from hermes_jobs.errors import Rejected
+from hermes_jobs.text.plural import how_many
+from hermes_jobs.text.scan import scan
+
+MemoryAction = Literal["add", "replace", "remove"]
+
+UNSAFE = "[an entry that a rule leaves out of prompts: leave it to the user]"
+PREVIEW = 80
+SHOWN = 5
+NEAREST = 3
+ALIKE = 0.35
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing to do. `old_text` is a part of the entry that is meant, which no other entry holds.
+
+    `anyway`: a person takes it although a rule of the scan names it; only a person may.
+    """
+
+    action: MemoryAction
+    target: e.MemoryTarget
+    content: str | None = None
+    old_text: str | None = None
+    anyway: bool = False
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """Who writes, and what the write came from. `lineage`: of the session whose model writes."""
+
+    author: e.Author
+    evidence: e.Evidence | None = None
+    lineage: str = ""
+
+
+class _Done(NamedTuple):
+    """What one operation came to: its fact, null where there was nothing to write, and a word for it."""
+
+    fact: e.MemoryEvent | None
+    word: str
+
+
+class Write:
+    """The change that carries out operations, in order and all of them. Raises `Rejected` when made."""
+
+    def __init__(self, operations: Sequence[Operation], origin: Origin, limits: Limits) -> None:
+        self._operations = tuple(operations)
+        self._origin = origin
+        self._limits = limits
+
+    def __call__(self, load: Load) -> Changed:
+        """See `Change`."""
+        before: Memory = load(STREAM)
+        memory, facts, words = before, [], []
+        unseen = self._unseen(before, load)
+        for number, operation in enumerate(self._operations, start=1):
+            try:
+                _check_seen(memory, operation, unseen)
+                done = _decide(memory, operation, self._origin)
+            except Rejected as refused:
+                raise self._numbered(refused, number) from refused
+            words.append(done.word)
+            if done.fact is not None:
+                facts.append(done.fact)
+                memory = evolve(memory, done.fact)
+        for target in TARGETS:
+            check_room(before, memory, target, self._limits)
+        writes = (StreamFacts(STREAM, tuple(facts)),) if facts else ()
+        return Changed(writes=writes, answer=self._answer(memory, words, saved=bool(facts)))
+
+    def _unseen(self, memory: Memory, load: Load) -> frozenset[tuple[e.MemoryTarget, str]]:
+        """The entries that a person wrote and that the model that writes was not shown."""
+        if not self._origin.lineage or not memory.persons:
+            return frozenset()
+        session: Session = load(stream_of(self._origin.lineage))
+        shown = [session.started.system_prompt if session.started else ""]
+        shown += [message.content for message in session.messages]
+        return frozenset(
+            (target, entry)
+            for target, entry in memory.persons
+            if not any(is_shown(entry, text) for text in shown)
+        )
+
+    def _numbered(self, refused: Rejected, number: int) -> Rejected:
+        if len(self._operations) == 1:
+            return refused
+        return Rejected(
+            f"Operation {number} of {len(self._operations)}: {refused.message}",
+            kind=refused.kind,
+            hint=f"{refused.hint} Nothing of the batch was written.",
+        )
+
+    def _answer(self, memory: Memory, words: Sequence[str], *, saved: bool) -> str:
+        asked = {operation.target for operation in self._operations}
+        state = " ".join(_state(memory, target, self._limits) for target in TARGETS if target in asked)
+        done = "Saved" if saved else "Nothing to write"
+        end = " It is in the log and in the files: nothing more is needed." if saved else ""
+        return f"{done}: {', '.join(words)}. {state}{end}"
+
+
+def _state(memory: Memory, target: e.MemoryTarget, limits: Limits) -> str:
+    entries = memory.entries(target)
+    count = how_many(len(entries), "entry", "entries")
+    return f"`{target}` holds {count} [{fill(entries, limits.of(target))}]."
+
+
+def _check_seen(memory: Memory, operation: Operation, unseen: frozenset[tuple[e.MemoryTarget, str]]) -> None:
+    """Raise `Rejected` where an entry would go that the model has never read in this form."""
+    if operation.action == "add" or not unseen:
+        return
+    entries = memory.entries(operation.target)
+    try:
+        meant: Sequence[str] = (found(entries, operation.old_text),)
+    except Rejected:
+        meant = nearest(entries, operation.old_text or "")
+    changed = [entry for entry in meant if (operation.target, entry) in unseen]
+    if changed:
+        raise Rejected(
+            f"The user has changed this since you read it, and nothing was written. It reads now:\n"
+            f"{quoted(UNSAFE if scan(entry) else entry for entry in changed)}\n",
+            kind="memory_changed",
+            hint="Keep what the user wrote; ask again if something of it is still to be replaced or removed.",
+        )
+
+
+def _decide(memory: Memory, operation: Operation, origin: Origin) -> _Done:
+    target, author, evidence = operation.target, origin.author, origin.evidence
+    entries = memory.entries(target)
+    match operation.action:
+        case "add":
+            content = checked(operation.content, anyway=operation.anyway)
+            anyway = operation.anyway and bool(scan(content))
+            if content in entries and (not anyway or content in memory.allowed):
+                return _Done(None, "already there")
+            if content in entries:
+                let_in = e.MemoryReplaced(
+                    target=target, old=content, content=content, author=author, evidence=evidence, anyway=True
+                )
+                return _Done(let_in, "let into prompts")
+            added = e.MemoryAdded(
+                target=target, content=content, author=author, evidence=evidence, anyway=anyway
+            )
+            return _Done(added, "added")
+        case "replace":
+            content = checked(operation.content)
+            old = found(entries, operation.old_text)
+            if content == old:
+                return _Done(None, "already so")
+            if content in entries:
+                gone = e.MemoryRemoved(target=target, old=old, author=author, evidence=evidence)
+                return _Done(gone, "replaced by an entry that was there already")
+            replaced = e.MemoryReplaced(
+                target=target, old=old, content=content, author=author, evidence=evidence
+            )
+            return _Done(replaced, "replaced")
+        case "remove":
+            old = found(entries, operation.old_text)
+            removed = e.MemoryRemoved(target=target, old=old, author=author, evidence=evidence)
+            return _Done(removed, "removed")
+        case _:
+            assert_never(operation.action)
+
+
+def checked(content: str | None, *, anyway: bool = False) -> str:
+    """The content as an entry. Raises `Rejected` where there is none, or where it must not be kept.
+
+    `anyway`: whatever the rules of the scan say of it.
+    """
+    entry = (content or "").replace("\r\n", "\n").replace("\r", "\n").strip()
+    if not entry:
+        raise Rejected("The content is empty.", kind="memory_empty", hint="Say what is to be remembered.")
+    if any(line.strip() == MARK for line in entry.split("\n")):
+        raise Rejected(
+            f"The content has a line «{MARK}», which separates entries.",
+            kind="memory_separator",
+            hint="Write two entries, or leave that line out.",
+        )
+    for finding in () if anyway else scan(entry):
+        raise Rejected(
+            f"Refused by the rule «{finding.rule}»: {finding.excerpt}",
+            kind="memory_scan",
+            hint="The memory is read in every session: say it without that, or leave it out.",
+        )
+    return entry
+
+
+def found(entries: Sequence[str], old_text: str | None) -> str:
+    """The only entry that holds the text, or that is the text. Raises `Rejected` for none or several."""
+    text = (old_text or "").replace("\r\n", "\n").strip()
+    if not text:
+        raise Rejected(
+            "old_text is empty.", kind="memory_old_text", hint="Give a part of the entry that is meant."
+        )
+    holding = [text] if text in entries else [entry for entry in entries if text in entry]
+    if len(holding) == 1:
+        return holding[0]
+    if holding:
+        raise Rejected(
+            f"{len(holding)} entries hold «{preview(text)}»:\n{listed(holding[:SHOWN])}",
+            kind="memory_ambiguous",
+            hint="Give more of the one that is meant.",
+        )
+    near = nearest(entries, text)
+    if not near:
+        raise Rejected(
+            f"No entry holds «{preview(text)}».",
+            kind="memory_not_found",
+            hint="Nothing there is like it." if entries else "There are no entries.",
+        )
+    raise Rejected(
+        f"No entry holds «{preview(text)}». The nearest:\n{listed(near)}",
+        kind="memory_not_found",
+        hint="Give a part of an entry exactly as it stands.",
+    )
+
+
+def nearest(entries: Sequence[str], text: str) -> tuple[str, ...]:
+    """The entries that are most like a text, or that hold most of its words."""
+    words = set(text.lower().split())
+
+    def likeness(entry: str) -> float:
+        shared = len(words & set(entry.lower().split())) / max(len(words), 1)
+        return max(shared, difflib.SequenceMatcher(None, entry.lower(), text.lower()).ratio())
+
+    ranked = sorted(((likeness(entry), entry) for entry in entries), reverse=True)
+    return tuple(entry for share, entry in ranked[:NEAREST] if share >= ALIKE)
+
+
+def check_room(before: Memory, after: Memory, target: e.MemoryTarget, limits: Limits) -> None:
+    """Raise `Rejected` where a target has grown beyond its limit."""
+    entries, limit = after.entries(target), limits.of(target)
+    size = chars(entries)
+    if size <= max(limit, chars(before.entries(target))):
+        return
+    there = before.entries(target)
+    raise Rejected(
+        f"`{target}` would have {size:,} characters; its limit is {limit:,}, and it has {chars(there):,}. "
+        "Nothing was written.",
+        kind="memory_full",
+        hint="Make room in the same batch: merge entries that belong together, shorten, remove what does not "
+        f"matter any more. The entries:\n{listed(there, sizes=True)}",
+    )
+
+
+def preview(text: str) -> str:
+    """The text on one short line."""
+    line = " ".join(text.split())
+    return line if len(line) <= PREVIEW else f"{line[: PREVIEW - 1]}…"
+
+
+def listed(entries: Sequence[str], *, sizes: bool = False) -> str:
+    """One entry a line, short; with `sizes` whole, and with how many characters each has."""
+    if sizes:
+        return "\n".join(f"- ({len(entry):,} chars) {entry}" for entry in entries)
+    return "\n".join(f"- {preview(entry)}" for entry in entries)

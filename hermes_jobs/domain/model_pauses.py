@@ -1,0 +1,54 @@
+"""Models for flushes, summaries and reviews that failed: who is not asked for how long, for every process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain.decision import Change, Changed, Load, StreamFacts
+from hermes_jobs.domain.events import HelperPaused, PauseEvent
+
+STREAM = "pauses"
+PASSING_SECONDS = 300.0
+LASTING_SECONDS = 6 * 3600.0
+LASTING = frozenset({"auth", "billing", "model_not_found", "bad_request"})
+"""Kinds of failures that last until a person does something."""
+
+Place = tuple[str, str, str]
+"""A purpose, a model and its endpoint."""
+
+
+class Pauses(msgspec.Struct, frozen=True, kw_only=True):
+    """The fold of the stream `pauses`: the newest pause of each model for each purpose."""
+
+    stream: str = STREAM
+    version: int = 0
+    paused: Mapping[Place, HelperPaused] = {}
+
+    def at(self, place: Place, now: float) -> HelperPaused | None:
+        """The pause that lasts at that moment, if any."""
+        pause = self.paused.get(place)
+        return pause if pause is not None and now < pause.until else None
+
+
+def evolve(state: Pauses, event: PauseEvent) -> Pauses:
+    """The state after one more event."""
+    place = (event.purpose, event.model, event.endpoint)
+    return replace(state, version=state.version + 1, paused={**state.paused, place: event})
+
+
+def pause(place: Place, kind: str, message: str, now: float) -> Change:
+    """Do not ask that model from `now` on: briefly after what passes, for long after what lasts."""
+    purpose, model, endpoint = place
+    seconds = LASTING_SECONDS if kind in LASTING else PASSING_SECONDS
+    fact = HelperPaused(
+        purpose=purpose, model=model, endpoint=endpoint, kind=kind, message=message, until=now + seconds
+    )
+
+    def change(load: Load) -> Changed:
+        state: Pauses = load(STREAM)
+        return Changed() if state.at(place, now) else Changed(writes=(StreamFacts(STREAM, (fact,)),))
+
+    return change

@@ -1,0 +1,135 @@
+"""What a session's facts mean for other streams, in the same append: runs that end, answers to deliver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from hermes_jobs.domain import delivery as deliveries
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import Changed, Load, StreamFacts
+from hermes_jobs.domain.gateway.news import with_news
+from hermes_jobs.domain.schedule import schedule as schedules
+from hermes_jobs.domain.session import review_rules
+from hermes_jobs.domain.session import session as sessions
+from hermes_jobs.domain.session.context_notices import notices
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.turn import Turn
+
+FAILED = "This request failed: {message}"
+PAUSED = (
+    "The schedule «{name}» has paused itself: {reason} "
+    "`hermes-jobs schedule resume {schedule}` lets it go on."
+)
+
+
+def consequences(session: Session, facts: Iterable[e.SessionEvent], load: Load) -> Changed:
+    """What else has to be written with those facts; `session` is as it was before them.
+
+    Raises `Rejected` where a review would go on beside another one.
+    """
+    writes: list[StreamFacts] = []
+    for fact in facts:
+        if isinstance(fact, e.TurnResumed):
+            writes.extend(_review_taken_up(session, fact, load))
+        if told := notices(fact):
+            writes.extend(_told(session, fact, told))
+        if not isinstance(fact, e.TurnEnd):
+            continue
+        turn = session.find(fact.turn)
+        if turn is not None and review_rules.is_its_turn(session, turn):
+            writes.extend(_review_ended(session, turn, fact))
+        elif turn is not None:
+            writes.extend(_deliveries(session, turn, fact))
+            writes.extend(_run_ended(session, turn, fact, load))
+    return Changed(writes=tuple(writes))
+
+
+def _told(session: Session, fact: e.SessionEvent, lines: Sequence[str]) -> Iterator[StreamFacts]:
+    """What a chat is told, besides its answers, of how full the conversation is."""
+    turn = session.current
+    if turn is None or turn.id != getattr(fact, "turn", None):
+        return
+    chats = tuple(target for target in turn.deliver if target.startswith(f"{turn.source}:"))
+    text = "\n".join(f"({line[0].upper()}{line[1:]}.)" for line in lines)
+    told = replace(turn, deliver=chats)
+    yield from _requested(session, told, text, ok=True, suffix=f"n{session.version}")
+
+
+def _run_ended(session: Session, turn: Turn, end: e.TurnEnd, load: Load) -> Iterator[StreamFacts]:
+    if not turn.source.startswith(schedules.SOURCE):
+        return
+    stream = schedules.stream_of(turn.source.removeprefix(schedules.SOURCE))
+    schedule: schedules.Schedule = load(stream)
+    if schedule.plan is None:
+        return
+    if isinstance(end, e.TurnCompleted):
+        facts = schedules.run_ended(schedule, turn.id, "completed", "")
+    elif isinstance(end, e.TurnFailed):
+        facts = schedules.run_ended(schedule, turn.id, "failed", end.message)
+    else:
+        facts = schedules.run_ended(schedule, turn.id, "cancelled", f"cancelled by {end.by}")
+    yield StreamFacts(stream, facts)
+    paused = facts[-1]
+    if isinstance(paused, e.SchedulePaused):
+        text = PAUSED.format(name=schedule.plan.name, reason=paused.reason, schedule=schedule.id)
+        yield from _requested(session, turn, text, ok=False, suffix="p")
+
+
+def _review_taken_up(session: Session, resumed: e.TurnResumed, load: Load) -> Iterator[StreamFacts]:
+    turn = review_rules.known_turn(session, resumed.turn)
+    if turn is None or not review_rules.is_its_turn(session, turn) or session.forked_from is None:
+        return
+    stream = sessions.stream_of(session.forked_from)
+    fact = review_rules.taken_up(session.lineage, resumed.turn, load(stream))
+    yield StreamFacts(stream, (fact,))
+
+
+def _review_ended(session: Session, turn: Turn, end: e.TurnEnd) -> Iterator[StreamFacts]:
+    if session.forked_from is None:
+        return
+    fact = review_rules.end_of(session.lineage, turn, end)
+    yield StreamFacts(sessions.stream_of(session.forked_from), (fact,))
+
+
+def _deliveries(session: Session, turn: Turn, end: e.TurnEnd) -> Iterator[StreamFacts]:
+    if isinstance(end, e.TurnCancelled):
+        return
+    ok = isinstance(end, e.TurnCompleted)
+    text = end.answer if isinstance(end, e.TurnCompleted) else FAILED.format(message=end.message)
+    if text.strip() == deliveries.SILENT:
+        return
+    yield from _requested(session, turn, text, ok=ok)
+
+
+def _requested(
+    session: Session, turn: Turn, text: str, *, ok: bool, suffix: str = ""
+) -> Iterator[StreamFacts]:
+    """The text on its way to each of the turn's targets."""
+    for index, target in enumerate(turn.deliver):
+        told = with_news(text, session.news) if _is_chat(turn, target) else text
+        # A turn that was taken up again delivers anew, under another id.
+        delivery = f"d{turn.id}x{turn.resumes}x{index}{suffix}"
+        requested = e.DeliveryRequested(
+            delivery=delivery,
+            target=target,
+            turn=turn.id,
+            session=session.id,
+            text=told,
+            source=turn.source,
+            ok=ok,
+            workdir=_workdir(session),
+        )
+        yield StreamFacts(deliveries.stream_of(delivery), (requested,))
+
+
+def _is_chat(turn: Turn, target: str) -> bool:
+    """Whether somebody wrote the turn in the chat that the target is."""
+    return target.partition(":")[0] == turn.source
+
+
+def _workdir(session: Session) -> str | None:
+    if session.started is not None:
+        return session.started.workdir
+    return session.opening.workdir if session.opening else None

@@ -1,0 +1,219 @@
+"""What people, and the agent, do to a schedule: each a change that is decided against its stream.
+
+Every one raises `Rejected` where it cannot be: kind `unknown_schedule` for one that is not there, `usage` for
+what can never be, and words of its own else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import Changed, Load, StreamFacts
+from hermes_jobs.domain.delivery import parse_target
+from hermes_jobs.domain.schedule import schedule as schedules
+from hermes_jobs.domain.schedule.names import clean_name
+from hermes_jobs.domain.schedule.runs import Run, submission
+from hermes_jobs.domain.schedule.schedule import Schedule
+from hermes_jobs.domain.schedule.timing import rule_of, zone_of
+from hermes_jobs.domain.session import session as sessions
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.errors import Rejected
+
+USER = "user"
+
+Replan = Callable[[e.Plan], e.Plan]
+"""Makes the plan that shall hold of the one that holds."""
+
+
+class Act(msgspec.Struct, frozen=True, kw_only=True):
+    """Something done to a schedule at a moment. `by`: `user`, or the turn whose agent does it."""
+
+    schedule: str
+    now: float
+    by: str = USER
+
+    @property
+    def stream(self) -> str:
+        """The schedule's stream."""
+        return schedules.stream_of(self.schedule)
+
+    def existing(self, load: Load) -> tuple[Schedule, e.Plan]:
+        """The schedule and its plan."""
+        schedule: Schedule = load(self.stream)
+        if schedule.plan is None or schedule.removed:
+            gone = "was removed" if schedule.removed else "is not there"
+            raise Rejected(
+                f"The schedule {self.schedule} {gone}.",
+                kind="unknown_schedule",
+                hint="See `hermes-jobs schedule list`.",
+                tool_hint="Use the action `list` to see which there are.",
+            )
+        return schedule, schedule.plan
+
+    def __call__(self, load: Load) -> Changed:
+        """What it comes to."""
+        raise NotImplementedError
+
+    def changed(self, *facts: e.ScheduleEvent) -> Changed:
+        """These facts of the schedule."""
+        return Changed(writes=(StreamFacts(self.stream, facts),))
+
+
+class Add(Act, frozen=True, kw_only=True):
+    """A new schedule. `said`: the words that the plan was made of."""
+
+    plan: e.Plan
+    said: str = ""
+
+    def __call__(self, load: Load) -> Changed:
+        if load(self.stream).plan is not None:
+            raise Rejected(f"The schedule {self.schedule} exists already.", kind="exists")
+        plan = checked(self.plan, load)
+        next_due = rule_of(plan).after(self.now, since=self.now)
+        if next_due is None:
+            raise never_due(plan)
+        added = e.ScheduleAdded(
+            schedule=self.schedule, plan=plan, by=self.by, next_due=next_due, said=self.said
+        )
+        return self.changed(added)
+
+
+class Edit(Act, frozen=True, kw_only=True):
+    """Another plan. Where the timing changes it counts from now on, and never again what has had its run."""
+
+    replan: Replan
+    said: str = ""
+
+    def __call__(self, load: Load) -> Changed:
+        schedule, before = self.existing(load)
+        plan = checked(self.replan(before), load)
+        if plan == before:
+            return Changed()
+        facts: list[e.ScheduleEvent] = []
+        next_due = schedule.next_due
+        if (plan.timing, plan.timezone) != (before.timing, before.timezone):
+            next_due = _next_due(schedule, plan, self.now)
+            if next_due is None:
+                raise never_due(plan)
+            if schedule.next_due is not None and schedule.next_due <= self.now and not schedule.paused:
+                facts.append(
+                    e.ScheduleMissed(
+                        schedule=self.schedule, due=schedule.next_due, reason="edited", next_due=next_due
+                    )
+                )
+        edited = e.ScheduleEdited(
+            schedule=self.schedule, plan=plan, by=self.by, next_due=next_due, said=self.said
+        )
+        return self.changed(*facts, edited)
+
+
+class Pause(Act, frozen=True, kw_only=True):
+    """Nothing is due until it is resumed; what runs goes on."""
+
+    def __call__(self, load: Load) -> Changed:
+        schedule, _ = self.existing(load)
+        if schedule.status == "ended":
+            raise Rejected(
+                f"The schedule {self.schedule} has had its last run: there is nothing to pause.", kind="ended"
+            )
+        if schedule.paused:
+            return Changed()
+        return self.changed(e.SchedulePaused(schedule=self.schedule, by=self.by))
+
+
+class Resume(Act, frozen=True, kw_only=True):
+    """Due again from now on: what came due meanwhile was not meant to run."""
+
+    def __call__(self, load: Load) -> Changed:
+        schedule, plan = self.existing(load)
+        if schedule.status == "active":
+            return Changed()
+        next_due = _next_due(schedule, plan, self.now) if schedule.paused else None
+        if next_due is None and not schedule.queued:
+            raise Rejected(
+                f"The time of the schedule {self.schedule} has passed ({plan.timing}).",
+                kind="ended",
+                hint=f"Run it now (`hermes-jobs schedule run {self.schedule}`), or give it another time with "
+                f"`hermes-jobs schedule edit {self.schedule} TEXT`.",
+                tool_hint="Add a schedule for another time.",
+            )
+        return self.changed(e.ScheduleResumed(schedule=self.schedule, by=self.by, next_due=next_due))
+
+
+class Remove(Act, frozen=True, kw_only=True):
+    """No more runs. What has run stays in the log; what runs goes on."""
+
+    def __call__(self, load: Load) -> Changed:
+        self.existing(load)
+        return self.changed(e.ScheduleRemoved(schedule=self.schedule, by=self.by))
+
+
+class RunNow(Act, frozen=True, kw_only=True):
+    """A run at once, also of a schedule that is paused or has ended; the clock's runs stay as they are."""
+
+    run: Run
+
+    def __call__(self, load: Load) -> Changed:
+        schedule, plan = self.existing(load)
+        if schedule.running and plan.overlap != "parallel":
+            turn = schedule.running[-1]
+            raise Rejected(
+                f"The schedule {self.schedule} is running already (turn {turn}).",
+                kind="busy",
+                hint=f"Wait for it (`hermes-jobs turns wait {turn}`), or cancel it first.",
+            )
+        fired = e.ScheduleFired(
+            schedule=self.schedule,
+            due=float(int(self.now)),
+            turn=self.run.turn,
+            session=plan.session or self.run.session,
+            next_due=schedule.next_due,
+            by=self.by,
+        )
+        return Changed(
+            writes=(submission(schedule, fired, load), StreamFacts(self.stream, (fired,))),
+        )
+
+
+def checked(plan: e.Plan, load: Load) -> e.Plan:
+    """The plan in its one form: a clean name, targets as they are stored. Raises `Rejected`."""
+    text = plan.text.strip()
+    if not text:
+        raise Rejected("A schedule needs a task: what is to be done?", kind="usage")
+    zone_of(plan.timezone)
+    if plan.session is not None:
+        _check_session(plan.session, load)
+    deliver = tuple(dict.fromkeys(parse_target(each).text for each in plan.deliver))
+    return msgspec.structs.replace(plan, name=clean_name(plan.name), text=text, deliver=deliver)
+
+
+def never_due(plan: e.Plan) -> Rejected:
+    """What is said of a timing that has no due time any more."""
+    return Rejected(
+        f"{plan.timing!r} in {plan.timezone} is never due from now on.",
+        kind="usage",
+        hint="Give a time that is still to come.",
+    )
+
+
+def _check_session(lineage: str, load: Load) -> None:
+    session: Session = load(sessions.stream_of(lineage))
+    if session.version == 0:
+        raise Rejected(
+            f"There is no session {lineage}.", kind="unknown_session", hint="See `hermes-jobs sessions list`."
+        )
+    if session.ended_because is not None:
+        raise Rejected(
+            f"Session {lineage} has ended ({session.ended_because}): no run could continue it.",
+            kind="session_ended",
+            hint="Leave --session out: each run then has a session of its own.",
+        )
+
+
+def _next_due(schedule: Schedule, plan: e.Plan, now: float) -> float | None:
+    """The first due time from now on that has had no run, also where the clock was put back."""
+    after = max(now, schedule.fired or now)
+    return rule_of(plan).after(after, since=after)

@@ -1,0 +1,185 @@
+"""What becomes of a due time: a run, a place in the queue, or a miss that is said. Decided once for each.
+
+| when it is looked at               | `missed`  | the due times since then                                  |
+|------------------------------------|-----------|-----------------------------------------------------------|
+| within `ON_TIME`                   |           | the newest runs, earlier ones are missed                  |
+| within half a period and `LATEST`  | run_once  | the newest runs, earlier ones are missed                  |
+| later                              | run_once  | all are missed                                            |
+| later than `ON_TIME`               | skip      | all are missed                                            |
+| later than `ON_TIME`               | all       | each runs, the oldest first; `CATCH_UP` of them at most   |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import Changed, Key, Load, StreamFacts
+from hermes_jobs.domain.schedule import schedule as schedules
+from hermes_jobs.domain.schedule.missed_runs import CATCH_UP, MOST_COUNTED, Backlog, backlog
+from hermes_jobs.domain.schedule.names import title_of
+from hermes_jobs.domain.schedule.schedule import CLOCK, ITSELF, Schedule
+from hermes_jobs.domain.schedule.timing import Rule, rule_of
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session import session as sessions
+from hermes_jobs.domain.session.decide import decide
+from hermes_jobs.errors import Corrupt, Rejected
+
+ON_TIME = 30.0
+"""Seconds within which a run counts as on time: half the shortest period that there may be."""
+LATEST = 7_200.0
+"""Seconds after which a missed run is not made up for, however long its period."""
+MAX_QUEUED = CATCH_UP
+SCOPE = "schedule"
+"""Of the keys that stand for a run: `ID@DUE`."""
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """The ids that a run gets if there is one: its turn's, and its session's where that is a fresh one."""
+
+    turn: str
+    session: str
+
+
+class Fire(msgspec.Struct, frozen=True, kw_only=True):
+    """The change that decides about one due time of a schedule, looked at `now`."""
+
+    stream: str
+    due: float
+    now: float
+    run: Run
+
+    def __call__(self, load: Load) -> Changed:
+        """Nothing where the due time was decided about, or the schedule stands still."""
+        schedule: Schedule = load(self.stream)
+        if all(step.not_before != self.due for step in schedules.next_steps(schedule)):
+            return Changed()
+        try:
+            facts = tuple(due_facts(schedule, self.due, max(self.now, self.due), self.run))
+        except Corrupt as error:  # only another build can read it: nothing is due for ever
+            paused = e.SchedulePaused(schedule=schedule.id, by=ITSELF, reason=str(error))
+            return Changed(writes=(StreamFacts(self.stream, (paused,)),))
+        fired = next((fact for fact in facts if isinstance(fact, e.ScheduleFired)), None)
+        if fired is None:
+            return Changed(writes=(StreamFacts(self.stream, facts),))
+        try:
+            submitted = submission(schedule, fired, load)
+        except Rejected as refused:
+            return Changed(writes=(StreamFacts(self.stream, tuple(_refused(schedule, facts, refused))),))
+        key = Key(scope=SCOPE, key=f"{schedule.id}@{self.due:.0f}", digest=fired.turn)
+        return Changed(writes=(submitted, StreamFacts(self.stream, facts)), keys=(key,))
+
+
+def due_facts(schedule: Schedule, due: float, now: float, run: Run) -> Iterator[e.ScheduleEvent]:
+    """The facts that follow for the schedule from one of its due times, looked at `now` or later."""
+    assert schedule.plan is not None, f"{schedule.stream} has no plan"
+    if due in schedule.queued:
+        yield _fired(schedule, due, run, schedule.next_due)
+        return
+    rule = rule_of(schedule.plan)
+    found = backlog(rule, due, now)
+    chosen = _chosen(schedule.plan, rule, found, now)
+    if chosen is None:
+        yield _missed(schedule, due, found.newest[-1], found.count, _after(rule, found.newest[-1]))
+        return
+    earlier = [each for each in found.newest if each < chosen]
+    if earlier:
+        yield _missed(schedule, due, earlier[-1], found.count - len(found.newest) + len(earlier), chosen)
+    yield _decided(schedule, schedule.plan, chosen, now, run, _after(rule, chosen))
+
+
+def _chosen(plan: e.Plan, rule: Rule, found: Backlog, now: float) -> float | None:
+    """The due time that gets a run, or waits for one; null where all were missed."""
+    newest = found.newest[-1]
+    if plan.missed == "all":
+        return found.newest[-CATCH_UP:][0]
+    late = now - newest
+    if late <= ON_TIME:
+        return newest
+    if plan.missed == "skip":
+        return None
+    following = _after(rule, newest)
+    made_up_for = LATEST if following is None else min((following - newest) / 2, LATEST)
+    return newest if late <= made_up_for else None
+
+
+def _decided(
+    schedule: Schedule, plan: e.Plan, due: float, now: float, run: Run, following: float | None
+) -> e.ScheduleEvent:
+    """The run of a due time, or what keeps it from running by now."""
+    is_busy = bool(schedule.running or schedule.queued)
+    if plan.overlap == "parallel" or not is_busy:
+        return _fired(schedule, due, run, following)
+    waits = plan.overlap == "queue" or (plan.missed == "all" and now - due > ON_TIME)
+    if waits and len(schedule.queued) < MAX_QUEUED:
+        return e.ScheduleQueued(schedule=schedule.id, due=due, next_due=following)
+    return e.ScheduleMissed(schedule=schedule.id, due=due, reason="overlap", next_due=following)
+
+
+def _fired(schedule: Schedule, due: float, run: Run, following: float | None) -> e.ScheduleFired:
+    plan = schedule.plan
+    session = plan.session if plan is not None and plan.session is not None else run.session
+    return e.ScheduleFired(
+        schedule=schedule.id, due=due, turn=run.turn, session=session, next_due=following, by=CLOCK
+    )
+
+
+def _missed(
+    schedule: Schedule, due: float, until: float, count: int, following: float | None
+) -> e.ScheduleMissed:
+    return e.ScheduleMissed(
+        schedule=schedule.id,
+        due=due,
+        until=until if count > 1 else None,
+        count=min(count, MOST_COUNTED),
+        reason="down",
+        next_due=following,
+    )
+
+
+def _after(rule: Rule, due: float) -> float | None:
+    return rule.after(due, since=due)
+
+
+def submission(schedule: Schedule, fired: e.ScheduleFired, load: Load) -> StreamFacts:
+    """The turn of a run, in its session. Raises `Rejected` where that one takes no more turns."""
+    plan = schedule.plan
+    assert plan is not None, f"{schedule.stream} has no plan"
+    stream = sessions.stream_of(fired.session)
+    opening = e.Opening(
+        kind="scheduled",
+        model=plan.model,
+        workdir=plan.workdir,
+        toolsets=plan.toolsets,
+        title=title_of(plan, fired.due),
+    )
+    continued = plan.session is not None
+    command = c.SubmitTurn(
+        turn=fired.turn,
+        session=fired.session,
+        text=plan.text,
+        source=schedules.source_of(schedule.id),
+        model=plan.model if continued else None,
+        toolsets=plan.toolsets if continued else None,
+        attended=False,
+        opening=None if continued else opening,
+        deliver=plan.deliver,
+        budget_usd=plan.budget_usd,
+    )
+    return StreamFacts(stream, decide(command, load(stream)))
+
+
+def _refused(
+    schedule: Schedule, facts: tuple[e.ScheduleEvent, ...], refused: Rejected
+) -> Iterator[e.ScheduleEvent]:
+    """What happens where the session that the runs continue takes no more turns."""
+    for fact in facts:
+        if isinstance(fact, e.ScheduleFired):
+            yield e.ScheduleMissed(
+                schedule=schedule.id, due=fact.due, reason="session_ended", next_due=fact.next_due
+            )
+        else:
+            yield fact
+    yield e.SchedulePaused(schedule=schedule.id, by=ITSELF, reason=refused.message)

@@ -1,0 +1,1 @@
+"""The aggregate "session": its state, its turns, and the rules by which they change."""

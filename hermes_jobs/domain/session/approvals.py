@@ -1,0 +1,63 @@
+"""Calls that wait for a person: who lets one run, who does not, and what follows if nobody does either."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.session import Session, open_turn
+from hermes_jobs.domain.session.steps import due
+from hermes_jobs.domain.session.turn import Call
+from hermes_jobs.errors import Rejected
+
+DENIED = "Error: this call was refused by {by}. Do not try it again; find another way or ask."
+EXPIRED = "Error: nobody approved this call in time. Do not try it again; find another way or ask."
+
+
+def approve(command: c.ApproveCall, session: Session) -> Iterator[e.SessionEvent]:
+    """Let the call run. Raises `Rejected` where none waits for that, or no longer."""
+    call = _awaiting(session, command.turn, command.call)
+    if call.expires_at <= command.now:
+        raise Rejected(
+            f"The call {call.id} was not approved in time: it will not be run.",
+            kind="expired",
+            hint=f"Let the turn go on without it: hermes-jobs turns follow {command.turn}",
+        )
+    yield e.ApprovalGiven(turn=command.turn, call=call.id, by=command.by)
+
+
+def deny(command: c.DenyCall, session: Session) -> Iterator[e.SessionEvent]:
+    """Answer the call with a refusal. Raises `Rejected` where none waits for that."""
+    call = _awaiting(session, command.turn, command.call)
+    yield from _denied(command.turn, call, command.by, DENIED.format(by=command.by))
+
+
+def expire(command: c.ExpireApproval, session: Session) -> Iterator[e.SessionEvent]:
+    """Nobody has said anything in time."""
+    _, turn = due(session, command.step)
+    call = turn.call(command.step)
+    if call is not None and call.approval == "waiting":
+        yield from _denied(turn.id, call, "timeout", EXPIRED)
+
+
+def _awaiting(session: Session, turn_id: str, call_id: str | None) -> Call:
+    turn = open_turn(session, turn_id)
+    waiting = [call for call in turn.calls if call.approval == "waiting" and call.result is None]
+    if call_id is not None:
+        waiting = [call for call in waiting if call.id == call_id]
+    if not waiting:
+        raise Rejected(f"Turn {turn_id} has no such call waiting for approval.", kind="not_waiting")
+    if len(waiting) > 1:
+        names = ", ".join(call.id for call in waiting)
+        raise Rejected(
+            f"Turn {turn_id} has {len(waiting)} calls waiting for approval: {names}.",
+            kind="ambiguous",
+            hint="Name one with --call.",
+        )
+    return waiting[0]
+
+
+def _denied(turn: str, call: Call, by: str, answer: str) -> Iterator[e.SessionEvent]:
+    yield e.ApprovalDenied(turn=turn, call=call.id, by=by)
+    yield e.ToolFinished(turn=turn, call=call.id, ok=False, content=answer, attempt=call.attempt)

@@ -1,0 +1,221 @@
+"""How a session is compressed: what may be asked for, what each fact does, and when it is due."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session import compression as compressions
+from hermes_jobs.domain.session import turn as turns
+from hermes_jobs.domain.session.session import Session, compression_of
+from hermes_jobs.domain.usage import Reservation
+from hermes_jobs.errors import Rejected, StepLost
+
+CompressionEvent = (
+    e.ContextPressure
+    | e.CompressionRequested
+    | e.CompressionStarted
+    | e.ContextFlushed
+    | e.ContextCompressed
+    | e.CompressionFailed
+)
+
+
+def is_at_rest(session: Session) -> bool:
+    """Whether the session stands between two model calls, or between two turns.
+
+    A turn that came while a compression was under way waits for it.
+    """
+    turn = session.current
+    if turn is not None and not turn.begun and session.compression is not None:
+        return session.compression.running
+    return turn is None or (turn.begun and not turn.running and not turn.calls and turn.answer is None)
+
+
+# --- what each fact does -----------------------------------------------------------------------
+
+
+def evolve(session: Session, event: CompressionEvent) -> Session:
+    """The session after the fact."""
+    if isinstance(event, e.ContextPressure):
+        return replace(session, pressed=event.high)
+    if isinstance(event, e.CompressionRequested):
+        return _requested(session, event)
+    job = compression_of(session)
+    if isinstance(event, e.CompressionStarted):
+        return replace(session, compression=replace(job, running=True, reserved=event.reserved))
+    if isinstance(event, e.ContextFlushed):
+        return replace(session, compression=compressions.flushed(job))
+    if isinstance(event, e.CompressionFailed):
+        return _failed(session, job, event)
+    return _compressed(session, job, event)
+
+
+def _requested(session: Session, event: e.CompressionRequested) -> Session:
+    number = session.num_requested + 1
+    job = compressions.requested(event, session=session.id, number=number)
+    if session.is_review:
+        job = compressions.flushed(job)  # who reviews is saving what is worth it already
+    return replace(session, compression=job, num_requested=number)
+
+
+def _failed(session: Session, job: compressions.Compression, event: e.CompressionFailed) -> Session:
+    after = compressions.failed(job, event)
+    session = replace(session, compression=after)
+    if after is not None:
+        return session
+    # Not again before the next turn; a prompt that the model refuses cannot wait until then.
+    session = replace(session, resting=True)
+    if event.kind in compressions.NO_EFFECT:
+        session = replace(session, futile=session.futile + 1, futile_at=job.tokens)
+    turn = session.current
+    if job.reason not in compressions.REFITS or turn is None or event.kind == "cancelled":
+        return session
+    if job.reason == "refused":
+        hint = "The endpoint did not say what is wrong with the request. A new session may help."
+        return replace(session, current=turns.failed(turn, "bad_request", job.refusal, hint))
+    hint = "Start a new session: leave out --session and --continue."
+    hint = event.hint or hint
+    message = (
+        f"The conversation no longer fits the model's window, and could not be compressed: {event.message}"
+    )
+    return replace(session, current=turns.failed(turn, "context_overflow", message, hint))
+
+
+def _compressed(session: Session, job: compressions.Compression, event: e.ContextCompressed) -> Session:
+    turn = session.current
+    return replace(
+        session,
+        messages=event.messages,
+        compression=None,
+        num_compressed=session.num_compressed + 1,
+        futile=session.futile + 1 if compressions.is_futile(event) else 0,
+        futile_at=event.tokens_after if compressions.is_futile(event) else 0,
+        prompt_tokens=0,
+        measured=0,
+        accepted=0,
+        pressed=False,
+        current=None if turn is None else _fitted(turn, job),
+    )
+
+
+def _fitted(turn: turns.Turn, job: compressions.Compression) -> turns.Turn:
+    refits = turn.refits + (job.reason in compressions.REFITS)
+    return replace(turn, compressions=turn.compressions + 1, refits=refits)
+
+
+def measured(session: Session, event: e.ModelReplied) -> Session:
+    """The session with what the provider accepted, and counted for the messages so far."""
+    session = replace(session, accepted=len(session.messages))
+    tokens = event.usage.prompt_tokens
+    if tokens <= 0:
+        return session
+    return replace(session, prompt_tokens=tokens, measured=len(session.messages))
+
+
+def abandoned(session: Session, event: e.StepAbandoned) -> Session:
+    """The compression without its worker; after too many deaths it is given up."""
+    job, turn = compression_of(session), session.current
+    if turn is not None and turn.id == job.turn:
+        books = turn.books.with_estimate(event.estimated, event.estimated_cost_usd)
+        session = replace(session, current=replace(turn, books=books))
+    after = compressions.abandoned(job, event)
+    if after.deaths < compressions.MAX_DEATHS:
+        return replace(session, compression=after)
+    return replace(session, compression=None, resting=True)
+
+
+def turn_ended(session: Session) -> Session:
+    """What the end of its turn means for a compression: only one that a person asked for goes on."""
+    job = session.compression
+    kept = job is not None and job.reason == "manual"
+    return replace(session, compression=job if kept else None, resting=False)
+
+
+# --- what may be done --------------------------------------------------------------------------
+
+
+def request(command: c.RequestCompression, session: Session) -> Iterator[e.SessionEvent]:
+    """Ask for a compression. Raises `Rejected` where there is nothing to compress."""
+    if session.compression is not None or command.number not in {None, session.num_requested + 1}:
+        return
+    if session.ended_because is not None or session.started is None or not session.messages:
+        raise Rejected(
+            f"Session {session.id} has nothing to compress.",
+            kind="nothing_to_compress",
+            hint="Say something first.",
+        )
+    turn = session.current if session.current is not None and session.current.begun else None
+    yield e.CompressionRequested(
+        turn=turn.id if turn else None,
+        reason=command.reason,
+        tokens=command.tokens,
+        window=command.window,
+        focus=command.focus,
+        refusal=command.refusal,
+    )
+
+
+def begin(session: Session, step: str, reserved: Reservation | None) -> Iterator[e.SessionEvent]:
+    """A worker begins with the due step of the compression."""
+    job = due(session, step)
+    yield e.CompressionStarted(turn=job.turn, step=step, attempt=job.attempt, reserved=reserved)
+
+
+def finish_flush(command: c.FinishFlush, session: Session) -> Iterator[e.SessionEvent]:
+    """The flush is over, whatever came of it."""
+    job = due(session, command.step)
+    yield from command.responses
+    yield e.ContextFlushed(turn=job.turn, step=command.step, saved=command.saved, message=command.message)
+
+
+def finish(command: c.FinishCompression, session: Session) -> Iterator[e.SessionEvent]:
+    """The history gives way to a summary, in a session that continues this one; or stays as it is."""
+    due(session, command.step)
+    yield from command.responses
+    if isinstance(command.outcome, e.CompressionFailed):
+        yield command.outcome
+        return
+    assert session.started is not None
+    yield e.SessionEnded(session=session.id, reason="compression")
+    yield command.outcome
+    yield replace(
+        session.started,
+        session=command.outcome.into,
+        parent=session.id,
+        at=None,
+        model=session.model or session.started.model,
+        system_prompt=command.system_prompt or session.started.system_prompt,
+    )
+    if command.title is not None:
+        yield e.SessionTitled(session=command.outcome.into, title=command.title)
+
+
+def give_up(session: Session) -> Iterator[e.SessionEvent]:
+    """The end of a compression that nobody has begun, as its session ends. Raises `Rejected` for one under
+    way, which would go on with the session."""
+    job = session.compression
+    if job is None:
+        return
+    if job.running:
+        raise Rejected(
+            f"Session {session.id} is being compressed.", kind="busy", hint="End it when that is done."
+        )
+    yield e.CompressionFailed(
+        turn=job.turn,
+        step=job.step_id,
+        attempt=job.attempt,
+        kind="cancelled",
+        message="Its session was ended.",
+    )
+
+
+def due(session: Session, step: str) -> compressions.Compression:
+    """The compression whose due step that is. Raises `StepLost`."""
+    job = session.compression
+    if job is None or job.step_id != step or not is_at_rest(session):
+        raise StepLost(f"step {step} is not due in {session.stream}")
+    return job

@@ -1,0 +1,50 @@
+"""What people are told of a conversation's size: that it fills the window, and what was done about it."""
+
+from __future__ import annotations
+
+from hermes_jobs.domain.events import CompressionFailed, ContextCompressed, ContextPressure, Event
+from hermes_jobs.domain.session.compression import MAX_FUTILE
+
+
+def notices(event: Event) -> tuple[str, ...]:
+    """The sentences about that event, without a full stop; none for an event that is about something else."""
+    match event:
+        case ContextPressure(high=True):
+            filled = (
+                f"the conversation fills {event.tokens / max(event.threshold, 1):.0%} of what is kept before "
+                f"it is compressed ({event.tokens:,} of {event.threshold:,} tokens)"
+            )
+            if not event.advice:
+                return (filled,)
+            return (filled, event.advice) if event.tokens > event.threshold / 2 else (event.advice,)
+        case ContextCompressed():
+            return _compressed(event)
+        case CompressionFailed(retry_at=None):
+            return (
+                f"the conversation was not compressed: {event.message}",
+                *((event.hint,) * bool(event.hint)),
+            )
+        case CompressionFailed():
+            return (f"the conversation could not be compressed yet: {event.message}",)
+        case _:
+            return ()
+
+
+def _compressed(event: ContextCompressed) -> tuple[str, ...]:
+    told = []
+    if event.failures:
+        others = "another model summarised" if event.summary else "no model could summarise"
+        told.append(f"{others}: {event.failures}")
+    how = "gave way to a summary" if event.summary else "were set aside without a summary"
+    told.append(
+        f"{event.removed} messages {how}: a request shrinks from about {event.tokens_before:,} to "
+        f"{event.tokens_after:,} tokens; every message stays in the log"
+    )
+    if event.number > 1:
+        told.append(f"this was compression {event.number} of the session: details may be lost")
+    if event.in_vain >= MAX_FUTILE:
+        told.append(
+            f"compressing won next to nothing {event.in_vain} times in a row: it is tried again when the "
+            "conversation has grown, or when asked for"
+        )
+    return tuple(told)

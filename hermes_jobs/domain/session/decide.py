@@ -1,0 +1,294 @@
+"""`decide(command, session) → events`: what may happen, and what follows from it at once.
+
+Every decision ends with `settle`: a turn that is cancelled or has failed, and on which nobody works any
+more, ends in the same append as the fact that made it so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import takewhile
+from typing import assert_never
+
+from msgspec.structs import asdict
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.budgets import charged, set_aside
+from hermes_jobs.domain.session import approvals, compression_rules, review_rules, reviews
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.evolve import fold
+from hermes_jobs.domain.session.session import Session, open_turn
+from hermes_jobs.domain.session.steps import act_of, due
+from hermes_jobs.domain.session.turn import MAX_DEATHS, Turn
+from hermes_jobs.domain.usage import Reservation
+from hermes_jobs.errors import Rejected
+
+
+def decide(command: c.SessionCommand, session: Session) -> tuple[e.SessionEvent, ...]:
+    """The facts that follow from the command, in order; none where nothing is left to do.
+
+    Raises `Rejected` where a person asked for what cannot be, `StepLost` where the step is no longer due.
+    """
+    facts = tuple(_decide(command, session))
+    facts += tuple(settle(fold(session, facts)))
+    return facts + tuple(review_rules.of_curator(session, facts))
+
+
+def settle(session: Session) -> Iterator[e.SessionEvent]:
+    """The end of the running turn, where it has to end and nobody works on it."""
+    turn = session.current
+    if turn is None or not turn.is_idle or (turn.cancelled_by is None and turn.failure is None):
+        return
+    job = session.compression
+    if job is not None and job.running and job.turn == turn.id:
+        return
+    for call in turn.calls:
+        if call.result is None:
+            yield e.ToolInterrupted(turn=turn.id, call=call.id, reason="cancelled", attempt=call.attempt)
+    yield usage_recorded(session, turn)
+    if turn.cancelled_by is not None:
+        yield e.TurnCancelled(turn=turn.id, by=turn.cancelled_by)
+    elif turn.failure is not None:
+        failure = turn.failure
+        yield e.TurnFailed(turn=turn.id, kind=failure.kind, message=failure.message, hint=failure.hint)
+
+
+def usage_recorded(session: Session, turn: Turn) -> e.UsageRecorded:
+    """The turn's books as a fact."""
+    books = turn.books
+    return e.UsageRecorded(
+        turn=turn.id,
+        model=turn.model or session.model or "",
+        **asdict(books.usage),
+        cost_usd=books.cost_usd,
+        num_model_calls=books.num_model_calls,
+        num_tool_calls=books.num_tool_calls,
+        estimated=books.estimated,
+        estimated_cost_usd=books.estimated_cost_usd,
+    )
+
+
+def _decide(command: c.SessionCommand, session: Session) -> Iterator[e.SessionEvent]:  # noqa: PLR0912, PLR0915 - one case a command
+    match command:
+        case c.SubmitTurn():
+            yield from _submit(command, session)
+        case c.CancelTurn():
+            yield from _cancel(command, session)
+        case c.ResumeTurn():
+            yield from _resume(command, session)
+        case c.EndWait():
+            yield from _end_wait(command, session)
+        case c.ApproveCall():
+            yield from approvals.approve(command, session)
+        case c.DenyCall():
+            yield from approvals.deny(command, session)
+        case c.RenameSession():
+            if command.title != session.title:
+                yield e.SessionTitled(session=session.id, title=command.title)
+        case c.ChangeModel():
+            yield e.ModelChanged(session=session.id, model=command.model)
+            if session.current is not None and session.current.quota_until:
+                yield e.WaitEnded(turn=session.current.id, by="user", model=command.model)
+        case c.ForkSession():
+            if session.version == 0:
+                yield command.started
+        case c.EndSession():
+            yield from _end(command, session)
+        case c.BeginStep():
+            yield from _begin(command.step, session, command.reserved)
+        case c.FinishPrefetch():
+            yield from _prefetched(command, session)
+        case c.CancelReview():
+            yield from review_rules.cancel(command, session)
+        case c.RequestCompression():
+            yield from compression_rules.request(command, session)
+        case c.FinishFlush():
+            yield from compression_rules.finish_flush(command, session)
+        case c.FinishCompression():
+            yield from compression_rules.finish(command, session)
+        case c.FinishModelCall():
+            yield from _called(command, session)
+        case c.FinishToolCall():
+            due(session, command.step)
+            yield from command.facts
+            yield command.outcome
+        case c.ExpireApproval():
+            yield from approvals.expire(command, session)
+        case c.FinishTurn():
+            yield from _finish(command.step, session)
+        case c.FailTurn():
+            _, turn = due(session, command.step)
+            yield usage_recorded(session, turn)
+            yield e.TurnFailed(turn=turn.id, kind=command.kind, message=command.message, hint=command.hint)
+        case c.AbandonStep():
+            yield from _abandon(command, session)
+        case _:
+            assert_never(command)
+
+
+# --- asked by people ---------------------------------------------------------------------------
+
+
+def _submit(command: c.SubmitTurn, session: Session) -> Iterator[e.SessionEvent]:
+    if session.ended_because is not None:
+        raise Rejected(
+            f"Session {session.id} has ended ({session.ended_because}).",
+            kind="session_ended",
+            hint="Start a new one: leave out --session and --continue.",
+        )
+    running = session.current
+    if running is not None and command.if_busy == "reject":
+        raise Rejected(
+            f"Session {session.id} is busy with turn {running.id}.",
+            kind="busy",
+            hint="Send it again later, or with --if-busy queue.",
+        )
+    new = session.version == 0
+    yield e.TurnSubmitted(
+        turn=command.turn,
+        text=command.text,
+        source=command.source,
+        session=session.id,
+        key=command.key,
+        if_busy=command.if_busy,
+        model=command.model,
+        toolsets=command.toolsets,
+        attended=command.attended,
+        opening=command.opening or e.Opening() if new else None,
+        deliver=command.deliver,
+        budget_usd=command.budget_usd,
+    )
+    if running is not None and command.if_busy == "interrupt" and running.cancelled_by is None:
+        yield e.TurnCancelRequested(turn=running.id, by="interrupt")
+
+
+def _cancel(command: c.CancelTurn, session: Session) -> Iterator[e.SessionEvent]:
+    turn = open_turn(session, command.turn)
+    if turn.cancelled_by is not None:
+        return
+    if turn is session.current:
+        yield e.TurnCancelRequested(turn=turn.id, by=command.by)
+    else:
+        yield usage_recorded(session, turn)
+        yield e.TurnCancelled(turn=turn.id, by=command.by)
+
+
+def _resume(command: c.ResumeTurn, session: Session) -> Iterator[e.SessionEvent]:
+    ended = session.ended.get(command.turn)
+    if ended is None:
+        turn = open_turn(session, command.turn)
+        raise Rejected(f"Turn {turn.id} has not ended.", kind="not_ended", hint="Wait for it, or cancel it.")
+    if ended.turn is None:
+        raise Rejected(
+            f"Turn {command.turn} has {ended.past}: only failed and cancelled turns can be retried.",
+            kind="not_retryable",
+        )
+    yield e.TurnResumed(turn=command.turn, by=command.by, budget_usd=command.budget_usd, model=command.model)
+
+
+def _end_wait(command: c.EndWait, session: Session) -> Iterator[e.SessionEvent]:
+    turn = open_turn(session, command.turn)
+    if not turn.quota_until:
+        raise Rejected(f"Turn {turn.id} does not wait for a quota.", kind="not_waiting")
+    yield e.WaitEnded(turn=turn.id, by=command.by, model=command.model)
+
+
+def _end(command: c.EndSession, session: Session) -> Iterator[e.SessionEvent]:
+    if session.ended_because is not None:
+        return
+    if session.current is not None:
+        raise Rejected(
+            f"Session {session.id} is busy with turn {session.current.id}.",
+            kind="busy",
+            hint=f"Cancel it first: hermes-jobs turns cancel {session.current.id}",
+        )
+    yield from compression_rules.give_up(session)
+    yield e.SessionEnded(session=session.id, reason=command.reason)
+
+
+# --- asked by the engine -----------------------------------------------------------------------
+
+
+def _begin(step_id: str, session: Session, reserved: Reservation | None) -> Iterator[e.SessionEvent]:
+    if session.compression is not None and session.compression.step_id == step_id:
+        yield from compression_rules.begin(session, step_id, reserved)
+        return
+    step, turn = due(session, step_id)
+    act = act_of(session, step_id)
+    if act == "turn.call_model":
+        for steer in session.waiting:
+            if steer.if_busy == "steer":
+                yield e.TurnMerged(turn=steer.id, into=turn.id)
+        yield e.ModelCallStarted(turn=turn.id, step=step.id, attempt=step.attempt, reserved=reserved)
+    elif act == "turn.run_tool":
+        call = turn.call(step.id)
+        if call is not None and call.approval != "waiting":
+            yield e.ToolStarted(
+                turn=turn.id,
+                step=turn.step_id,
+                call=call.id,
+                name=call.asked.name,
+                arguments=call.asked.arguments,
+                attempt=call.attempt,
+                effect=call.effect,
+            )
+
+
+def _prefetched(command: c.FinishPrefetch, session: Session) -> Iterator[e.SessionEvent]:
+    _, turn = due(session, command.step)
+    if command.started is not None and session.started is None:
+        yield command.started
+    if turn.if_busy == "collect":
+        for each in takewhile(lambda waiting: waiting.if_busy == "collect", session.waiting):
+            yield e.TurnMerged(turn=each.id, into=turn.id)
+    yield command.prefetched
+
+
+def _called(command: c.FinishModelCall, session: Session) -> Iterator[e.SessionEvent]:
+    _, turn = due(session, command.step)
+    yield from command.responses
+    yield command.outcome
+    if turn.cancelled_by is not None:
+        return
+    yield from command.approvals
+    if command.pressure is not None:
+        yield command.pressure
+    if command.compress is not None:
+        yield from compression_rules.request(
+            command.compress, fold(session, (*command.responses, command.outcome))
+        )
+
+
+def _finish(step_id: str, session: Session) -> Iterator[e.SessionEvent]:
+    _, turn = due(session, step_id)
+    yield usage_recorded(session, turn)
+    yield e.TurnCompleted(turn=turn.id, answer=turn.answer or "", stopped_by=turn.stopped_by)
+    kind = reviews.due_kind(session.nudges)
+    if kind is not None:
+        yield e.ReviewRequested(
+            review=f"v{turn.id[1:]}", kind=kind, reason=reviews.reason(session.nudges, kind), turn=turn.id
+        )
+
+
+def _abandon(command: c.AbandonStep, session: Session) -> Iterator[e.SessionEvent]:
+    job = session.compression
+    if job is not None and job.step_id == command.step:
+        compression_rules.due(session, command.step)
+        yield _abandoned(command, session, job.turn or "", job.attempt)
+        return
+    step, turn = due(session, command.step)
+    yield _abandoned(command, session, turn.id, step.attempt)
+    call = turn.call(step.id)
+    if call is None or not call.running:
+        return
+    if call.effect == "write":
+        yield e.ToolInterrupted(turn=turn.id, call=call.id, reason="unknown_outcome", attempt=call.attempt)
+    elif command.reason == "died" and call.deaths + 1 >= MAX_DEATHS:
+        yield e.ToolInterrupted(turn=turn.id, call=call.id, reason="worker_lost", attempt=call.attempt)
+
+
+def _abandoned(command: c.AbandonStep, session: Session, turn: str, attempt: int) -> e.StepAbandoned:
+    fact = e.StepAbandoned(
+        turn=turn, step=command.step, worker=command.worker, attempt=attempt, reason=command.reason
+    )
+    return charged(fact, set_aside(session, command.step))

@@ -1,0 +1,316 @@
+"""`evolve(session, event) → session`: the one place that says what each fact means for a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from typing import Any, assert_never
+
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain import subscriptions
+from hermes_jobs.domain.gateway import news
+from hermes_jobs.domain.session import compression_rules, model_reply, review_rules, reviews
+from hermes_jobs.domain.session import turn as turns
+from hermes_jobs.domain.session.messages import AssistantMessage, ToolMessage, UserMessage
+from hermes_jobs.domain.session.session import EndedTurn, EndStatus, Session, running_turn, say, with_turn
+from hermes_jobs.domain.session.synthetic_messages import (
+    CONCLUDE,
+    ENDED_UNANSWERED,
+    GO_ON,
+    INTERRUPTED,
+    NOTED,
+    STEERED,
+)
+from hermes_jobs.domain.session.titles import given_title
+from hermes_jobs.domain.session.tool_results import fitted
+from hermes_jobs.domain.session.turn import Call, Turn
+from hermes_jobs.domain.session.usage_tally import CLOSED
+
+
+def fold(session: Session, facts: Iterable[e.SessionEvent]) -> Session:
+    """The session after those facts, in order."""
+    return reduce(evolve, facts, session)
+
+
+def evolve(session: Session, event: e.SessionEvent) -> Session:
+    """The session after one more fact."""
+    version = session.version + 1
+    session = _apply(session, event)
+    return replace(
+        session,
+        version=version,
+        listeners=subscriptions.after(session.listeners, event, version),
+        news=_news(session, event),
+    )
+
+
+def _news(session: Session, event: e.SessionEvent) -> tuple[str, ...]:
+    """What the next answer has to tell; an answer or a failure has told it."""
+    if isinstance(event, e.TurnCompleted | e.TurnFailed):
+        return ()
+    told = news.told(event)
+    return session.news if told is None or told in session.news else (*session.news, told)
+
+
+def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911, PLR0912 - one line a fact
+    match event:
+        case e.SessionStarted():
+            origin = session.forked_from if event.at is None else event.parent
+            return replace(session, started=event, model=event.model, ended_because=None, forked_from=origin)
+        case e.SessionTitled():
+            return replace(session, title=event.title, named=given_title(event.title, session.named))
+        case e.SessionEnded():
+            return replace(session, ended_because=event.reason)
+        case e.ModelChanged():
+            return replace(session, model=event.model)
+        case e.TodosWritten():
+            return replace(session, todos=event.items)
+        case e.TurnSubmitted():
+            return _submitted(session, event)
+        case e.ContextPrefetched():
+            return _prefetched(session, event)
+        case e.TurnMerged():
+            return _merged(session, event)
+        case e.TurnResumed():
+            return _resumed(session, event)
+        case e.WaitEnded():
+            waiting = session.find(event.turn)
+            return with_turn(session, turns.moved(waiting, event.model)) if waiting else session
+        case e.TurnCancelRequested():
+            return replace(session, current=replace(running_turn(session), cancelled_by=event.by))
+        case e.UsageRecorded():
+            open_turn = session.find(event.turn)
+            return with_turn(session, replace(open_turn, books=CLOSED)) if open_turn else session
+        case e.TurnCompleted():
+            return _ended(session, event.turn, "completed")
+        case e.TurnFailed():
+            return _ended(session, event.turn, "failed")
+        case e.TurnCancelled():
+            return _ended(session, event.turn, "cancelled")
+        case e.ModelCallStarted():
+            running = replace(running_turn(session), running=True, reserved=event.reserved, quota_until=0.0)
+            return replace(session, current=running)
+        case e.ModelReplied():
+            return model_reply.replied(session, event)
+        case e.ModelCallFailed():
+            return model_reply.call_failed(session, event)
+        case e.ToolStarted():
+            return _on_call(session, event.call, running=True)
+        case e.ToolFinished():
+            session = _saved(session, event) if event.ok else session
+            ended = {"source": event.source, "invalid": event.invalid, "failed": not event.ok}
+            return _answered(session, event.call, event.content, **ended)
+        case e.ToolInterrupted():
+            return _answered(session, event.call, INTERRUPTED[event.reason], failed=True)
+        case e.ApprovalRequested():
+            return _on_call(session, event.call, approval="waiting", expires_at=event.expires_at)
+        case e.ApprovalGiven():
+            return _on_call(session, event.call, approval="given", expires_at=0.0)
+        case e.ApprovalDenied():
+            return _on_call(session, event.call, approval="none")
+        case e.StepAbandoned():
+            return _abandoned(session, event)
+        case e.OutcomeDiscarded():
+            return _discarded(session, event)
+        case e.ResponseBooked():
+            return _booked(session, event)
+        case (
+            e.ContextPressure()
+            | e.CompressionRequested()
+            | e.CompressionStarted()
+            | e.ContextFlushed()
+            | e.ContextCompressed()
+            | e.CompressionFailed()
+        ):
+            return compression_rules.evolve(session, event)
+        case e.ReviewRequested() | e.ReviewStarted() | e.ReviewCompleted() | e.ReviewFailed():
+            return review_rules.evolve(session, event)
+        case e.ListenerTold():
+            return session
+        case _:
+            assert_never(event)
+
+
+def _submitted(session: Session, event: e.TurnSubmitted) -> Session:
+    turn = turns.submitted(event)
+    session = replace(session, opening=session.opening or event.opening)
+    if session.current is None:
+        return replace(session, current=turn)
+    first = event.if_busy == "interrupt"
+    return replace(session, waiting=(turn, *session.waiting) if first else (*session.waiting, turn))
+
+
+def _prefetched(session: Session, event: e.ContextPrefetched) -> Session:
+    turn = replace(
+        turns.next_call(running_turn(session)),
+        begun=True,
+        model=event.model,
+        max_iterations=event.max_iterations,
+        result_chars=event.result_chars,
+        turn_chars=event.turn_chars,
+        preview_chars=event.preview_chars,
+        asked="\n\n".join(running_turn(session).texts),
+        recalled=event.recalled,
+    )
+    session = replace(
+        session,
+        nudges=reviews.turn_begun(
+            session.nudges, memory_interval=event.memory_nudge, skill_interval=event.skill_nudge
+        ),
+        listeners=subscriptions.named(session.listeners, event.listeners, session.version),
+    )
+    said = UserMessage(turn.asked)
+    return replace(session, current=turn, messages=(*session.messages, *_closing(session), said))
+
+
+def _closing(session: Session) -> tuple[AssistantMessage, ...]:
+    """What stands between what was said last and a new request, where that was not the model's."""
+    if not session.messages or _speaks_last(session, AssistantMessage):
+        return ()
+    last = session.ended.get(session.last_ended or "")
+    # Behind an answer there may still be a note that a compression has left.
+    return (AssistantMessage(NOTED if last and last.status == "completed" else ENDED_UNANSWERED),)
+
+
+def _merged(session: Session, event: e.TurnMerged) -> Session:
+    """A collected text joins a turn that has not begun; a steered one is heard by a turn that has."""
+    merged = session.find(event.turn)
+    into = running_turn(session)
+    assert merged is not None, f"{event.turn} is not open"
+    session = replace(
+        session,
+        waiting=tuple(each for each in session.waiting if each.id != merged.id),
+        ended={**session.ended, merged.id: EndedTurn(status="merged", into=into.id)},
+    )
+    into = replace(into, deliver=tuple(dict.fromkeys((*into.deliver, *merged.deliver))))
+    session = replace(session, current=into)
+    if not into.begun:
+        return replace(session, current=replace(into, texts=into.texts + merged.texts))
+    heard = UserMessage(STEERED + "\n\n".join(merged.texts))
+    between = (AssistantMessage(GO_ON),) if _speaks_last(session, UserMessage) else ()
+    return replace(session, messages=(*session.messages, *between, heard))
+
+
+def _resumed(session: Session, event: e.TurnResumed) -> Session:
+    past = session.ended[event.turn].turn
+    assert past is not None, f"{event.turn} cannot be resumed"
+    past = replace(
+        past,
+        budget_usd=past.budget_usd if event.budget_usd is None else event.budget_usd,
+        model=event.model or past.model,
+    )
+    rest = {turn: ended for turn, ended in session.ended.items() if turn != event.turn}
+    session = replace(session, ended=rest)
+    if session.current is None:
+        said_since = session.last_ended != past.id or _speaks_last(session, AssistantMessage)
+        return replace(session, current=turns.resumed(past, at_the_tail=not said_since))
+    return replace(session, waiting=(*session.waiting, turns.resumed(past, at_the_tail=False)))
+
+
+def _without_open_calls(session: Session, turn: Turn) -> Session:
+    """The session without calls that never got a result: older logs have such of turns that were cancelled
+    while their model was asked. The words beside them stay."""
+    if not turn.calls:
+        return session
+    *before, asked = session.messages
+    assert isinstance(asked, AssistantMessage)
+    said = (AssistantMessage(asked.content),) if asked.content else ()
+    return replace(session, messages=(*before, *said), current=replace(turn, calls=()))
+
+
+def _ended(session: Session, turn_id: str, status: EndStatus) -> Session:
+    turn = session.find(turn_id)
+    assert turn is not None, f"{turn_id} is not open"
+    is_current = session.current is not None and session.current.id == turn_id
+    if is_current:
+        session = _without_open_calls(session, turn)
+        turn = running_turn(session)
+    kept = turn if status in {"failed", "cancelled"} else None
+    ended = {**session.ended, turn_id: EndedTurn(status=status, turn=kept)}
+    if not is_current:
+        waiting = tuple(each for each in session.waiting if each.id != turn_id)
+        return replace(session, waiting=waiting, ended=ended)
+    session = compression_rules.turn_ended(session)
+    following = session.waiting[0] if session.waiting else None
+    return replace(session, current=following, waiting=session.waiting[1:], ended=ended, last_ended=turn_id)
+
+
+def _answered(session: Session, call_id: str, content: str, **ended: Any) -> Session:
+    turn = running_turn(session)
+    call = _call(turn, call_id)
+    call = replace(call, running=False, result=content, **ended)
+    turn = turns.with_call(turn, call)
+    if not turns.round_is_complete(turn):
+        return replace(session, current=turn)
+    calls = fitted(turn.calls, turn.turn_chars, turn.preview_chars)
+    results = (ToolMessage(each.asked.id, each.asked.name, each.result or "", each.failed) for each in calls)
+    closed = turns.round_closed(turn)
+    nudge = (UserMessage(CONCLUDE[closed.closing_because]),) if closed.closing and not turn.closing else ()
+    return say(session, closed, *results, *nudge)
+
+
+def _saved(session: Session, event: e.ToolFinished) -> Session:
+    """A call that has worked, seen by who counts what the agent saves."""
+    turn = running_turn(session)
+    asked = _call(turn, event.call).asked
+    if asked.name in reviews.SAVING:
+        session = replace(session, current=replace(turn, saves=(*turn.saves, reviews.saved_by(asked))))
+    return replace(session, nudges=reviews.tool_used(session.nudges, asked.name))
+
+
+def _abandoned(session: Session, event: e.StepAbandoned) -> Session:
+    if session.compression is not None and session.compression.step_id == event.step:
+        return compression_rules.abandoned(session, event)
+    turn = running_turn(session)
+    died = int(event.reason == "died")
+    call = turn.call(event.step)
+    if call is not None:
+        call = replace(call, running=False, attempt=call.attempt + died, deaths=call.deaths + died)
+        return replace(session, current=turns.with_call(turn, call))
+    turn = replace(
+        turn,
+        books=turn.books.with_estimate(event.estimated, event.estimated_cost_usd),
+        running=False,
+        reserved=None,
+        attempt=turn.attempt + died,
+        deaths=turn.deaths + died,
+    )
+    if turn.deaths >= turns.MAX_DEATHS:
+        message = f"{turn.deaths} workers in a row died while working on this turn."
+        turn = turns.failed(turn, "worker_lost", message, "See the workers' logs, then `turns retry`.")
+    return replace(session, current=turn)
+
+
+def _discarded(session: Session, event: e.OutcomeDiscarded) -> Session:
+    turn = session.find(event.turn)
+    if turn is None or event.model == "":
+        return session
+    books = turn.books.booked(event.usage, event.cost_usd)
+    books = books.without_estimate(event.reserved) if event.reserved else books
+    return with_turn(session, replace(turn, books=books))
+
+
+def _booked(session: Session, event: e.ResponseBooked) -> Session:
+    turn = session.find(event.turn) if event.turn is not None else None
+    if turn is None:
+        return session
+    books = turn.books.booked(event.usage, event.cost_usd)
+    books = books.with_estimate(event.estimated, event.estimated_cost_usd)
+    return with_turn(session, replace(turn, books=books))
+
+
+def _call(turn: Turn, call_id: str) -> Call:
+    call = turn.call(call_id)
+    assert call is not None, f"{call_id} is not in the open round of {turn.id}"
+    return call
+
+
+def _speaks_last(session: Session, role: type[AssistantMessage] | type[UserMessage]) -> bool:
+    return bool(session.messages) and isinstance(session.messages[-1], role)
+
+
+def _on_call(session: Session, call_id: str, **changes: object) -> Session:
+    turn = running_turn(session)
+    return replace(session, current=turns.with_call(turn, replace(_call(turn, call_id), **changes)))

@@ -1,0 +1,76 @@
+"""The loop guard: a call whose result stays the same is warned of at its third time, refused at its fifth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from hermes_jobs.domain.session.messages import ToolCall
+
+WARN_FROM = 3
+REFUSE_FROM = 5
+
+WARNING = (
+    "[You have made this very call before in this request, and its result is still the same. Do not repeat "
+    "it: change something, try another way, or answer from what you have.]\n\n"
+)
+"""Stands before a result, so that it is still read where a long result is cut."""
+
+REFUSAL = (
+    "Error: this call was not run. It has been made with the same arguments four times in this request, and "
+    "its result was the same each time."
+)
+
+
+class Repeat(msgspec.Struct, frozen=True):
+    """A call of the turn, its last result, and how many times in a row that was its result."""
+
+    name: str
+    arguments: str
+    result: str
+    count: int = 1
+
+
+def counted(repeats: Sequence[Repeat], call: str, asked: ToolCall, result: str) -> tuple[Repeat, ...]:
+    """The counts after one more call; another result begins anew, a refusal changes nothing.
+
+    `call` is the call's id, which a result that was kept apart names.
+    """
+    if is_refused(repeats, asked):
+        return tuple(repeats)
+    last = _last(repeats, asked)
+    plain = _plain(result, call)
+    count = last.count + 1 if last is not None and last.result == plain else 1
+    new = Repeat(asked.name, _canonical(asked.arguments), plain, count)
+    return (*(each for each in repeats if each is not last), new)
+
+
+def is_refused(repeats: Sequence[Repeat], asked: ToolCall) -> bool:
+    """Whether the call is not to be run once more."""
+    last = _last(repeats, asked)
+    return last is not None and last.count >= REFUSE_FROM - 1
+
+
+def warned(repeats: Sequence[Repeat], call: str, asked: ToolCall, result: str) -> str:
+    """The result as it will stand in the log, behind a warning where it was the same too often."""
+    last = _last(repeats, asked)
+    same = last is not None and last.result == _plain(result, call) and last.count >= WARN_FROM - 1
+    return WARNING + result if same else result
+
+
+def _plain(result: str, call: str) -> str:
+    return result.removeprefix(WARNING).replace(call, "(call)")
+
+
+def _last(repeats: Sequence[Repeat], asked: ToolCall) -> Repeat | None:
+    arguments = _canonical(asked.arguments)
+    return next((each for each in repeats if (each.name, each.arguments) == (asked.name, arguments)), None)
+
+
+def _canonical(arguments: str) -> str:
+    """The same text for the same arguments, however they are spaced and ordered."""
+    try:
+        return msgspec.json.encode(msgspec.json.decode(arguments), order="sorted").decode()
+    except (msgspec.DecodeError, RecursionError):
+        return arguments

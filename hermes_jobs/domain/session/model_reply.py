@@ -1,0 +1,101 @@
+"""What a model's reply does to its turn: tool calls, an answer, or the same asked for again."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session import compression_rules, reviews
+from hermes_jobs.domain.session import turn as turns
+from hermes_jobs.domain.session.messages import AssistantMessage, Payload, UserMessage
+from hermes_jobs.domain.session.session import Session, running_turn, say
+from hermes_jobs.domain.session.synthetic_messages import (
+    ASK_AGAIN,
+    CONTINUE,
+    NO_ANSWER,
+    STOPPED_WITHOUT_WORDS,
+    is_unfinished,
+    unfinished,
+)
+from hermes_jobs.domain.session.turn import Turn
+
+
+def replied(session: Session, event: e.ModelReplied) -> Session:
+    """The session after the reply."""
+    session = compression_rules.measured(session, event)
+    turn = running_turn(session)
+    books = turn.books.booked(event.usage, event.cost_usd)
+    books = books.with_estimate(event.estimated, event.estimated_cost_usd)
+    turn = replace(turn, books=books, running=False, reserved=None, compressions=0)
+    if event.failures:
+        turn = replace(turn, failures=(*turn.failures, event.failures))
+    cut = event.finish_reason == "length"
+    is_cancelled = turn.cancelled_by is not None
+    opens_round = bool(event.tool_calls) and not turn.closing
+    if is_cancelled and (cut or not opens_round):
+        said = (AssistantMessage(event.content),) if event.content else ()
+        return say(session, turn, *said)
+    if opens_round:
+        if cut:
+            return _enlarge(session, turn)
+        asked = AssistantMessage(event.content, event.tool_calls, event.payload)
+        if not is_cancelled:  # else its calls end as cancelled ones, and nobody has used a tool
+            session = replace(session, nudges=reviews.round_opened(session.nudges))
+        return say(session, turns.round_opened(turn, event), asked)
+    if cut and event.content and turn.continuations < turns.MAX_CONTINUATIONS:
+        turn = replace(
+            turns.next_call(turn),
+            partial=turn.partial + event.content,
+            continuations=turn.continuations + 1,
+        )
+        return say(
+            session, turn, AssistantMessage(event.content, payload=event.payload), UserMessage(CONTINUE)
+        )
+    answer = turn.partial + event.content
+    if not answer.strip():
+        if turn.closing:
+            words = STOPPED_WITHOUT_WORDS[turn.closing_because]
+            return _answer(session, turn, words, words, turn.closing_because)
+        return _ask_again(session, turn, cut=cut)
+    stopped_by = turn.closing_because if turn.closing else "length" if cut else None
+    return _answer(session, turn, event.content or NO_ANSWER, answer, stopped_by, event.payload)
+
+
+def call_failed(session: Session, event: e.ModelCallFailed) -> Session:
+    """The session after a failed call; what had been said of a cancelled answer stays, with a mark."""
+    turn = turns.call_failed(running_turn(session), event)
+    if is_unfinished(event):
+        return say(session, turn, AssistantMessage(unfinished(event.content)))
+    return replace(session, current=turn)
+
+
+def _answer(
+    session: Session,
+    turn: Turn,
+    said: str,
+    answer: str,
+    stopped_by: str | None,
+    payload: Payload | None = None,
+) -> Session:
+    done = replace(turn, answer=answer, stopped_by=stopped_by, attempt=1, deaths=0, retry_at=0.0)
+    return say(session, done, AssistantMessage(said, payload=payload))
+
+
+def _ask_again(session: Session, turn: Turn, *, cut: bool) -> Session:
+    """An empty answer that was cut off, as by much reasoning, is asked for with room for more."""
+    if turn.reasks >= turns.MAX_REASKS:
+        message = f"The model gave an empty answer {turn.reasks + 1} times in a row."
+        hint = "Try again with `hermes-jobs turns retry`, or with another model."
+        return replace(session, current=turns.failed(turn, "empty_answer", message, hint))
+    enlargements = turn.enlargements + cut
+    again = replace(turns.next_call(turn), reasks=turn.reasks + 1, enlargements=enlargements)
+    return say(session, again, AssistantMessage(NO_ANSWER), UserMessage(ASK_AGAIN))
+
+
+def _enlarge(session: Session, turn: Turn) -> Session:
+    """Cut arguments are never run: the same is asked for again, with room for more."""
+    if turn.enlargements >= turns.MAX_ENLARGEMENTS:
+        message = "The model's tool calls were cut off by the output limit, also with a larger one."
+        hint = "Raise model.max_tokens, or ask for less at once."
+        return replace(session, current=turns.failed(turn, "output_limit", message, hint))
+    return replace(session, current=replace(turns.next_call(turn), enlargements=turn.enlargements + 1))

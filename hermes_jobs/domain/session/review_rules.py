@@ -1,0 +1,94 @@
+"""How a conversation is reviewed: what each fact does to it, and which review may begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session import reviews
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.errors import Rejected
+
+ReviewEvent = e.ReviewRequested | e.ReviewStarted | e.ReviewCompleted | e.ReviewFailed
+
+
+def evolve(session: Session, event: ReviewEvent) -> Session:
+    """The session after the fact."""
+    if isinstance(event, e.ReviewRequested):
+        review = reviews.Review(id=event.review, kind=event.kind, at=session.version + 1)
+        return replace(
+            session,
+            reviews=(*session.reviews, review),
+            nudges=reviews.fired(session.nudges, event.kind),
+        )
+    waiting = tuple(each for each in session.reviews if each.id != event.review)
+    if isinstance(event, e.ReviewStarted):
+        return replace(session, reviews=waiting, reviewed_by=event.review)
+    running = None if session.reviewed_by == event.review else session.reviewed_by
+    return replace(session, reviews=waiting, reviewed_by=running)
+
+
+def is_its_turn(session: Session, turn: Turn) -> bool:
+    """Whether the session is a review's and the turn the review itself: people may write there too."""
+    return session.is_review and session.started is not None and turn.source == session.started.source
+
+
+def known_turn(session: Session, turn: str) -> Turn | None:
+    """The turn with that id, open or, where it can be taken up again, ended."""
+    ended = session.ended.get(turn)
+    return session.find(turn) or (ended.turn if ended else None)
+
+
+def end_of(review: str, turn: Turn, end: e.TurnEnd) -> e.ReviewCompleted | e.ReviewFailed:
+    """What the end of its turn means for a review."""
+    if isinstance(end, e.TurnCompleted):
+        # Where it was stopped, its last words are about the limit, not about what it saved.
+        words = ", ".join(turn.saves) if end.stopped_by else " ".join(end.answer.split())
+        saved = words if turn.saves else ""
+        return e.ReviewCompleted(review=review, saved=saved, failures="; ".join(turn.failures))
+    if isinstance(end, e.TurnFailed):
+        return e.ReviewFailed(review=review, kind=end.kind, message=end.message)
+    return e.ReviewFailed(review=review, kind="cancelled", message=f"Cancelled by {end.by}.")
+
+
+def taken_up(review: str, turn: str, conversation: Session) -> e.ReviewStarted:
+    """The fact that a review goes on after its end. Raises `Rejected` beside another of its conversation."""
+    if conversation.reviewed_by is not None:
+        raise Rejected(
+            f"Review {conversation.reviewed_by} of the same conversation is under way.",
+            kind="busy",
+            hint="Wait for its end, or cancel it: one at a time.",
+        )
+    return e.ReviewStarted(review=review, session=review, turn=turn)
+
+
+def of_curator(session: Session, facts: Iterable[e.SessionEvent]) -> Iterator[e.SessionEvent]:
+    """What the facts mean for a curator's review, which its own stream holds: that it goes on, or its end."""
+    if session.started is None or session.started.source != reviews.CURATED:
+        return
+    review = session.lineage
+    for fact in facts:
+        turn = known_turn(session, fact.turn) if isinstance(fact, e.TurnResumed | e.TurnEnd) else None
+        if turn is None or not is_its_turn(session, turn):
+            continue
+        if isinstance(fact, e.TurnResumed):
+            yield taken_up(review, fact.turn, session)
+        elif isinstance(fact, e.TurnEnd):
+            yield end_of(review, turn, fact)
+
+
+def cancel(command: c.CancelReview, session: Session) -> Iterator[e.SessionEvent]:
+    """Keep a review from beginning. Raises `Rejected` where it does not wait for that."""
+    if all(each.id != command.review for each in session.reviews):
+        state = "has begun" if session.reviewed_by == command.review else "has ended"
+        raise Rejected(f"Review {command.review} {state}.", kind="not_waiting")
+    yield e.ReviewFailed(review=command.review, kind="cancelled", message=f"Cancelled by {command.by}.")
+
+
+def to_begin(session: Session) -> reviews.Review | None:
+    """The review whose turn it is to begin: the oldest, while no other is under way."""
+    return next(iter(session.reviews), None) if session.reviewed_by is None else None

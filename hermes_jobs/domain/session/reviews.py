@@ -1,0 +1,111 @@
+"""Nudges and reviews as folds of a conversation: when one is due, and which are under way.
+
+A review runs in a session of its own, `ID` of the review being its stream's; the conversation only holds that
+it was asked for and what it came to. One at a time; the others wait. A curator looks at the skills and at no
+conversation: its own stream holds all that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session.messages import ToolCall
+
+SOURCE = "review:"
+MEMORY_TOOL, SKILL_TOOL = "memory", "skill_manage"
+CURATED = f"{SOURCE}curate"
+"""The source of a curator's session, which goes on from no conversation: its own stream holds its review."""
+SAVING = frozenset({MEMORY_TOOL, SKILL_TOOL, "propose_merge", "propose_archive"})
+"""Tools after which a review has come to something."""
+
+
+MAX_SAVED_WORDS = 60
+"""Characters of an entry by which a person recognises it."""
+
+
+def saved_by(call: ToolCall) -> str:
+    """What a call of a saving tool did, in a few words for a person."""
+    try:
+        asked = msgspec.json.decode(call.arguments, type=dict[str, object])
+    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
+        return call.name
+    operations = asked.get("operations")
+    each = [one for one in operations if isinstance(one, dict)] if isinstance(operations, list) else [asked]
+    return ", ".join(_saved(call.name, one) for one in each) or call.name
+
+
+def _saved(tool: str, asked: Mapping[str, object]) -> str:
+    words = (asked.get(name) for name in ("name", "content", "old_text"))
+    about = next((" ".join(word.split()) for word in words if isinstance(word, str) and word.strip()), "")
+    about = about if len(about) <= MAX_SAVED_WORDS else about[: MAX_SAVED_WORDS - 1] + "…"
+    where = "skill" if tool == SKILL_TOOL else tool
+    return " ".join(
+        part for part in (where, str(asked.get("action") or ""), f'"{about}"' if about else "") if part
+    )
+
+
+class Review(msgspec.Struct, frozen=True, kw_only=True):
+    """A review that has not begun. `at`: the version of the conversation that it looks at."""
+
+    id: str
+    kind: e.ReviewKind
+    at: int
+
+
+class Nudges(msgspec.Struct, frozen=True, kw_only=True):
+    """What counts towards the next review: user turns, and rounds of tool calls. An interval of 0 is off."""
+
+    turns: int = 0
+    iterations: int = 0
+    memory_interval: int = 0
+    skill_interval: int = 0
+
+
+def turn_begun(nudges: Nudges, *, memory_interval: int, skill_interval: int) -> Nudges:
+    """One more user turn; the intervals as they are configured by now."""
+    return replace(
+        nudges, turns=nudges.turns + 1, memory_interval=memory_interval, skill_interval=skill_interval
+    )
+
+
+def round_opened(nudges: Nudges) -> Nudges:
+    """One more round of tool calls."""
+    return replace(nudges, iterations=nudges.iterations + 1)
+
+
+def tool_used(nudges: Nudges, tool: str) -> Nudges:
+    """Who saves by itself needs no reminder."""
+    if tool == MEMORY_TOOL:
+        return replace(nudges, turns=0)
+    if tool == SKILL_TOOL:
+        return replace(nudges, iterations=0)
+    return nudges
+
+
+def due_kind(nudges: Nudges) -> e.ReviewKind | None:
+    """Which review the counters ask for, if any."""
+    memory = 0 < nudges.memory_interval <= nudges.turns
+    skills = 0 < nudges.skill_interval <= nudges.iterations
+    if memory and skills:
+        return "combined"
+    return "memory" if memory else "skills" if skills else None
+
+
+def fired(nudges: Nudges, kind: e.ReviewKind) -> Nudges:
+    """The counters after a review was asked for."""
+    return replace(
+        nudges,
+        turns=0 if kind in {"memory", "combined"} else nudges.turns,
+        iterations=0 if kind in {"skills", "combined"} else nudges.iterations,
+    )
+
+
+def reason(nudges: Nudges, kind: e.ReviewKind) -> str:
+    """Why the review is due, for people."""
+    turns, rounds = f"{nudges.turns} turns", f"{nudges.iterations} rounds of tool calls"
+    since = {"memory": turns, "skills": rounds, "combined": f"{turns} and {rounds}"}.get(kind, "")
+    return f"{since} since the last"

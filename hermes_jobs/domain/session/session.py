@@ -1,0 +1,160 @@
+"""A session's lineage as state: what was said, the turn that runs, the texts that wait."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain.events import Opening, SessionStarted, Todo
+from hermes_jobs.domain.session.compression import Compression
+from hermes_jobs.domain.session.messages import Message
+from hermes_jobs.domain.session.reviews import Nudges, Review
+from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.domain.subscriptions import Listening
+from hermes_jobs.errors import Rejected
+
+PREFIX = "session-"
+
+EndStatus = Literal["completed", "failed", "cancelled", "merged"]
+_PAST: dict[EndStatus, str] = {"cancelled": "been cancelled", "merged": "been merged into another"}
+
+
+class EndedTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """How a turn ended. `turn` is kept where it can be taken up again; `into` says where it was merged."""
+
+    status: EndStatus
+    turn: Turn | None = None
+    into: str | None = None
+
+    @property
+    def past(self) -> str:
+        """What the turn has done, as people say it."""
+        return _PAST.get(self.status, self.status)
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """The fold of one `session-ID` stream at `version`.
+
+    `messages` is the canonical history: complete rounds only ever grow it. While a round is open its
+    results wait in `current.calls`, so that the order in which they arrive leaves no trace.
+
+    `named` is the title that it was given, `title` that of the tip, which has a number after a compression.
+    `forked_from` is the lineage that this one goes on from, if any. `prompt_tokens` is what the provider
+    counted for the first `measured` messages, 0 where nothing is known; the last request that it accepted
+    held the first `accepted` of them. `futile` compressions in a row had no real effect, the last when a
+    request took `futile_at` tokens; while `resting` none is tried by itself. `pressed`: the user was told
+    that the context fills up. `reviews` wait for each other and for the one under way, `reviewed_by`.
+    `news` is what a chat is told with the next answer.
+    """
+
+    stream: str
+    version: int = 0
+    opening: Opening | None = None
+    forked_from: str | None = None
+    started: SessionStarted | None = None
+    title: str | None = None
+    named: str | None = None
+    model: str | None = None
+    ended_because: str | None = None
+    messages: tuple[Message, ...] = ()
+    current: Turn | None = None
+    waiting: tuple[Turn, ...] = ()
+    ended: Mapping[str, EndedTurn] = {}
+    last_ended: str | None = None
+    todos: tuple[Todo, ...] = ()
+    compression: Compression | None = None
+    num_requested: int = 0
+    num_compressed: int = 0
+    futile: int = 0
+    futile_at: int = 0
+    resting: bool = False
+    prompt_tokens: int = 0
+    measured: int = 0
+    accepted: int = 0
+    pressed: bool = False
+    nudges: Nudges = Nudges()
+    reviews: tuple[Review, ...] = ()
+    reviewed_by: str | None = None
+    listeners: tuple[Listening, ...] = ()
+    news: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The id of the session at the lineage's tip."""
+        return self.started.session if self.started else self.lineage
+
+    @property
+    def lineage(self) -> str:
+        """The id of the session that the lineage began with."""
+        return lineage_of(self.stream)
+
+    @property
+    def is_review(self) -> bool:
+        """Whether it is a review's own session."""
+        return self.started is not None and self.started.kind == "review"
+
+    @property
+    def is_under_review(self) -> bool:
+        """Whether a review of it waits or runs."""
+        return bool(self.reviews) or self.reviewed_by is not None
+
+    def find(self, turn: str) -> Turn | None:
+        """The running or waiting turn with that id."""
+        open_turns = (self.current, *self.waiting) if self.current else self.waiting
+        return next((each for each in open_turns if each.id == turn), None)
+
+
+def forked(parent: Session, stream: str) -> Session:
+    """A session that goes on from what its parent had heard and said; nothing of its work is taken along."""
+    said = parent.messages
+    if parent.current is not None and parent.current.calls:
+        said = said[:-1]  # calls without results: the parent was still at them
+    return Session(stream=stream, opening=parent.opening, model=parent.model, messages=said)
+
+
+def stream_of(session: str) -> str:
+    """The stream of the lineage that the session with that id began."""
+    return f"{PREFIX}{session}"
+
+
+def lineage_of(stream: str) -> str:
+    """The id of the session that the lineage of that stream began with."""
+    return stream.removeprefix(PREFIX)
+
+
+def running_turn(session: Session) -> Turn:
+    """The turn that runs, which there is wherever one of its steps is due."""
+    assert session.current is not None, f"{session.stream} has no running turn at version {session.version}"
+    return session.current
+
+
+def compression_of(session: Session) -> Compression:
+    """The compression that is due or under way, which there is wherever one of its steps is."""
+    assert session.compression is not None, f"{session.stream} is not being compressed at {session.version}"
+    return session.compression
+
+
+def open_turn(session: Session, turn_id: str) -> Turn:
+    """The turn, which runs or waits. Raises `Rejected`, kind `already_ended` or `unknown_turn`."""
+    ended = session.ended.get(turn_id)
+    if ended is not None:
+        raise Rejected(f"Turn {turn_id} has already {ended.past}.", kind="already_ended")
+    turn = session.find(turn_id)
+    if turn is None:
+        raise Rejected(f"There is no turn {turn_id} in session {session.id}.", kind="unknown_turn")
+    return turn
+
+
+def with_turn(session: Session, turn: Turn) -> Session:
+    """The session with that turn, which runs or waits, in the place of the one with its id."""
+    if session.current is not None and session.current.id == turn.id:
+        return replace(session, current=turn)
+    return replace(session, waiting=tuple(turn if each.id == turn.id else each for each in session.waiting))
+
+
+def say(session: Session, turn: Turn, *said: Message) -> Session:
+    """The session in which this was said last, and the running turn as it is after it."""
+    return replace(session, current=turn, messages=(*session.messages, *said))

@@ -1,0 +1,189 @@
+"""What is due of a session: the only place that knows in which order a turn's work is done.
+
+| the session                  | its due steps                                                     |
+|------------------------------|-------------------------------------------------------------------|
+| is to be compressed, and     | `compression.flush`, then `compression.compress`                  |
+| stands between two calls     |                                                                   |
+| has a turn that              |                                                                   |
+|   has not begun              | `turn.prefetch`                                                   |
+|   is being cancelled         | those already under way                                           |
+|   has an open round of calls | `turn.run_tool` a call whose predecessors have ended; a call that |
+|                              | waits for approval is due when the approval expires               |
+|   has its answer             | `turn.record_usage`                                               |
+|   else                       | `turn.call_model`, not before its retry time                      |
+| waits for a review           | beside all that, `review.KIND`, which begins it                   |
+| has news for a listener      | beside all that, `listener.KIND`, which tells it                  |
+
+A review's own session has the same steps, carried by the task `review.KIND`: `act_of` says what is done.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain.session import reviews
+from hermes_jobs.domain.session.compression_rules import is_at_rest
+from hermes_jobs.domain.session.review_rules import to_begin
+from hermes_jobs.domain.session.session import Session, compression_of
+from hermes_jobs.domain.session.turn import Call, Turn
+from hermes_jobs.errors import StepLost
+
+StepKind = Literal[
+    "turn.prefetch",
+    "turn.call_model",
+    "turn.run_tool",
+    "turn.record_usage",
+    "review.memory",
+    "review.skills",
+    "review.combined",
+    "review.curate",
+    "compression.flush",
+    "compression.compress",
+    "schedule.fire",
+    "delivery.send",
+    "listener.memory",
+    "listener.context",
+]
+Lane = Literal["turns", "tools", "reviews", "compression", "schedules", "deliveries"]
+
+LANES: dict[StepKind, Lane] = {
+    "turn.prefetch": "turns",
+    "turn.call_model": "turns",
+    "turn.run_tool": "tools",
+    "turn.record_usage": "turns",
+    "review.memory": "reviews",
+    "review.skills": "reviews",
+    "review.combined": "reviews",
+    "review.curate": "reviews",
+    "compression.flush": "compression",
+    "compression.compress": "compression",
+    "schedule.fire": "schedules",
+    "delivery.send": "deliveries",
+    "listener.memory": "deliveries",
+    "listener.context": "deliveries",
+}
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """One piece of due work. `kind` is the task that carries it; `not_before` is seconds since the epoch, 0
+    for at once."""
+
+    id: str
+    stream: str
+    kind: StepKind
+    attempt: int = 1
+    not_before: float = 0.0
+
+    @property
+    def lane(self) -> Lane:
+        """The queue that carries it."""
+        return LANES[self.kind]
+
+
+def next_steps(session: Session) -> tuple[Step, ...]:
+    """Every step of the session that is due or under way, in a fixed order."""
+    carried_by = _review_task(session)
+    steps = _own_steps(session)
+    if carried_by is not None:
+        steps = tuple(replace(step, kind=carried_by) for step in steps)
+    return (*steps, *_review(session), *_listeners(session))
+
+
+def find_step(session: Session, step_id: str) -> Step | None:
+    """The due step with that id."""
+    return next((step for step in next_steps(session) if step.id == step_id), None)
+
+
+def due(session: Session, step_id: str) -> tuple[Step, Turn]:
+    """The due step with that id, and the running turn. Raises `StepLost`."""
+    step = find_step(session, step_id)
+    if step is None or session.current is None:
+        raise StepLost(f"step {step_id} is not due in {session.stream}")
+    return step, session.current
+
+
+def act_of(session: Session, step_id: str) -> StepKind | None:
+    """What performing a due step means, whatever task carries it; null where it begins a review or tells
+    a listener."""
+    return next((step.kind for step in _own_steps(session) if step.id == step_id), None)
+
+
+def _own_steps(session: Session) -> tuple[Step, ...]:
+    turn = session.current
+    if turn is not None and turn.cancelled_by is not None:
+        return _under_way(session, turn)
+    if session.compression is not None and is_at_rest(session):
+        return (_compression(session),)
+    if turn is None:
+        return ()
+    if not turn.begun:
+        return (_spine(session.stream, turn, f"{turn.id}-prefetch", "turn.prefetch"),)
+    if turn.calls:
+        return tuple(_tool(session.stream, call) for call in _due_calls(turn))
+    if turn.answer is not None:
+        return (_spine(session.stream, turn, f"{turn.id}-record", "turn.record_usage"),)
+    return (_spine(session.stream, turn, turn.step_id, "turn.call_model"),)
+
+
+def _under_way(session: Session, turn: Turn) -> tuple[Step, ...]:
+    if session.compression is not None and session.compression.running:
+        return (_compression(session),)
+    if turn.running:
+        return (_spine(session.stream, turn, turn.step_id, "turn.call_model"),)
+    return tuple(_tool(session.stream, call) for call in turn.calls if call.running)
+
+
+def _compression(session: Session) -> Step:
+    job = compression_of(session)
+    kind: StepKind = "compression.flush" if job.phase == "flush" else "compression.compress"
+    return Step(
+        id=job.step_id, stream=session.stream, kind=kind, attempt=job.attempt, not_before=job.retry_at
+    )
+
+
+def _review(session: Session) -> tuple[Step, ...]:
+    review = to_begin(session)
+    if review is None:
+        return ()
+    kind = cast(StepKind, f"review.{review.kind}")
+    return (Step(id=f"{review.id}-begin", stream=session.stream, kind=kind),)
+
+
+def _listeners(session: Session) -> tuple[Step, ...]:
+    return tuple(
+        Step(
+            id=f"{session.lineage}-{each.kind}-{each.heard}",
+            stream=session.stream,
+            kind=cast(StepKind, f"listener.{each.kind}"),
+            attempt=each.attempt,
+            not_before=each.retry_at,
+        )
+        for each in session.listeners
+        if each.is_behind
+    )
+
+
+def _review_task(session: Session) -> StepKind | None:
+    """The task that carries the steps of a review's own session."""
+    if session.started is None or not session.is_review:
+        return None
+    return cast(StepKind, f"review.{session.started.source.removeprefix(reviews.SOURCE)}")
+
+
+def _spine(stream: str, turn: Turn, step_id: str, kind: StepKind) -> Step:
+    return Step(id=step_id, stream=stream, kind=kind, attempt=turn.attempt, not_before=turn.retry_at)
+
+
+def _tool(stream: str, call: Call) -> Step:
+    return Step(
+        id=call.id, stream=stream, kind="turn.run_tool", attempt=call.attempt, not_before=call.expires_at
+    )
+
+
+def _due_calls(turn: Turn) -> tuple[Call, ...]:
+    """The calls without a result whose predecessors have theirs."""
+    ended = {call.id for call in turn.calls if call.result is not None}
+    return tuple(call for call in turn.calls if call.result is None and ended.issuperset(call.after))

@@ -1,0 +1,49 @@
+"""What the transcript holds that nobody said: in the user's place, in the model's, or in a tool's."""
+
+from __future__ import annotations
+
+from hermes_jobs.domain.events import InterruptReason, ModelCallFailed
+from hermes_jobs.domain.session.turn import ClosingReason
+
+NO_ANSWER = "(no answer)"
+UNFINISHED = "[interrupted here: the answer is unfinished]"
+ENDED_UNANSWERED = "(This request ended before it was answered.)"
+NOTED = "(Noted.)"
+ASK_AGAIN = "Your answer was empty. Please answer the request, or say what keeps you from it."
+CONTINUE = "You were cut off by the output limit. Go on exactly where you stopped; repeat nothing."
+CONCLUDE: dict[ClosingReason, str] = {
+    "max_iterations": (
+        "You have used all the tool calls that this request may take. Call no more tools: "
+        "answer now from what you have, and say what is still open."
+    ),
+    "loop_guard": (
+        "You are repeating a call that does not get you further. Call no more tools: "
+        "answer now from what you have, and say what is still open."
+    ),
+}
+NUDGES = frozenset({ASK_AGAIN, CONTINUE, *CONCLUDE.values()})
+"""What the agent is told in the user's place."""
+STEERED = "[The user adds, while you work]\n"
+GO_ON = "(I am on it.)"
+STOPPED_WITHOUT_WORDS: dict[ClosingReason, str] = {
+    "max_iterations": "I stopped at the limit of tool calls for one request, without a closing answer.",
+    "loop_guard": "I stopped because I was repeating the same tool call, without a closing answer.",
+}
+INTERRUPTED: dict[InterruptReason, str] = {
+    "cancelled": "Interrupted: the request was cancelled before this call had finished.",
+    "unknown_outcome": (
+        "Interrupted: the process that ran this call died. The outcome is unknown: it may have happened, "
+        "partly or not at all. Look before you repeat it."
+    ),
+    "worker_lost": "Error: every worker that ran this call died while doing so. Do not repeat it as it is.",
+}
+
+
+def unfinished(said: str) -> str:
+    """What had been said of an answer that was cancelled, with a mark that there is no more of it."""
+    return f"{said.rstrip()}\n\n{UNFINISHED}"
+
+
+def is_unfinished(event: ModelCallFailed) -> bool:
+    """Whether something had been said of an answer that was then cancelled."""
+    return event.kind == "cancelled" and bool(event.content.strip())

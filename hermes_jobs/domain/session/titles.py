@@ -1,0 +1,95 @@
+"""What a session may be called, when two titles are the same name, and which characters a text may show."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from hermes_jobs.errors import Rejected
+
+MAX_LENGTH = 100  # characters
+# Escape sequences and control and bidi characters that a text could play with a terminal or a list by.
+UNPRINTABLE = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
+
+# What shows nothing: soft hyphens, fillers, zero-width spaces, tags, the blank Braille cell.
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u2060-\u2065\u206a-\u206f\u2800\u3164\ufeff"
+    "\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
+)
+_JOINERS = "\u200c\u200d"
+_JOINED = {"Lo", "Mn", "Mc", "So", "Sk"}  # Persian and Indic letters, parts of an emoji
+_NUMBERED = re.compile(r"(?P<name>.+) #(?P<number>\d{1,4})")
+_ROOM = len(" #9999")
+
+
+def printable(text: str) -> str:
+    """The text without what a terminal would obey instead of showing; tabs and line ends stay."""
+    return UNPRINTABLE.sub("", text)
+
+
+def seen(text: str) -> str:
+    """The text without characters that take no room; joiners stay where a script or an emoji needs them."""
+    text = _UNSEEN.sub("", text)
+    if not any(joiner in text for joiner in _JOINERS):
+        return text
+    return "".join(
+        each
+        for at, each in enumerate(text)
+        if each not in _JOINERS or _joins(text[at - 1 : at], text[at + 1 :])
+    )
+
+
+def _joins(before: str, after: str) -> bool:
+    ends = (before[-1:], after[:1])
+    return all(each and unicodedata.category(each) in _JOINED for each in ends)
+
+
+def clean_title(title: str) -> str:
+    """The title on one line, without control and bidi characters and without those that nobody sees.
+
+    Raises `Rejected`, kind `usage`, where nothing is left or it is longer than `MAX_LENGTH`.
+    """
+    clean = " ".join(seen(printable(re.sub(r"\s", " ", title))).split())
+    if not any(unicodedata.category(each)[0] in "LNPS" for each in clean):
+        raise Rejected("The title is empty.", kind="usage", hint="Give it a few words.")
+    if len(clean) > MAX_LENGTH:
+        raise Rejected(
+            f"The title has {len(clean)} characters; at most {MAX_LENGTH} are allowed.",
+            kind="usage",
+            hint="Give a shorter one.",
+        )
+    return clean
+
+
+def continued_title(named: str | None, number: int) -> str | None:
+    """What the `number`th session of a lineage is called; null where nobody gave the lineage a title."""
+    return None if named is None else f"{named[: MAX_LENGTH - _ROOM]} #{number}"
+
+
+def given_title(title: str, named: str | None) -> str:
+    """The title that a lineage was given, when its newest session is called `title`: it may be the number
+    of a continuation of what the lineage was called before."""
+    return named if named is not None and number_of(title, named) else title
+
+
+def number_of(title: str, named: str) -> int | None:
+    """The number of the continuation of a lineage that a title names; null where it names none."""
+    match = _NUMBERED.fullmatch(title)
+    if match is None or title_key(match["name"]) != title_key(named[: MAX_LENGTH - _ROOM]):
+        return None
+    return int(match["number"])
+
+
+def numbered(title: str) -> str | None:
+    """The title of which this one would be a continuation's; null where it has no number."""
+    match = _NUMBERED.fullmatch(title)
+    return match["name"] if match else None
+
+
+def title_key(title: str) -> str:
+    """Titles with the same key are the same name, whatever the case, the spaces and the form of letters."""
+    text = unicodedata.normalize("NFKC", title).casefold()
+    return " ".join("".join(each for each in text if unicodedata.category(each) != "Cf").split())

@@ -1,0 +1,85 @@
+"""Tool results that are too large for a message: what stands there in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain.session.loop_guard import WARNING
+from hermes_jobs.domain.session.turn import Call
+from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
+
+UNLIMITED = 2**31
+"""A window that every result fits."""
+OPEN, CLOSE = "<persisted-output>", "</persisted-output>"
+_SAYS = f"{OPEN}\nThis result is large"
+_BEGINS = "It begins:\n"
+
+
+class Room(msgspec.Struct, frozen=True):
+    """How many characters one result, and all results of one message, may have."""
+
+    result_chars: int
+    turn_chars: int
+
+
+def room_for_results(window: int) -> Room:
+    """What results may take of a window (in tokens): 15 % and 30 % of it, and in any case a little."""
+    characters = window * CHARACTERS_A_TOKEN
+    return Room(max(8_000, characters * 15 // 100), max(16_000, characters * 30 // 100))
+
+
+def result_path(call: str) -> str:
+    """Where a kept result is read: a path that `read_file` knows on every host."""
+    return f"results/{call}.txt"
+
+
+def stand_in(content: str, path: str, preview_chars: int) -> str:
+    """The text in the place of a large result: how large it is, where it is whole, and how it begins."""
+    beginning = content[:preview_chars]
+    return (
+        f"{_SAYS} ({len(content):,} characters). It is kept whole as {path}: "
+        "read what you need of it in parts, with read_file and its offset and limit.\n"
+        f"{_BEGINS}{beginning}\n{CLOSE}"
+    )
+
+
+def fitted(calls: Sequence[Call], limit: int, preview_chars: int) -> tuple[Call, ...]:
+    """The calls of a complete round with the largest results replaced until all fit into `limit` characters.
+
+    A result that came from a file points at that file; what was replaced before stays so. Where there are so
+    many that even what stands in their place does not fit, less is shown of each beginning.
+    """
+    while True:
+        fitting = _replaced(calls, limit, preview_chars)
+        if preview_chars == 0 or sum(map(_size, fitting)) <= limit:
+            return fitting
+        preview_chars //= 2
+
+
+def _replaced(calls: Sequence[Call], limit: int, preview_chars: int) -> tuple[Call, ...]:
+    """The same with beginnings of that length, whether or not all fit."""
+    size = sum(map(_size, calls))
+    fitting: dict[str, Call] = {}
+    for call in sorted(calls, key=_size, reverse=True):
+        if size <= limit:
+            break
+        small = replace(call, result=_in_place_of(call, preview_chars))
+        if _size(small) < _size(call):
+            fitting[call.id] = small
+            size -= _size(call) - _size(small)
+    return tuple(fitting.get(call.id, call) for call in calls)
+
+
+def _in_place_of(call: Call, preview_chars: int) -> str:
+    result = call.result or ""
+    if not result.removeprefix(WARNING).startswith(_SAYS):
+        return stand_in(result, call.source or result_path(call.id), preview_chars)
+    says, begins, beginning = result.removesuffix(f"\n{CLOSE}").partition(_BEGINS)
+    return f"{says}{begins}{beginning[:preview_chars]}\n{CLOSE}"
+
+
+def _size(call: Call) -> int:
+    return len(call.result or "")

@@ -1,0 +1,305 @@
+"""One turn and its open round of tool calls, as state; and what each of its facts does to it.
+
+submitted ─ prefetched ─▶ model call ─▶ tool calls ─▶ model call ─▶ … ─▶ answer ─▶ recorded
+                             │  ▲           │                             (a failure or a cancel
+                             └──┘ retry     └─ approval                    ends it from anywhere)
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain.events import (
+    BusyPolicy,
+    Effect,
+    ModelCallFailed,
+    ModelReplied,
+    PlannedCall,
+    TurnSubmitted,
+)
+from hermes_jobs.domain.session.loop_guard import Repeat, counted, is_refused
+from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.domain.session.usage_tally import CLOSED, Books
+from hermes_jobs.domain.usage import NO_USAGE, Reservation
+
+MAX_REASKS = 2  # an empty answer is asked for again
+MAX_CONTINUATIONS = 3  # a text cut by the output limit is continued
+MAX_ENLARGEMENTS = 3  # a tool call cut by the output limit is asked for with a larger one
+MAX_INVALID_ROUNDS = 3  # rounds in a row that hold invalid calls only
+MAX_DEATHS = 5  # workers that died with the same step in their hands
+
+Approval = Literal["none", "waiting", "given"]
+ClosingReason = Literal["max_iterations", "loop_guard"]
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """Why a turn cannot go on: `kind` for programs, `message` and `hint` for people."""
+
+    kind: str
+    message: str
+    hint: str = ""
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """One tool call of the open round. `result` is null until it has ended, however it ended.
+
+    `failed`: what was asked was not done, and the result says why.
+    """
+
+    id: str
+    asked: ToolCall
+    effect: Effect
+    after: tuple[str, ...] = ()
+    attempt: int = 1
+    deaths: int = 0
+    running: bool = False
+    approval: Approval = "none"
+    expires_at: float = 0.0
+    result: str | None = None
+    source: str | None = None
+    invalid: bool = False
+    failed: bool = False
+
+
+class Exhausted(msgspec.Struct, frozen=True):
+    """A model whose quota is used up, and when it resets, in seconds since the epoch."""
+
+    model: str
+    until: float
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn from its first text to just before its end.
+
+    The *spine* (prefetch, model calls, record) has one step at a time: `attempt`, `retry_at`, `deaths`,
+    `running`, `reserved` (what was set aside for its model call) and `max_tokens` (the longest answer that
+    the call may still ask for) speak of that one, as do `quota_until` (when the quota resets that it waits
+    for, 0 where it waits for none) and `quota_waits` (how many times it has). `fallbacks` counts the fallback
+    models that the turn has gone to, `exhausted` is the first one that it left for its quota. `step` numbers
+    the model calls. `recalled` stands beside the message `asked` in its requests. `compressions` are those
+    since the model last answered, `refits` those of the whole turn whose reason was a prompt that was refused
+    as too long. `failures` are those of models for which another one answered.
+    """
+
+    id: str
+    texts: tuple[str, ...]
+    source: str
+    if_busy: BusyPolicy
+    attended: bool
+    model: str | None
+    toolsets: tuple[str, ...] | None
+    deliver: tuple[str, ...] = ()
+    budget_usd: float | None = None
+    resumes: int = 0
+    compressions: int = 0
+    refits: int = 0
+    saves: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+    begun: bool = False
+    asked: str = ""
+    recalled: str = ""
+    max_iterations: int = 0
+    result_chars: int = 0
+    turn_chars: int = 0
+    preview_chars: int = 0
+    step: int = 0
+    attempt: int = 1
+    retries: int = 0
+    deaths: int = 0
+    retry_at: float = 0.0
+    quota_until: float = 0.0
+    quota_waits: int = 0
+    fallbacks: int = 0
+    exhausted: Exhausted | None = None
+    max_tokens: int | None = None
+    reserved: Reservation | None = None
+    running: bool = False
+    calls: tuple[Call, ...] = ()
+    iterations: int = 0
+    reasks: int = 0
+    continuations: int = 0
+    enlargements: int = 0
+    invalid_rounds: int = 0
+    partial: str = ""
+    closing: bool = False
+    closing_because: ClosingReason = "max_iterations"
+    repeats: tuple[Repeat, ...] = ()
+    answer: str | None = None
+    stopped_by: str | None = None
+    failure: Failure | None = None
+    cancelled_by: str | None = None
+    books: Books = CLOSED
+
+    @property
+    def step_id(self) -> str:
+        """The id of the model call that is due or under way."""
+        return f"{self.id}-{self.step}"
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody is at work on any of its model or tool calls."""
+        return not self.running and not any(call.running for call in self.calls)
+
+    def call(self, call_id: str) -> Call | None:
+        """The call of the open round with that id."""
+        return next((call for call in self.calls if call.id == call_id), None)
+
+
+def submitted(event: TurnSubmitted) -> Turn:
+    """The turn that an accepted text begins."""
+    return Turn(
+        id=event.turn,
+        texts=(event.text,),
+        source=event.source,
+        if_busy=event.if_busy,
+        attended=event.attended,
+        model=event.model,
+        toolsets=event.toolsets,
+        deliver=event.deliver,
+        budget_usd=event.budget_usd,
+    )
+
+
+def next_call(turn: Turn) -> Turn:
+    """The turn with its next model call due, at its first attempt."""
+    return replace(
+        turn,
+        step=turn.step + 1,
+        attempt=1,
+        retries=0,
+        deaths=0,
+        retry_at=0.0,
+        quota_until=0.0,
+        quota_waits=0,
+        max_tokens=None,
+        running=False,
+        calls=(),
+    )
+
+
+def failed(turn: Turn, kind: str, message: str, hint: str = "") -> Turn:
+    """The turn with a reason to end."""
+    return replace(turn, running=False, failure=Failure(kind, message, hint))
+
+
+def call_failed(turn: Turn, event: ModelCallFailed) -> Turn:
+    """A failed model call: due again at `retry_at`, or the end of the turn."""
+    billed = event.usage != NO_USAGE
+    books = turn.books.booked(event.usage, event.cost_usd if billed else 0.0)
+    books = books.with_estimate(event.estimated, event.estimated_cost_usd)
+    turn = replace(turn, books=books, reserved=None)
+    if event.kind == "cancelled":
+        return replace(turn, running=False)
+    if event.retry_at is None:
+        return failed(turn, event.kind, event.message, event.hint)
+    again = replace(turn, running=False, attempt=turn.attempt + 1, retry_at=event.retry_at)
+    if event.fallback:
+        left = None if event.resets_at is None else Exhausted(event.model, event.resets_at)
+        return replace(
+            again,
+            model=event.fallback,
+            fallbacks=turn.fallbacks + 1,
+            exhausted=turn.exhausted or left,
+            retries=0,
+            max_tokens=None,
+        )
+    if event.quota_until is not None:
+        again = replace(again, retries=0, quota_until=event.quota_until, quota_waits=turn.quota_waits + 1)
+        return replace(again, model=event.back_to, exhausted=None) if event.back_to else again
+    return replace(again, retries=turn.retries + 1, max_tokens=event.max_tokens or turn.max_tokens)
+
+
+def moved(turn: Turn, model: str) -> Turn:
+    """The turn without its wait for a quota, with that model where one is named."""
+    return replace(turn, retry_at=0.0, quota_until=0.0, model=model or turn.model, retries=0)
+
+
+def round_opened(turn: Turn, event: ModelReplied) -> Turn:
+    """The turn with the reply's tool calls due."""
+    calls = tuple(
+        Call(id=plan.call, asked=asked, effect=plan.effect, after=plan.after)
+        for asked, plan in zip(event.tool_calls, event.plan or _default_plan(turn, event), strict=True)
+    )
+    return replace(
+        turn,
+        running=False,
+        calls=calls,
+        iterations=turn.iterations + 1,
+        books=replace(turn.books, num_tool_calls=turn.books.num_tool_calls + len(calls)),
+        reasks=0,
+        enlargements=0,
+        partial="",
+    )
+
+
+def _default_plan(turn: Turn, event: ModelReplied) -> tuple[PlannedCall, ...]:
+    """Without a plan every call is treated as the most delicate kind, one after the other."""
+    ids = [f"{turn.step_id}-{index}" for index in range(len(event.tool_calls))]
+    return tuple(
+        PlannedCall(call=call, effect="write", after=tuple(ids[:index])) for index, call in enumerate(ids)
+    )
+
+
+def with_call(turn: Turn, call: Call) -> Turn:
+    """The turn with that call in the place of the one with its id."""
+    return replace(turn, calls=tuple(call if each.id == call.id else each for each in turn.calls))
+
+
+def round_is_complete(turn: Turn) -> bool:
+    """Whether every call of the open round has its result."""
+    return bool(turn.calls) and all(call.result is not None for call in turn.calls)
+
+
+def round_closed(turn: Turn) -> Turn:
+    """The turn after a complete round: the next model call is due, or it has shown that it cannot go on."""
+    all_invalid = all(call.invalid for call in turn.calls)
+    invalid_rounds = turn.invalid_rounds + 1 if all_invalid else 0
+    looping = any(is_refused(turn.repeats, call.asked) for call in turn.calls)
+    repeats = turn.repeats
+    for call in turn.calls:  # in the order of the reply, so that the order of results leaves no trace
+        repeats = counted(repeats, call.id, call.asked, call.result or "")
+    turn = replace(next_call(turn), invalid_rounds=invalid_rounds, repeats=repeats)
+    if invalid_rounds >= MAX_INVALID_ROUNDS:
+        return failed(
+            turn,
+            "invalid_tool_calls",
+            f"The model made {invalid_rounds} rounds of tool calls in a row that could not be run.",
+            "Try another model, or see what it asked for with `hermes-jobs turns show`.",
+        )
+    return replace(
+        turn,
+        closing=looping or turn.iterations >= turn.max_iterations,
+        closing_because="loop_guard" if looping else "max_iterations",
+    )
+
+
+def resumed(turn: Turn, *, at_the_tail: bool) -> Turn:
+    """The turn taken up again after its last outcome.
+
+    Where other turns have come in between, its text is said again at the end of the conversation.
+    """
+    fresh = replace(
+        next_call(turn) if turn.begun else turn,
+        resumes=turn.resumes + 1,
+        fallbacks=0,
+        exhausted=None,
+        compressions=0,
+        refits=0,
+        deaths=0,
+        failure=None,
+        cancelled_by=None,
+        answer=None,
+        stopped_by=None,
+        closing=False,
+        repeats=(),
+        iterations=0,
+        reasks=0,
+        continuations=0,
+        enlargements=0,
+        invalid_rounds=0,
+        partial="",
+    )
+    return fresh if at_the_tail else replace(fresh, begun=False)

@@ -1,0 +1,1 @@
+"""The aggregate "skill": its versions, proposals and hand edits."""

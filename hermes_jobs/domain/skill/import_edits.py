@@ -1,0 +1,187 @@
+"""What a person did to the files of a skill in one home, as facts.
+
+| a file lies there      | and                             | then                                          |
+|------------------------|---------------------------------|-----------------------------------------------|
+| as the log has it      |                                 | nothing                                       |
+| in any other form      | it is what the person began from| nothing: it is only old                       |
+|                        | the log has none                | it is taken as it is                          |
+|                        | the log has one                 | both are merged over what the person began    |
+|                        |                                 | from                                          |
+| not                    | it lay there as the log has it  | it was removed                                |
+|                        | else                            | it has not been written there yet             |
+
+What the person began from is told by what the file has held (`hermes_jobs.domain.hand_edits`). Where that is
+not known, what the log once had is only old, and anything else began from the nearest of it. A folder that is
+gone is a skill that was deleted, by the same rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.events import SkillFile
+from hermes_jobs.domain.hand_edits import Content, begun_from
+from hermes_jobs.domain.skill.skill import MAIN_FILE, Files, Skill, changes
+from hermes_jobs.text.three_way_merge import is_conflict, merged, nearest, overridden
+
+_FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n.*?^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+
+REMEMBERED = 10  # writes of a file among which the taking in of what lies there is looked for
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """The files of a skill's folder that can be taken in, and the category that it lies in."""
+
+    category: str
+    files: Files
+
+
+class Holding(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file held before it was saved as it is, newest last; the version that the newest followed."""
+
+    contents: tuple[Content[SkillFile], ...]
+    followed: int
+    saved_at: int
+
+
+NOTHING_HELD: Mapping[str, Holding] = {}
+
+
+def taken_in(
+    skill: Skill,
+    found: Found | None,
+    *,
+    past: Sequence[Skill],
+    laid_out: Skill | None,
+    held: Mapping[str, Holding] = NOTHING_HELD,
+) -> tuple[e.SkillWritten, ...]:
+    """The facts that a person's edits come to. `found` null: there is no folder.
+
+    `past` is the skill at each of its versions, `laid_out` the one that was last written into this home, null
+    where none was; `held` is what is known of what each file held.
+    """
+    if found is None:
+        gone = laid_out is not None and laid_out.files == skill.files
+        return changes(skill, {}, author="hand_edit") if gone else ()
+    if not skill.exists:
+        fresh = [path for path, file in found.files.items() if _base(path, file, past, held) != file]
+        files = found.files if fresh else {}
+        return changes(skill, files, author="hand_edit", category=found.category)
+    merges = {path: _file(path, skill, found, past, laid_out, held) for path in {*skill.files, *found.files}}
+    files = {path: merge.file for path, merge in merges.items() if merge.file is not None}
+    conflicts = [path for path, merge in merges.items() if merge.conflict]
+    category = found.category if _was_moved(found, past, laid_out) else None
+    return changes(skill, files, author="hand_edit", category=category, conflicts=conflicts)
+
+
+def _was_moved(found: Found, past: Sequence[Skill], laid_out: Skill | None) -> bool:
+    """Whether a person put the folder where it lies; else it lies where the skill once was."""
+    if laid_out is not None and laid_out.exists:
+        return found.category != laid_out.category
+    return all(each.category != found.category for each in past if each.exists)
+
+
+class _Merge(msgspec.Struct, frozen=True):
+    """A file as it is to be from here on, null: no more; and whether both sides changed the same of it."""
+
+    file: SkillFile | None
+    conflict: bool = False
+
+
+def _file(
+    path: str,
+    skill: Skill,
+    found: Found,
+    past: Sequence[Skill],
+    laid_out: Skill | None,
+    held: Mapping[str, Holding],
+) -> _Merge:
+    now, there = skill.files.get(path), found.files.get(path)
+    if there == now:
+        return _Merge(now)
+    if there is None:
+        was = laid_out.files.get(path) if laid_out is not None else None
+        return _Merge(None if was == now and path != MAIN_FILE else now)
+    base = _base(path, there, past, held)
+    if base == there:
+        return _Merge(now)
+    if now is None or now.base64 or there.base64:
+        return _Merge(there, conflict=base not in (None, now))
+    texts = (base.content if base is not None and not base.base64 else "", now.content, there.content)
+    return _Merge(SkillFile(_brought_together(path, *texts)), is_conflict(*texts))
+
+
+def _base(
+    path: str, there: SkillFile, past: Sequence[Skill], held: Mapping[str, Holding]
+) -> SkillFile | None:
+    """What the person began from; the file itself where it is only old, null where it is new."""
+    before = [each.files[path] for each in past if path in each.files]
+    holding = held.get(path)
+    if holding is not None and holding.contents:
+        since = [each.files.get(path) for each in past[holding.followed + 1 :]]
+        if there in since and past[holding.followed].files.get(path) != there:
+            return there  # it was written by a process that died before it could note that
+        saved = Content(there, holding.saved_at)
+        base = begun_from(holding.contents, saved, nearest=_nearest, shares=_shares)
+        if base is not None:
+            return base
+    if is_stale(path, there, past):
+        return there
+    return _nearest(before, there) if before else None
+
+
+def _nearest(files: Sequence[SkillFile], to: SkillFile) -> SkillFile:
+    """The file with the most lines in common, the last among equals."""
+    text = nearest((each.content for each in files), to.content)
+    return next(each for each in reversed(files) if each.content == text)
+
+
+def _shares(newest: SkillFile, older: SkillFile, saved: SkillFile) -> bool:
+    lines = set(newest.content.splitlines()) - set(older.content.splitlines())
+    return any(line.strip() and line in lines for line in saved.content.splitlines())
+
+
+def is_stale(path: str, file: SkillFile, past: Sequence[Skill]) -> bool:
+    """Whether the log had the file so at some time, or has taken it in, so, before."""
+    if any(each.files.get(path) == file for each in past):
+        return True
+    writes = [
+        (version, before.files.get(path), after.files.get(path))
+        for version, (before, after) in enumerate(pairwise(past), start=1)
+        if before.files.get(path) != after.files.get(path)
+    ]
+    return any(
+        _is_merge_of(path, file, before, after, past[:version])
+        for version, before, after in writes[-REMEMBERED:]
+    )
+
+
+def _is_merge_of(
+    path: str, file: SkillFile, before: SkillFile | None, after: SkillFile | None, past: Sequence[Skill]
+) -> bool:
+    if before is None or after is None or any(each.base64 for each in (file, before, after)):
+        return False
+    base = nearest(
+        dict.fromkeys(each.files[path].content for each in past if path in each.files), file.content
+    )
+    return _brought_together(path, base or "", before.content, file.content) == after.content
+
+
+def _brought_together(path: str, base: str, now: str, there: str) -> str:
+    if path != MAIN_FILE:
+        return merged(base, now, there)
+    # Two values of one field would be no front matter: there the person's stands.
+    fronts, bodies = zip(*(_parted(text) for text in (base, now, there)), strict=True)
+    return overridden(*fronts) + merged(*bodies)
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """The front matter with its marks, and the body."""
+    match = _FRONT.match(text)
+    end = match.end() if match else 0
+    return text[:end], text[end:]

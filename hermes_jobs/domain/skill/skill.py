@@ -1,0 +1,254 @@
+"""One skill as state: its files, what waits for a person, what it was; folded from a stream `skill-NAME`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from itertools import accumulate
+from typing import assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.events import SkillFile
+from hermes_jobs.domain.memory.memory import PERSONS
+from hermes_jobs.errors import Rejected
+
+PREFIX = "skill-"
+ARCHIVE = "archive"
+"""The category of skills that are kept and not told of."""
+MAIN_FILE = "SKILL.md"
+UNDOABLE = 50  # writes that can be taken back, one after the other
+
+Files = Mapping[str, SkillFile]
+
+
+class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+    """A write that waits for a person. `version` is that of its fact, `before` the file as it was then."""
+
+    version: int
+    request: e.SkillRequest
+    rules: tuple[str, ...]
+    author: e.Author
+    evidence: e.Evidence | None
+    before: SkillFile | None
+
+    @property
+    def path(self) -> str:
+        """The file that it is about."""
+        return self.request.path or MAIN_FILE
+
+
+class Past(msgspec.Struct, frozen=True, kw_only=True):
+    """The skill as it was before the write of that version."""
+
+    version: int
+    category: str
+    files: Files
+
+
+class Skill(msgspec.Struct, frozen=True, kw_only=True):
+    """The fold of one skill's stream at `version`: its files by path. Without files it is deleted.
+
+    `conflicts`: the versions at which both the agent and a person had changed the same of a file. `persons`:
+    the files that a person wrote last.
+    """
+
+    stream: str
+    version: int = 0
+    category: str = ""
+    files: Files = {}
+    proposals: tuple[Proposal, ...] = ()
+    past: tuple[Past, ...] = ()
+    conflicts: tuple[int, ...] = ()
+    persons: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """The skill's name, which is its folder's."""
+        return self.stream.removeprefix(PREFIX)
+
+    @property
+    def exists(self) -> bool:
+        """Whether it was created, and not deleted since."""
+        return MAIN_FILE in self.files
+
+    @property
+    def is_archived(self) -> bool:
+        """Whether it was put away."""
+        return self.exists and self.category == ARCHIVE
+
+    @property
+    def main(self) -> str:
+        """The text of SKILL.md; empty where the skill does not exist."""
+        return self.files[MAIN_FILE].content if self.exists else ""
+
+
+def stream_of(name: str) -> str:
+    """The stream of the skill with that name."""
+    return f"{PREFIX}{name}"
+
+
+def history(stream: str, facts: Iterable[e.SkillEvent]) -> tuple[Skill, ...]:
+    """The skill as it was at each version, from version 0 on."""
+    return tuple(accumulate(facts, evolve, initial=Skill(stream=stream)))
+
+
+def evolve(skill: Skill, event: e.SkillEvent) -> Skill:
+    """The skill after one more fact."""
+    version = skill.version + 1
+    match event:
+        case e.SkillProposed():
+            proposals = (*_proposals_without(skill, path=event.request.path), _proposal(skill, event))
+            return replace(skill, version=version, proposals=proposals)
+        case e.SkillApproved() | e.SkillDenied():
+            proposals = tuple(each for each in skill.proposals if each.version != event.proposal)
+            return replace(skill, version=version, proposals=proposals)
+        case _:
+            after = _written(skill, event)
+            conflicts = (*skill.conflicts, version) if _is_conflict(event) else skill.conflicts
+            persons = _persons(skill, after, event)
+            past = _past(skill, event)
+            return replace(after, version=version, past=past, conflicts=conflicts, persons=persons)
+
+
+def _persons(before: Skill, after: Skill, event: e.SkillWritten) -> frozenset[str]:
+    changed = {path for path, file in after.files.items() if before.files.get(path) != file}
+    kept = before.persons & after.files.keys()
+    return kept | changed if event.author in PERSONS else kept - changed
+
+
+def _is_conflict(event: e.SkillWritten) -> bool:
+    return isinstance(event, e.SkillEdited | e.SkillFileWritten) and event.conflict
+
+
+def _proposals_without(skill: Skill, path: str) -> tuple[Proposal, ...]:
+    """A newer proposal for a file stands in for the one before."""
+    return tuple(each for each in skill.proposals if each.path != (path or MAIN_FILE))
+
+
+def _proposal(skill: Skill, event: e.SkillProposed) -> Proposal:
+    return Proposal(
+        version=skill.version + 1,
+        request=event.request,
+        rules=event.rules,
+        author=event.author,
+        evidence=event.evidence,
+        before=skill.files.get(event.request.path or MAIN_FILE),
+    )
+
+
+def _written(skill: Skill, event: e.SkillWritten) -> Skill:
+    match event:
+        case e.SkillCreated():
+            files = {**event.files, MAIN_FILE: SkillFile(event.content)}
+            return replace(skill, category=event.category, files=files)
+        case e.SkillEdited():
+            category = skill.category if event.category is None else event.category
+            return replace(skill, category=category, files=_with(skill, MAIN_FILE, SkillFile(event.content)))
+        case e.SkillPatched():
+            return replace(skill, files=_with(skill, event.path, SkillFile(event.content)))
+        case e.SkillDeleted():
+            return replace(skill, category="", files={}, proposals=())
+        case e.SkillFileWritten():
+            file = SkillFile(event.content, base64=event.base64)
+            return replace(skill, files=_with(skill, event.path, file))
+        case e.SkillFileRemoved():
+            return replace(
+                skill, files={path: file for path, file in skill.files.items() if path != event.path}
+            )
+        case _:
+            assert_never(event)
+
+
+def _with(skill: Skill, path: str, file: SkillFile) -> Files:
+    return {**skill.files, path: file}
+
+
+def _past(skill: Skill, event: e.SkillWritten) -> tuple[Past, ...]:
+    """What can be taken back after the event: its own write too, unless it takes back another."""
+    if event.undoes is not None:
+        return tuple(each for each in skill.past if each.version < event.undoes)
+    now = Past(version=skill.version + 1, category=skill.category, files=skill.files)
+    return (*skill.past, now)[-UNDOABLE:]
+
+
+def undone(skill: Skill) -> e.SkillWritten:
+    """The fact that takes back the last write that was not taken back yet. Raises `Rejected`."""
+    if not skill.past:
+        raise Rejected(
+            f"There is nothing to undo in the skill {skill.name!r}.",
+            kind="nothing_to_undo",
+            hint=f"See `hermes-jobs skills log {skill.name}`.",
+        )
+    before = skill.past[-1]
+    found = changes(skill, before.files, author="user", category=before.category, undoes=before.version)
+    assert len(found) == 1, f"version {before.version} of {skill.stream} was no single write"
+    return found[0]
+
+
+def changes(
+    skill: Skill,
+    files: Files,
+    *,
+    author: e.Author,
+    category: str | None = None,
+    undoes: int | None = None,
+    conflicts: Collection[str] = (),
+) -> tuple[e.SkillWritten, ...]:
+    """The facts after which the skill has these files, and none where it has them. No files: it is deleted.
+
+    `category` null: it stays where it lies. `conflicts`: the files of which both sides changed the same.
+    """
+    if MAIN_FILE not in files:
+        gone = e.SkillDeleted(name=skill.name, author=author, undoes=undoes)
+        return (gone,) if skill.exists else ()
+    if not skill.exists:
+        others = {path: file for path, file in files.items() if path != MAIN_FILE}
+        content = files[MAIN_FILE].content
+        return (
+            e.SkillCreated(
+                name=skill.name,
+                content=content,
+                category=category or "",
+                files=others,
+                author=author,
+                undoes=undoes,
+            ),
+        )
+    moved = None if category in (None, skill.category) else category
+    found: list[e.SkillWritten] = []
+    if moved is not None or skill.files[MAIN_FILE] != files[MAIN_FILE]:
+        content = files[MAIN_FILE].content
+        found.append(
+            e.SkillEdited(
+                name=skill.name,
+                content=content,
+                category=moved,
+                author=author,
+                undoes=undoes,
+                conflict=MAIN_FILE in conflicts,
+            )
+        )
+    for path in sorted({*skill.files, *files} - {MAIN_FILE}):
+        found.extend(_change_of(skill, path, files.get(path), author, undoes, conflict=path in conflicts))
+    return tuple(found)
+
+
+def _change_of(
+    skill: Skill, path: str, file: SkillFile | None, author: e.Author, undoes: int | None, *, conflict: bool
+) -> Iterable[e.SkillWritten]:
+    if file == skill.files.get(path):
+        return
+    if file is None:
+        yield e.SkillFileRemoved(name=skill.name, path=path, author=author, undoes=undoes)
+    else:
+        yield e.SkillFileWritten(
+            name=skill.name,
+            path=path,
+            content=file.content,
+            base64=file.base64,
+            author=author,
+            undoes=undoes,
+            conflict=conflict,
+        )

@@ -1,0 +1,106 @@
+"""Outcomes that nobody planned: of an act that this program stumbled over, and of one that came too late."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from hermes_jobs.domain.events import (
+    CompressionFailed,
+    ModelCallFailed,
+    ModelReplied,
+    OutcomeDiscarded,
+    ResponseBooked,
+    ToolFinished,
+)
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.steps import Step, act_of
+from hermes_jobs.domain.usage import NO_USAGE, Reservation
+from hermes_jobs.engine.ports import CANCELLED
+from hermes_jobs.eventlog.log import StepRow
+
+
+def unexpected(session: Session, step: Step, error: str) -> c.SessionCommand:
+    """What becomes of a step whose act this program stumbled over: nothing is due for ever."""
+    message = f"{step.kind} failed unexpectedly ({error})."
+    hint = "The log of this process has the details. `hermes-jobs turns retry` tries again."
+    job = session.compression
+    if job is not None and job.step_id == step.id:
+        if job.phase == "flush":
+            return c.FinishFlush(step=step.id, message=message)
+        failed = CompressionFailed(
+            turn=job.turn, step=step.id, attempt=step.attempt, kind="internal", message=message
+        )
+        return c.FinishCompression(step=step.id, outcome=failed)
+    assert session.current is not None
+    turn = session.current.id
+    act = act_of(session, step.id)
+    if act == "turn.run_tool":
+        answer = ToolFinished(
+            turn=turn, call=step.id, ok=False, content=f"Error: {message}", attempt=step.attempt
+        )
+        return c.FinishToolCall(step=step.id, outcome=answer)
+    if act == "turn.call_model":
+        reserved = session.current.reserved
+        outcome = ModelCallFailed(
+            turn=turn,
+            step=step.id,
+            attempt=step.attempt,
+            kind="internal",
+            message=message,
+            hint=hint,
+            model=reserved.model if reserved else "",
+            estimated=reserved.usage if reserved else NO_USAGE,  # it may have been made
+            estimated_cost_usd=reserved.cost_usd if reserved else 0.0,
+        )
+        return c.FinishModelCall(step=step.id, outcome=outcome)
+    return c.FailTurn(step=step.id, kind="internal", message=message, hint=hint)
+
+
+def is_failure(command: c.SessionCommand) -> bool:
+    """Whether that is the failure of its step, for good: what a tool answers is not, whatever it says."""
+    match command:
+        case c.FailTurn():
+            return True
+        case c.FinishModelCall(outcome=ModelCallFailed(kind=kind, retry_at=None)):
+            return kind != CANCELLED
+        case c.FinishCompression(outcome=CompressionFailed(kind=kind, retry_at=None)):
+            return kind != CANCELLED
+        case _:
+            return False
+
+
+def discarded(
+    held: StepRow, command: c.SessionCommand, reserved: Reservation | None
+) -> tuple[OutcomeDiscarded, ...]:
+    """What is booked of an outcome whose step was another's by the time it came.
+
+    `reserved` was booked as estimated when the step was taken away; what was reported stands in its place.
+    """
+    if isinstance(command, c.AbandonStep):
+        return ()
+    step = held.step
+    fact = OutcomeDiscarded(
+        turn=step.id.split("-", 1)[0],
+        step=step.id,
+        worker=held.owner or "",
+        kind=type(command).__name__,
+        attempt=step.attempt,
+    )
+    if isinstance(command, c.FinishModelCall):
+        booked = _with_usage_of(command.outcome, fact)
+        failed = tuple(_with_usage_of(each, fact) for each in command.responses if each.usage != NO_USAGE)
+        return (replace(booked, reserved=reserved if booked.usage != NO_USAGE else None), *failed)
+    if isinstance(command, c.FinishFlush | c.FinishCompression):
+        reported = [_with_usage_of(each, fact) for each in command.responses if each.usage != NO_USAGE]
+        return (replace(reported[0], reserved=reserved), *reported[1:]) if reported else (fact,)
+    if isinstance(command, c.FinishToolCall):
+        paid_for = (each for each in command.facts if isinstance(each, ResponseBooked))
+        return tuple(_with_usage_of(each, fact) for each in paid_for) or (fact,)
+    return (fact,)
+
+
+def _with_usage_of(
+    response: ModelReplied | ModelCallFailed | ResponseBooked, fact: OutcomeDiscarded
+) -> OutcomeDiscarded:
+    return replace(fact, usage=response.usage, cost_usd=response.cost_usd, model=response.model)

@@ -1,0 +1,181 @@
+"""The purse: what a model call may come to, and whether the budgets pay for it.
+
+A call is claimed under terms: what is reserved for it, and the limits that hold. Where the log says that an
+account has no room for that, the terms are made smaller: a shorter answer. Where even the shortest would
+exceed a limit, the turn ends; where only other calls under way are in the way, the call waits for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import tzinfo
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain.accounts import NANO, Amount, Limit, OverBudget
+from hermes_jobs.domain.budgets import OWN_BUDGET, Budgets, limits_of
+from hermes_jobs.domain.budgets import reserved as held
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.steps import StepKind
+from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.domain.usage import Reservation, Usage
+from hermes_jobs.engine.clock_and_ids import day_of
+from hermes_jobs.engine.ports import Clock, ModelRequest, Pricing
+from hermes_jobs.errors import Rejected
+
+USUAL_ANSWER = 8192
+"""Tokens that are counted on for an answer whose length nothing limits."""
+SHORTEST_ANSWER = 256
+"""Tokens below which an answer is not worth asking for."""
+
+FLUSH_ANSWER = 2_000
+SUMMARY_ANSWER = 12_000
+"""Tokens that are counted on for what a flush, and a summary, may say."""
+
+BUDGET = "budget"
+"""The kind of failure of a turn that its budgets do not pay for."""
+
+
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
+    """What a call is claimed under. `fixed`: its answer cannot be made shorter."""
+
+    reservation: Reservation
+    limits: tuple[Limit, ...]
+    pricing: Pricing
+    fixed: bool = False
+
+
+class Purse:
+    """Sets aside what calls may cost. `zone` is where days begin; null for the machine's.
+
+    `request` gives a turn's next request, `estimate` about how many tokens one is. `summariser` names the
+    model that summarises and says what it costs, and `flusher` that which flushes (null: the session's own);
+    without a summariser, compressions set nothing aside. `reviews` are the prices where reviews are made.
+    """
+
+    def __init__(  # noqa: PLR0913 - the ports it needs
+        self,
+        *,
+        request: Callable[[Session, Turn], ModelRequest],
+        estimate: Callable[[ModelRequest], int],
+        pricing: Pricing,
+        budgets: Budgets,
+        clock: Clock,
+        zone: tzinfo | None = None,
+        summariser: Callable[[], tuple[str, Pricing]] | None = None,
+        flusher: tuple[str, Pricing] | None = None,
+        reviews: Pricing | None = None,
+    ) -> None:
+        self._request = request
+        self._estimate = estimate
+        self._pricing = pricing
+        self._budgets = budgets
+        self._clock = clock
+        self._zone = zone
+        self._summariser = summariser
+        self._flusher = flusher
+        self._reviews = reviews or pricing
+
+    def today(self) -> str:
+        """The day that what is used now counts for, as YYYY-MM-DD."""
+        return day_of(self._clock.now(), self._zone)
+
+    def terms(self, session: Session, act: StepKind | None) -> Terms | None:
+        """For the due step, whose act that is; null where it calls no model.
+
+        Raises `Rejected` where a limit in money meets an unknown price.
+        """
+        turn = session.current
+        if act == "turn.call_model" and turn is not None:
+            request = self._request(session, turn)
+            pricing = self._reviews if session.is_review else self._pricing
+            terms = self._terms(session, turn, request, pricing)
+            # Where nothing is limited, the answer need not be either.
+            asked = terms.reservation.max_tokens if terms.limits else request.max_tokens
+            return replace(terms, reservation=replace(terms.reservation, max_tokens=asked))
+        if act not in {"compression.flush", "compression.compress"} or self._summariser is None:
+            return None
+        (name, pricing), answer = self._flusher or (session.model or "", self._pricing), FLUSH_ANSWER
+        if act == "compression.compress":
+            (name, pricing), answer = self._summariser(), SUMMARY_ANSWER
+        history = ModelRequest(model=name, system_prompt="", messages=session.messages, max_tokens=answer)
+        return replace(self._terms(session, turn, history, pricing), fixed=True)
+
+    def _terms(self, session: Session, turn: Turn | None, request: ModelRequest, pricing: Pricing) -> Terms:
+        day = self.today()
+        limits = limits_of(self._budgets, session, turn, day)
+        sent = Reservation(
+            model=request.model, input_tokens=self._estimate(request), output_tokens=0, day=day
+        )
+        reservation = _with_answer(sent, request.max_tokens or USUAL_ANSWER, pricing)
+        if reservation.cost_usd is None and self._budgets.turn_tokens is None:
+            _refuse_unpriced(limits, request.model)
+        return Terms(reservation=reservation, limits=limits, pricing=pricing)
+
+    def smaller(self, terms: Terms, over: OverBudget) -> Terms | None:
+        """Terms that the account has room for once nothing else is under way; null: it has, so wait for that.
+
+        Raises `Rejected` where there are none.
+        """
+        asked = terms.reservation
+        if over.limit.allows(over.spent + held(asked)):
+            return None
+        if terms.fixed:
+            raise _exhausted(over, held(asked))
+        answer = min(_affordable(terms, over.limit, over.spent), asked.output_tokens - 1)
+        if answer < SHORTEST_ANSWER:
+            least = _with_answer(asked, min(SHORTEST_ANSWER, asked.output_tokens), terms.pricing)
+            raise _exhausted(over, held(least))
+        return replace(terms, reservation=_with_answer(asked, answer, terms.pricing))
+
+
+def _with_answer(reservation: Reservation, tokens: int, pricing: Pricing) -> Reservation:
+    cost = pricing.cost_usd(reservation.model, Usage(reservation.input_tokens, tokens))
+    return replace(reservation, output_tokens=tokens, max_tokens=tokens, cost_usd=cost)
+
+
+def _affordable(terms: Terms, limit: Limit, spent: Amount) -> int:
+    """About the longest answer within the limit, beside what is spent."""
+    asked = terms.reservation
+    if limit.tokens is not None:
+        return limit.tokens - spent.tokens - asked.input_tokens
+    assert limit.nano_usd is not None, f"{limit.setting} limits nothing"
+    sent = terms.pricing.cost_usd(asked.model, Usage(asked.input_tokens))
+    if sent is None or asked.cost_usd is None:
+        return 0
+    room = (limit.nano_usd - spent.nano_usd) / NANO
+    token = (asked.cost_usd - sent) / asked.output_tokens
+    return int((room - sent) / token) if token > 0 else 0
+
+
+def _refuse_unpriced(limits: tuple[Limit, ...], model: str) -> None:
+    """A limit in money holds nothing where a price is not known."""
+    money = next((limit for limit in limits if limit.nano_usd is not None), None)
+    if money is not None:
+        raise Rejected(
+            f"The price of {model!r} is not known, so {money.setting} (${money.value:g}) cannot be held.",
+            kind=BUDGET,
+            hint="Set budgets.turn_tokens beside it, which then holds for such models: "
+            "hermes-jobs config set budgets.turn_tokens 200000",
+        )
+
+
+def _exhausted(over: OverBudget, needed: Amount) -> Rejected:
+    limit = over.limit
+    if limit.tokens is not None:
+        allowed, spent, needs = f"{limit.tokens:,} tokens", f"{over.spent.tokens:,}", f"{needed.tokens:,}"
+    else:
+        allowed, spent, needs = f"${limit.value:g}", _dollars(over.spent), _dollars(needed)
+    return Rejected(
+        f"The budget is used up: {limit.setting} allows {allowed}; {spent} spent so far, "
+        f"and the next model call needs at least {needs}.",
+        kind=BUDGET,
+        hint="Give it more: `hermes-jobs turns retry ID --budget USD`."
+        if limit.setting == OWN_BUDGET
+        else f"Raise {limit.setting}, then go on with `hermes-jobs turns retry`.",
+    )
+
+
+def _dollars(amount: Amount) -> str:
+    return f"${amount.nano_usd / NANO:.4f}"

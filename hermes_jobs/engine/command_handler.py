@@ -1,0 +1,295 @@
+"""Committing: decide against the state, fold, append what follows with what becomes due, wake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain.accounts import Charge, Limit
+from hermes_jobs.domain.budgets import charges
+from hermes_jobs.domain.decision import Change, Changed, Key
+from hermes_jobs.domain.events import Event, SessionEvent
+from hermes_jobs.domain.reactions import consequences
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.decide import decide
+from hermes_jobs.domain.session.loop_guard import warned
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.streams import SESSIONS, StreamState, due_steps
+from hermes_jobs.engine.clock_and_ids import day_of, iso
+from hermes_jobs.engine.ports import Carrier, Clock, Follow, Witness
+from hermes_jobs.engine.session_repository import Sessions
+from hermes_jobs.engine.state_repository import States
+from hermes_jobs.errors import Conflict, Rejected, StepLost
+from hermes_jobs.eventlog.log import Append, EventLog, Guard, LargeResult, Meta, StreamWrite
+
+CONFLICTS_OF_DOUBT = 3
+
+
+class _Write(msgspec.Struct, frozen=True):
+    """What happens to one stream: its state before and after the facts."""
+
+    before: StreamState
+    facts: tuple[Event, ...]
+    after: StreamState
+
+
+def nothing_follows(streams: Sequence[str]) -> None:
+    """The `Follow` where no files are made of the log."""
+
+
+def nobody_sees(before: StreamState, facts: Sequence[Event], after: StreamState) -> None:
+    """The `Witness` of a process that nothing listens to."""
+
+
+class Committer:
+    """The one place where streams are written to. `worker` is whom their events name as author."""
+
+    def __init__(  # noqa: PLR0913 - the ports it needs
+        self,
+        log: EventLog,
+        worker: str,
+        clock: Clock,
+        carrier: Carrier,
+        sessions: Sessions,
+        *,
+        follow: Follow = nothing_follows,
+        today: Callable[[], str] | None = None,
+        witness: Witness = nobody_sees,
+    ) -> None:
+        """`today` is the day that a response counts for which nobody had set anything aside for."""
+        self.worker = worker
+        self._today = today or (lambda: day_of(clock.now()))
+        self.states = States(log, sessions)
+        self._log = log
+        self._clock = clock
+        self._carrier = carrier
+        self._sessions = sessions
+        self._follow = follow
+        self._witness = witness
+
+    def commit(
+        self,
+        stream: str,
+        command: c.SessionCommand,
+        *,
+        guard: Guard | None = None,
+        keys: tuple[Key, ...] = (),
+        limits: tuple[Limit, ...] = (),
+        durable: bool = True,
+    ) -> Session:
+        """Decide and append, again whenever a stream has moved on; the session after it.
+
+        Raises `Rejected`, `StepLost`, `KeyTaken`, `OverBudget`, `LogUnavailable`.
+        """
+        # A step's facts are tried against the session as it was last seen: the append finds out.
+        session = self._sessions.known(stream) if guard is not None else None
+        doubts = _Doubts(self.states)
+        while True:
+            fresh = session is None
+            session = session or self._sessions.load(stream)
+            load = _Loading(self.states)
+            try:
+                decided, changed = _answered(command, session, load)
+                facts = decide(decided, session)
+                if not facts and guard is None:
+                    return session
+                after = self._sessions.fold(session, facts)
+                others = [*load.writes(changed), *load.writes(consequences(session, facts, load))]
+                self._append(
+                    [_Write(session, facts, after), *others],
+                    self._meta(session, guard, command),
+                    guard=guard,
+                    keys=(*keys, *changed.keys),
+                    results=_kept(decided),
+                    limits=limits,
+                    durable=durable,
+                )
+            except Conflict:
+                session = None
+                doubts.after_conflict((stream, *load.streams))
+            except StepLost:
+                if fresh:
+                    raise
+                session = None
+            else:
+                return after
+
+    def change(self, change: Change, cause: str, *, guard: Guard | None = None) -> Changed:
+        """Decide a change and append it, again whenever a stream has moved on. `cause`: what asked for it.
+
+        Raises `Rejected`, `StepLost`, `KeyTaken`, `LogUnavailable`.
+        """
+        doubts = _Doubts(self.states)
+        while True:
+            load = _Loading(self.states)
+            changed = change(load)
+            if not changed.writes and guard is None:
+                return changed
+            meta = Meta(worker=self.worker, causation=cause)
+            try:
+                self._append(load.writes(changed), meta, guard=guard, keys=changed.keys)
+            except Conflict:
+                doubts.after_conflict(load.streams)
+                continue
+            return changed
+
+    def pass_guard(self, guard: Guard) -> None:
+        """Claim a step, or give it back, without a fact. Raises `StepLost`, `LogUnavailable`."""
+        self._append((), Meta(worker=self.worker, causation=guard.step), guard=guard, durable=False)
+
+    def book(self, stream: str, fact: SessionEvent) -> None:
+        """Append a fact that depends on nothing."""
+        doubts = _Doubts(self.states)
+        while True:
+            session = self._sessions.load(stream)
+            write = _Write(session, (fact,), self._sessions.fold(session, (fact,)))
+            try:
+                self._append([write], self._meta(session, None, None))
+            except Conflict:
+                doubts.after_conflict([stream])
+                continue
+            return
+
+    def _append(
+        self,
+        writes: Iterable[_Write],
+        meta: Meta,
+        *,
+        guard: Guard | None = None,
+        keys: tuple[Key, ...] = (),
+        results: tuple[LargeResult, ...] = (),
+        limits: tuple[Limit, ...] = (),
+        durable: bool = True,
+    ) -> None:
+        written = [write for write in writes if write.facts]
+        stored = [_stored(write) for write in written]
+        now = self._clock.now()
+        self._log.append(
+            Append(
+                meta=meta,
+                recorded_at=iso(now),
+                writes=tuple(stored),
+                guard=guard,
+                keys=keys,
+                results=results,
+                charges=self._charges(written),
+                limits=limits,
+                durable=durable,
+            )
+        )
+        for write in written:
+            self.states.keep(write.after)
+        ready = [step for write in stored for step in write.due if step.not_before <= now]
+        if ready:
+            self._carrier.wake(ready)
+        others = [write.after.stream for write in written if not write.after.stream.startswith(SESSIONS)]
+        if others:
+            self._follow(others)
+        for write in written:
+            self._witness(write.before, write.facts, write.after)
+
+    def _charges(self, writes: Iterable[_Write]) -> tuple[Charge, ...]:
+        today = self._today()
+        return tuple(
+            charge
+            for write in writes
+            if isinstance(write.before, Session)
+            for charge in charges(write.before, write.facts, today)
+        )
+
+    def _meta(self, session: Session, guard: Guard | None, cause: c.SessionCommand | None) -> Meta:
+        turn = getattr(cause, "turn", None) or (session.current.id if session.current else None)
+        return Meta(
+            worker=self.worker,
+            causation=guard.step if guard else type(cause).__name__ if cause else None,
+            correlation=turn,
+        )
+
+
+class _Doubts:
+    """What is known of streams is doubted where appends against it go on failing.
+
+    Mostly somebody else was faster, and loading again brings what they wrote. But a log may also have gone
+    back, when its server crashed or was restored: then it has nothing new, and what is known is not in it.
+    """
+
+    def __init__(self, states: States) -> None:
+        self._states = states
+        self._conflicts = 0
+
+    def after_conflict(self, streams: Iterable[str]) -> None:
+        """Forget what is known of the streams, every so often."""
+        self._conflicts += 1
+        if self._conflicts % CONFLICTS_OF_DOUBT == 0:
+            for stream in streams:
+                self._states.forget(stream)
+
+
+class _Loading:
+    """The `Load` of one decision: remembers what was read, so that it is what the append expects."""
+
+    def __init__(self, states: States) -> None:
+        self._states = states
+        self._read: dict[str, StreamState] = {}
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """What was loaded."""
+        return tuple(self._read)
+
+    def __call__(self, stream: str) -> Any:
+        if stream not in self._read:
+            self._read[stream] = self._states.load(stream)
+        return self._read[stream]
+
+    def writes(self, changed: Changed) -> list[_Write]:
+        """The change's writes, each with the state that it was decided on."""
+        found = []
+        for each in changed.writes:
+            before = self(each.stream)
+            found.append(_Write(before, each.facts, self._states.fold(before, each.facts)))
+        return found
+
+
+def _answered(
+    command: c.SessionCommand, session: Session, load: _Loading
+) -> tuple[c.SessionCommand, Changed]:
+    """What is to be finished with a change, with that change's answer; any other command as it is."""
+    if isinstance(command, c.FinishModelCall) and command.change is not None:
+        return command, command.change(load)
+    if not isinstance(command, c.FinishToolCall | c.FinishFlush) or command.change is None:
+        return command, Changed()
+    try:
+        changed, ok = command.change(load), True
+    except Rejected as refused:
+        changed, ok = Changed(answer=f"Error: {refused.for_model}"), False
+    answer = changed.answer
+    if isinstance(command, c.FinishFlush):
+        return replace(command, saved=answer), changed
+    call = session.current.call(command.step) if session.current else None
+    if session.current is not None and call is not None:
+        answer = warned(session.current.repeats, call.id, call.asked, answer)
+    return replace(command, outcome=replace(command.outcome, content=answer, ok=ok)), changed
+
+
+def _stored(write: _Write) -> StreamWrite:
+    """The facts with the steps that they end and those that they make due."""
+    before, due = set(due_steps(write.before)), due_steps(write.after)
+    still = {step.id for step in due}
+    return StreamWrite(
+        stream=write.before.stream,
+        events=write.facts,
+        expected=write.before.version,
+        due=tuple(step for step in due if step not in before),
+        gone=tuple(sorted(step.id for step in before if step.id not in still)),
+    )
+
+
+def _kept(cause: c.SessionCommand) -> tuple[LargeResult, ...]:
+    """The large result that goes into the log's database with the outcome that stands for it."""
+    if isinstance(cause, c.FinishToolCall) and cause.kept is not None:
+        return (LargeResult(call=cause.outcome.call, content=cause.kept),)
+    return ()

@@ -1,0 +1,53 @@
+"""How each kind of step is performed, one file a kind, in terms of ports: nothing here appends or claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hermes_jobs.domain.session.steps import StepKind
+from hermes_jobs.engine.handlers.call_model import CallModel
+from hermes_jobs.engine.handlers.compress import Compress
+from hermes_jobs.engine.handlers.compression_policy import Sizing
+from hermes_jobs.engine.handlers.flush import Flush
+from hermes_jobs.engine.handlers.prefetch import Prefetch
+from hermes_jobs.engine.handlers.record_usage import RecordUsage
+from hermes_jobs.engine.handlers.request_builder import Requests
+from hermes_jobs.engine.handlers.review_models import ByKind
+from hermes_jobs.engine.handlers.run_tool import RunTool
+from hermes_jobs.engine.handlers.turn_limits import Limits
+from hermes_jobs.engine.ports import Performer
+
+__all__ = [
+    "ByKind",
+    "CallModel",
+    "Compress",
+    "Flush",
+    "Limits",
+    "Prefetch",
+    "RecordUsage",
+    "Requests",
+    "RunTool",
+    "Sizing",
+    "performers",
+]
+
+
+def performers(
+    *,
+    prefetch: Performer,
+    call_model: Performer,
+    run_tool: RunTool,
+    flush: Flush | None = None,
+    compress: Compress | None = None,
+) -> Mapping[StepKind, Performer]:
+    """The table that the engine acts by."""
+    compression: dict[StepKind, Performer] = {}
+    if flush is not None and compress is not None:
+        compression = {"compression.flush": flush, "compression.compress": compress}
+    return {
+        **compression,
+        "turn.prefetch": prefetch,
+        "turn.call_model": call_model,
+        "turn.run_tool": run_tool,
+        "turn.record_usage": RecordUsage(),
+    }

@@ -1,0 +1,206 @@
+"""`turn.call_model`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import sha256
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from hermes_jobs.domain.decision import Change
+from hermes_jobs.domain.events import ApprovalRequested, ModelCallFailed, ModelReplied, ResponseBooked
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.loop_guard import is_refused
+from hermes_jobs.domain.session.session import Session, running_turn
+from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.domain.usage import NO_USAGE, Usage
+from hermes_jobs.engine.handlers.auxiliary_models import UNREPORTED, booked, told
+from hermes_jobs.engine.handlers.compression_policy import Sizing
+from hermes_jobs.engine.handlers.failed_calls import Attempts
+from hermes_jobs.engine.handlers.request_builder import OUTPUT_LIMIT, Requests, shorter_answer
+from hermes_jobs.engine.handlers.tool_context import context_of, purpose_of, workdir_of
+from hermes_jobs.engine.handlers.turn_limits import Limits
+from hermes_jobs.engine.live import Heard, Speech
+from hermes_jobs.engine.ports import (
+    CANCELLED,
+    Cancel,
+    Clock,
+    FailedCall,
+    Ids,
+    Model,
+    ModelError,
+    ModelRequest,
+    Pricing,
+    Reply,
+    RetryPlan,
+    Stopped,
+    Toolbox,
+)
+from hermes_jobs.text.tokens import tokens
+
+OVERFLOW = "context_overflow"
+
+
+def nothing_learned(model: str, window: int) -> Change | None:
+    """Where no windows are remembered."""
+
+
+Outcome = TypeVar("Outcome", ModelReplied, ModelCallFailed)
+
+
+class CallModel:
+    """`turn.call_model`: one request and its reply, or the failure that a later attempt follows."""
+
+    def __init__(  # noqa: PLR0913 - the ports it needs
+        self,
+        *,
+        model: Model,
+        toolbox: Toolbox,
+        pricing: Pricing,
+        retry: RetryPlan,
+        clock: Clock,
+        ids: Ids,
+        limits: Limits,
+        heard: Heard,
+        sizing: Sizing | None = None,
+        learn: Callable[[str, int], Change | None] = nothing_learned,
+        requests: Requests | None = None,
+    ) -> None:
+        """`learn(model, window)` remembers a window that a refusal names."""
+        self._model = model
+        self._toolbox = toolbox
+        self._pricing = pricing
+        self._attempts = Attempts(retry, clock, ids, limits)
+        self._clock = clock
+        self._ids = ids
+        self._limits = limits
+        self._heard = heard
+        self._sizing = sizing
+        self._learn = learn
+        self._requests = requests or Requests(toolbox, limits)
+
+    def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
+        turn = running_turn(session)
+        request = self._requests.next(session, turn)
+        speech = Speech(
+            self._heard, turn=turn.id, step=step.id, attempt=step.attempt, call=self._ids.name("m")
+        )
+        try:
+            reply = self._model.reply(request, cancel, speech.say)
+        except ModelError as error:
+            smaller = self._sizing.overflow(session, turn, error) if self._sizing else None
+            failed = replace(self._failed(turn, step, request, error, cancel), purpose=purpose_of(session))
+            if smaller is not None:
+                failed = replace(failed, retry_at=self._clock.now())
+            if error.kind == CANCELLED:
+                failed = replace(failed, content=speech.text)
+            if speech.text or error.kind in UNREPORTED:
+                failed = self._with_estimate(failed, turn, speech.text)
+            change = self._learn(request.model, failed.window) if failed.window else None
+            return c.FinishModelCall(
+                step=step.id,
+                outcome=failed,
+                responses=self._booked(turn, step, error.instead_of, failed.purpose),
+                compress=smaller,
+                change=change,
+            )
+        finally:
+            speech.end()
+        replied = self._replied(session, turn, step, request.model, reply)
+        replied = self._with_estimate(replied, turn, reply.content + reply.reasoning)
+        approvals = () if turn.closing else self._approvals(session, turn, replied)
+        pressure = self._sizing.pressure(session, turn, replied) if self._sizing else None
+        return c.FinishModelCall(
+            step=step.id,
+            outcome=replied,
+            responses=self._booked(turn, step, reply.instead_of, replied.purpose),
+            approvals=approvals,
+            pressure=pressure,
+        )
+
+    def _booked(
+        self, turn: Turn, step: Step, failed: FailedCall | None, purpose: str
+    ) -> tuple[ResponseBooked, ...]:
+        sent = turn.reserved.input_tokens if turn.reserved else 0
+        return booked(failed, self._pricing, sent, turn=turn.id, step=step.id, purpose=purpose)
+
+    def _with_estimate(self, outcome: Outcome, turn: Turn, said: str) -> Outcome:
+        """The outcome with what it may have used, where nobody reported that; `said` is what arrived."""
+        if outcome.usage != NO_USAGE or turn.reserved is None:
+            return outcome
+        used = Usage(turn.reserved.input_tokens, tokens(said))
+        cost = self._pricing.cost_usd(outcome.model, used)
+        return replace(outcome, estimated=used, estimated_cost_usd=cost)
+
+    def _replied(self, session: Session, turn: Turn, step: Step, model: str, reply: Reply) -> ModelReplied:
+        answered_by = reply.model or model
+        return ModelReplied(
+            turn=turn.id,
+            step=step.id,
+            attempt=step.attempt,
+            content=reply.content,
+            model=answered_by,
+            finish_reason=reply.finish_reason,
+            tool_calls=reply.tool_calls,
+            plan=self._toolbox.plan(step.id, reply.tool_calls, workdir_of(session)),
+            usage=reply.usage,
+            cost_usd=self._cost(answered_by, reply.usage),
+            reasoning=reply.reasoning,
+            purpose=purpose_of(session),
+            payload=reply.payload,
+            notes=reply.notes,
+            failures=told(reply.instead_of),
+        )
+
+    def _cost(self, model: str, usage: Usage) -> float | None:
+        """A response whose usage was not reported has no known cost."""
+        return None if usage == NO_USAGE else self._pricing.cost_usd(model, usage)
+
+    def _approvals(self, session: Session, turn: Turn, reply: ModelReplied) -> tuple[ApprovalRequested, ...]:
+        if reply.finish_reason == "length":
+            return ()
+        asked = zip(reply.tool_calls, reply.plan, strict=True)
+        verdicts = [
+            (call, plan.call, self._toolbox.verdict(call, context_of(session, turn, plan.call)))
+            for call, plan in asked
+            if not is_refused(turn.repeats, call)
+        ]
+        return tuple(
+            ApprovalRequested(
+                turn=turn.id,
+                call=call_id,
+                digest=sha256(call.arguments.encode("utf-8", "replace")).hexdigest(),
+                rule=verdict.rule,
+                expires_at=self._clock.now() + self._limits.approval_seconds,
+            )
+            for call, call_id, verdict in verdicts
+            if verdict.decision == "ask"
+        )
+
+    def _failed(
+        self, turn: Turn, step: Step, request: ModelRequest, error: ModelError, cancel: Cancel
+    ) -> ModelCallFailed:
+        if error.kind == CANCELLED and cancel.reason != CANCELLED:
+            raise Stopped
+        shorter = shorter_answer(request.max_tokens, error.limit) if error.kind == OUTPUT_LIMIT else None
+        again = self._attempts.after(turn, error, shortened=shorter is not None)
+        return ModelCallFailed(
+            turn=turn.id,
+            step=step.id,
+            attempt=step.attempt,
+            kind=error.kind,
+            message=error.message,
+            hint=again.hint or error.hint,
+            retry_at=again.at,
+            usage=error.usage,
+            cost_usd=self._pricing.cost_usd(request.model, error.usage),
+            model=request.model,
+            max_tokens=shorter if again.at is not None else None,
+            window=error.limit if error.kind == OVERFLOW else None,
+            quota_until=again.quota_until,
+            fallback=again.fallback,
+            resets_at=again.resets_at,
+            back_to=again.back_to if again.at is not None else "",
+        )

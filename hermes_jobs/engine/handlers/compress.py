@@ -1,0 +1,213 @@
+"""`compression.compress`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from hermes_jobs.domain.events import CompressionFailed, ContextCompressed, ResponseBooked
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.compression import Compression, is_futile
+from hermes_jobs.domain.session.session import Session, compression_of
+from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.domain.session.titles import continued_title
+from hermes_jobs.engine.handlers.auxiliary_models import Helper
+from hermes_jobs.engine.handlers.compression_policy import Sizing, in_estimates
+from hermes_jobs.engine.handlers.summariser import Summariser
+from hermes_jobs.engine.ports import (
+    CANCELLED,
+    Cancel,
+    Clock,
+    ContextEngine,
+    ContextEngines,
+    History,
+    Ids,
+    ModelError,
+    PromptBuilder,
+    RetryPlan,
+    Shortened,
+    Stopped,
+)
+from hermes_jobs.errors import Rejected
+
+PROMPT_NOTE = """\
+An earlier part of this conversation was compressed into a summary, which stands in its place. What it calls
+done is done; look at files and state before you do anything again."""
+FULL = 0.95
+"""The part of the window from which on a history has to be made smaller, with a summary or without."""
+AGAIN = frozenset({"context_overflow"})
+"""Kinds of failures after which the same model is asked once more: what it takes has been learned."""
+
+
+class Compress:
+    """`compression.compress`: the summary, and the session that goes on with it.
+
+    `helpers(session)` are the models that can summarise, the preferred one first; `retry` says when to try
+    again where all of them have failed and the history has to become smaller; `title_of` is the title of the
+    session that goes on.
+    """
+
+    def __init__(  # noqa: PLR0913 - what a step needs of its floors
+        self,
+        *,
+        contexts: ContextEngines,
+        helpers: Callable[[Session], Sequence[Helper]],
+        retry: RetryPlan,
+        clock: Clock,
+        prompt: PromptBuilder,
+        sizing: Callable[[Session], Sizing],
+        ids: Ids,
+        title_of: Callable[[Session], str | None] = lambda session: continued_title(
+            session.named, session.num_compressed + 2
+        ),
+    ) -> None:
+        self._contexts = contexts
+        self._helpers = helpers
+        self._retry = retry
+        self._clock = clock
+        self._prompt = prompt
+        self._sizing = sizing
+        self._ids = ids
+        self._title_of = title_of
+
+    def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
+        job = _Job(session, step, compression_of(session), self._contexts.of(session))
+        sizing = self._sizing(session)
+        size = sizing.size(session, session.current)
+        estimated = size.fixed + job.context.estimate(session.messages)
+        window = job.asked.window or size.window
+        history = History(
+            messages=session.messages,
+            todos=tuple(todo.text for todo in session.todos if todo.status in {"pending", "in_progress"}),
+            focus=job.asked.focus,
+            window=in_estimates(window, max(job.asked.tokens, size.tokens), estimated),
+            summary_window=window,
+            fixed=size.fixed,
+        )
+        try:
+            shortened = self._summarised(job, history, cancel)
+        except ModelError as error:
+            if error.kind == CANCELLED:
+                return job.failed(error.kind, error.message)
+            instead = self._without(job, history, error, full=job.asked.tokens >= window * FULL)
+            if isinstance(instead, CompressionFailed):
+                return job.finished(instead)
+            shortened = instead
+        prompt = self._rebuilt(session)
+        fixed = sizing.overhead(session, session.current, prompt)
+        after = fixed + job.context.estimate(shortened.messages)
+        if shortened.removed == 0:
+            kind, told = "nothing_to_compress", "there was nothing to take away"
+        elif after >= estimated and not (
+            job.asked.reason == "manual" and after - fixed < estimated - size.fixed
+        ):
+            kind, told = "no_effect", "a summary would take no less than what it stands for"
+        else:
+            return self._compressed(job, shortened, prompt, before=estimated, after=after)
+        turn = session.current
+        return job.failed(kind, told, sizing.advice(session, turn) if turn is not None else "")
+
+    def _summarised(self, job: _Job, history: History, cancel: Cancel) -> Shortened:
+        """The history as the first helper summarises it that can. Raises `ModelError`, of the last one."""
+        for helper in self._helpers(job.session):
+            try:
+                return self._by(helper, job, history, cancel)
+            except ModelError as error:
+                job.failures.append((helper.name, error))
+                if error.kind == CANCELLED:
+                    if cancel.reason != CANCELLED:
+                        raise Stopped from error
+                    raise
+                helper.failed(error)
+        raise job.failures[-1][1]
+
+    @staticmethod
+    def _by(helper: Helper, job: _Job, history: History, cancel: Cancel) -> Shortened:
+        ask = Summariser(helper.model, helper.name, helper.pricing, "compression", cancel)
+        try:
+            try:
+                return job.context.compress(replace(history, summary_window=helper.window_of()), ask)
+            except ModelError as error:
+                if error.kind not in AGAIN:
+                    raise
+                return job.context.compress(replace(history, summary_window=helper.window_of()), ask)
+        finally:
+            job.responses += ask.booked(job.asked, job.step.id)
+
+    def _without(
+        self, job: _Job, history: History, error: ModelError, *, full: bool
+    ) -> Shortened | CompressionFailed:
+        """What becomes of a history that nobody could summarise: it stays; where it has to become smaller, it
+        is tried again, and in the end its middle is set aside."""
+        if not (job.asked.reason == "overflow" or full):
+            return job.failure(error.kind, job.why())
+        wait = self._retry(error.kind, job.step.attempt - 1, error.retry_after, self._ids.fraction())
+        if error.retryable and wait is not None:
+            return replace(job.failure(error.kind, job.why()), retry_at=self._clock.now() + wait)
+        return job.context.set_aside(history)
+
+    def _compressed(
+        self, job: _Job, shortened: Shortened, prompt: str | None, *, before: int, after: int
+    ) -> c.StepOutcome:
+        session = job.session
+        compressed = ContextCompressed(
+            turn=job.asked.turn,
+            step=job.step.id,
+            into=self._ids.name("s"),
+            removed=shortened.removed,
+            summary=shortened.summary,
+            messages=shortened.messages,
+            number=session.num_compressed + 1,
+            tokens_before=before,
+            tokens_after=after,
+            failures=job.why(),
+        )
+        compressed = replace(compressed, in_vain=session.futile + 1 if is_futile(compressed) else 0)
+        return c.FinishCompression(
+            step=job.step.id,
+            outcome=compressed,
+            responses=job.responses,
+            system_prompt=prompt,
+            title=self._title_of(session),
+        )
+
+    def _rebuilt(self, session: Session) -> str | None:
+        """The system prompt as it is written today, with a note about the summary; null: as it was."""
+        try:
+            prompt = self._prompt.start(session).system_prompt
+        except Rejected:
+            return None
+        return f"{prompt.rstrip()}\n\n{PROMPT_NOTE}\n"
+
+
+class _Job:
+    """One attempt: for whom, and what was asked and answered so far."""
+
+    def __init__(self, session: Session, step: Step, asked: Compression, context: ContextEngine) -> None:
+        self.session = session
+        self.step = step
+        self.asked = asked
+        self.context = context
+        self.responses: tuple[ResponseBooked, ...] = ()
+        self.failures: list[tuple[str, ModelError]] = []
+
+    def why(self) -> str:
+        """Which models failed, and with what; "" where none did."""
+        return "; ".join(f"{name}: {error.message}" for name, error in self.failures)
+
+    def failure(self, kind: str, message: str, hint: str = "") -> CompressionFailed:
+        return CompressionFailed(
+            turn=self.asked.turn,
+            step=self.step.id,
+            attempt=self.step.attempt,
+            kind=kind,
+            message=message,
+            hint=hint,
+        )
+
+    def failed(self, kind: str, message: str, hint: str = "") -> c.StepOutcome:
+        return self.finished(self.failure(kind, message, hint))
+
+    def finished(self, failure: CompressionFailed) -> c.StepOutcome:
+        return c.FinishCompression(step=self.step.id, outcome=failure, responses=self.responses)

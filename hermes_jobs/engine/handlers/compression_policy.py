@@ -1,0 +1,167 @@
+"""How large the next request will be, and whether the history has to be compressed before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from hermes_jobs.domain.events import ContextPressure, ModelReplied
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.compression import MAX_FUTILE, MAX_REFITS, is_rearmed
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.engine.handlers.tool_context import toolsets_of
+from hermes_jobs.engine.ports import ContextEngines, ContextSize, ModelError, Toolbox
+from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, weight
+
+OVERFLOWS = frozenset({"context_overflow", "payload_too_large"})
+TOO_MUCH = 0.5
+"""The part of the window that system prompt and tools may take, before a person is told."""
+
+
+class Sizing:
+    """Looks at a session with its context engine. `window_of(model)` and all sizes are in tokens.
+
+    `automatic` false: nothing is compressed but at a person's request.
+    """
+
+    def __init__(
+        self,
+        contexts: ContextEngines,
+        toolbox: Toolbox,
+        window_of: Callable[[str], int],
+        *,
+        automatic: bool = True,
+    ) -> None:
+        self._contexts = contexts
+        self._toolbox = toolbox
+        self._window_of = window_of
+        self._automatic = automatic
+
+    def preflight(self, session: Session) -> c.RequestCompression | None:
+        """What has to happen before the next model call, if anything."""
+        if not self._automatic or session.resting:
+            return None
+        turn = session.current
+        if turn is None or session.compression is not None:
+            return None
+        size, context = self.size(session, turn), self._contexts.of(session)
+        if session.futile >= MAX_FUTILE and not is_rearmed(session.futile_at, size.tokens, size.window):
+            return None
+        reason = context.should_compress(size)
+        if reason is None or not self._has_content(session, size):
+            return None
+        number = session.num_requested + 1
+        return c.RequestCompression(reason=reason, tokens=size.tokens, window=size.window, number=number)
+
+    def overflow(self, session: Session, turn: Turn, error: ModelError) -> c.RequestCompression | None:
+        """What may make a prompt fit that was refused: as too long, or, once, without a reason that is known,
+        where it was larger than the last one that was accepted."""
+        too_long = error.kind in OVERFLOWS
+        larger = error.unexplained and 0 < session.accepted < len(session.messages)
+        attempts = MAX_REFITS if too_long else int(larger)
+        if not self._automatic or turn.refits >= attempts:
+            return None
+        size = self.size(session, turn)
+        window = min(size.window, size.tokens)  # whatever is assumed: so much is refused
+        if not self._has_content(session, msgspec.structs.replace(size, window=window)):
+            return None
+        if too_long:
+            return c.RequestCompression(reason="overflow", tokens=size.tokens, window=window)
+        return c.RequestCompression(
+            reason="refused", tokens=size.tokens, window=window, refusal=error.message
+        )
+
+    def advice(self, session: Session, turn: Turn) -> str:
+        """What to do where system prompt and tools leave too little of the window; "" where they do not."""
+        size = self.size(session, turn)
+        if size.fixed < size.window * TOO_MUCH:
+            return ""
+        return too_small(size, self._largest(session, turn, size))
+
+    def _largest(self, session: Session, turn: Turn, size: ContextSize) -> dict[str, int]:
+        """The largest toolsets that are on, without which half of the window is free; with their tokens."""
+        on = self._toolbox.toolsets_on(toolsets_of(session, turn))
+        sizes = {
+            name: sum(spec.num_characters for spec in self._toolbox.specs((name,))) // CHARACTERS_A_TOKEN
+            for name in on
+        }
+        surplus, largest = size.fixed - int(size.window * TOO_MUCH), dict[str, int]()
+        for name in sorted(sizes, key=lambda name: -sizes[name]):
+            if surplus <= 0:
+                break
+            largest[name] = sizes[name]
+            surplus -= sizes[name]
+        return largest
+
+    def _has_content(self, session: Session, size: ContextSize) -> bool:
+        context = self._contexts.of(session)
+        estimated = size.fixed + context.estimate(session.messages)
+        window = in_estimates(size.window, size.tokens, estimated)
+        return context.has_content_to_compress(session.messages, window, size.fixed)
+
+    def pressure(self, session: Session, turn: Turn, reply: ModelReplied) -> ContextPressure | None:
+        """What to tell people of how full the context is, where that has changed."""
+        context, size = self._contexts.of(session), self.size(session, turn)
+        tokens = reply.usage.prompt_tokens or size.tokens  # the estimate stands in where usage is missing
+        size = msgspec.structs.replace(size, tokens=tokens, is_measured=True)
+        advice = self.advice(session, turn)
+        if (context.pressure(size) or bool(advice)) == session.pressed:
+            return None
+        return ContextPressure(
+            turn=turn.id,
+            tokens=tokens,
+            threshold=context.threshold(size.window, size.fixed),
+            window=size.window,
+            high=not session.pressed,
+            advice="" if session.pressed else advice,
+        )
+
+    def size(self, session: Session, turn: Turn | None) -> ContextSize:
+        """What the next call would send."""
+        model = (turn.model if turn else None) or session.model or ""
+        context = self._contexts.of(session)
+        measured, fixed = session.prompt_tokens > 0, self.overhead(session, turn)
+        if measured:
+            tokens = session.prompt_tokens + context.estimate(session.messages[session.measured :])
+        else:
+            tokens = fixed + context.estimate(session.messages)
+        return ContextSize(
+            window=self._window_of(model),
+            tokens=tokens,
+            num_messages=len(session.messages),
+            is_measured=measured,
+            first_call=turn is not None and turn.step == 1,
+            num_compressions=turn.compressions if turn else 0,
+            fixed=fixed,
+        )
+
+    def overhead(self, session: Session, turn: Turn | None, prompt: str | None = None) -> int:
+        """The tokens of the system prompt (the session's, unless given) and the tools."""
+        if prompt is None:
+            prompt = session.started.system_prompt if session.started else ""
+        toolsets = toolsets_of(session, turn) if turn else None
+        tools = sum(spec.num_characters for spec in self._toolbox.specs(toolsets))
+        return (weight(prompt) + tools) // CHARACTERS_A_TOKEN
+
+
+def in_estimates(window: int, tokens: int, estimated: int) -> int:
+    """The window in the measure of our estimates, where a request of `estimated` takes `tokens`."""
+    return window if tokens <= estimated else max(1, window * estimated // tokens)
+
+
+def too_small(size: ContextSize, toolsets: Mapping[str, int]) -> str:
+    """What to tell a person of a window that the tools fill; `toolsets` are to be turned off, with tokens."""
+    told = (
+        f"System prompt and tools take about {size.fixed:,} of the model's {size.window:,} tokens: "
+        "little is left for the conversation. "
+    )
+    if not toolsets:
+        return told + "Take a model with a larger window."
+    named = ", ".join(f"{name} ({tokens:,})" for name, tokens in toolsets.items())
+    setting = ", ".join(f'"{name}"' for name in toolsets)
+    return (
+        f"{told}Turn off toolsets that you do not need; the largest are {named}: "
+        f"hermes-jobs config set toolsets.disabled '[{setting}]'. Or take a model with a larger window."
+    )

@@ -1,0 +1,87 @@
+"""What follows a failed model call: another attempt, the wait for a quota, a fallback model, or the end."""
+
+from __future__ import annotations
+
+import msgspec
+
+from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.engine.handlers.turn_limits import Limits
+from hermes_jobs.engine.ports import Clock, Ids, ModelError, RetryPlan
+
+QUOTA_SECONDS = 60.0
+"""A rate limit that lasts longer than this is a quota: the turn waits for it as a timer, and says so."""
+MAX_QUOTA_WAITS = 5
+"""Waits for a quota during one model call; providers that name a new moment each time end there."""
+RETRIES_BEFORE_FALLBACK = 1
+UNUSABLE = frozenset({"auth", "billing", "model_not_found"})
+"""Failures after which the next fallback model is tried at once."""
+DOWN = frozenset({"rate_limit", "overloaded", "server", "timeout", "connection", "garbage", "unknown"})
+"""Failures after which it is tried once a retry has failed too."""
+
+
+class NextAttempt(msgspec.Struct, frozen=True, kw_only=True):
+    """When the call is made again, in seconds since the epoch, and what for; `at` None: it was the last.
+
+    `resets_at`: when the quota resets for which the fallback is tried; `back_to`: the model that is waited
+    for, as its fallback cannot be used. `hint` takes the place of the error's own where it is not empty.
+    """
+
+    at: float | None = None
+    quota_until: float | None = None
+    fallback: str = ""
+    resets_at: float | None = None
+    back_to: str = ""
+    hint: str = ""
+
+
+class Attempts:
+    """Decides what follows a failed call of a turn."""
+
+    def __init__(self, retry: RetryPlan, clock: Clock, ids: Ids, limits: Limits) -> None:
+        self._retry = retry
+        self._clock = clock
+        self._ids = ids
+        self._limits = limits
+
+    def after(self, turn: Turn, error: ModelError, *, shortened: bool) -> NextAttempt:
+        """What follows; `shortened`: the call can be made again with a smaller output limit."""
+        now = self._clock.now()
+        fallback = self._fallback(turn)
+        if fallback and self._gives_way(turn, error):
+            resets_at = now + (error.retry_after or 0.0) if _is_quota(error) else None
+            return NextAttempt(at=now, fallback=fallback, resets_at=resets_at)
+        if _is_quota(error):
+            return self._quota(turn, error.retry_after or 0.0, now)
+        wait = None
+        if error.retryable or shortened:
+            wait = self._retry(error.kind, turn.retries, error.retry_after, self._ids.fraction())
+        if wait is None and turn.exhausted is not None and error.kind in UNUSABLE | DOWN:
+            waiting = self._quota(turn, max(0.0, turn.exhausted.until - now), now)
+            return msgspec.structs.replace(waiting, back_to=turn.exhausted.model)
+        return NextAttempt(at=None if wait is None else now + wait)
+
+    def _fallback(self, turn: Turn) -> str:
+        """The next fallback model of the turn, empty where none is left."""
+        left = self._limits.fallback[turn.fallbacks :]
+        return next((model for model in left if model != turn.model), "")
+
+    def _gives_way(self, turn: Turn, error: ModelError) -> bool:
+        if error.kind in UNUSABLE or _is_quota(error):
+            return True
+        return error.kind in DOWN and (not error.retryable or turn.retries >= RETRIES_BEFORE_FALLBACK)
+
+    def _quota(self, turn: Turn, wait: float, now: float) -> NextAttempt:
+        if wait <= self._limits.wait_for_quota and turn.quota_waits < MAX_QUOTA_WAITS:
+            until = now + wait
+            return NextAttempt(at=until + self._ids.fraction(), quota_until=until)
+        longest = self._limits.wait_for_quota
+        told = f"The quota resets in {_hours(wait)}; model.wait_for_quota allows {_hours(longest)}."
+        return NextAttempt(hint=f"{told} Use another model, or `turns retry` later.")
+
+
+def _is_quota(error: ModelError) -> bool:
+    return error.kind == "rate_limit" and error.retryable and (error.retry_after or 0.0) > QUOTA_SECONDS
+
+
+def _hours(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if 0 < seconds < 3600 else f"{seconds / 3600:.3g} h"

@@ -1,0 +1,22 @@
+"""`schedule.fire`: what becomes of a schedule's due time, with the clock and the ids that a run needs."""
+
+from __future__ import annotations
+
+from hermes_jobs.domain.decision import Change
+from hermes_jobs.domain.schedule.runs import Fire, Run
+from hermes_jobs.domain.schedule.schedule import Schedule
+from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.engine.ports import Cancel, Clock, Ids
+
+
+class FireSchedule:
+    """The job of a due time. Its change may find that somebody else has decided about it."""
+
+    def __init__(self, clock: Clock, ids: Ids) -> None:
+        self._clock = clock
+        self._ids = ids
+
+    def perform(self, state: Schedule, step: Step, cancel: Cancel) -> Change:
+        """Nothing is done before the change is written: it is the whole effect."""
+        run = Run(turn=self._ids.name("t"), session=self._ids.name("s"))
+        return Fire(stream=step.stream, due=step.not_before, now=self._clock.now(), run=run)

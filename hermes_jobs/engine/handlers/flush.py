@@ -1,0 +1,123 @@
+"""`compression.flush`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hermes_jobs.domain.decision import Change
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.messages import Message, ToolCall, UserMessage
+from hermes_jobs.domain.session.session import Session, compression_of
+from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.domain.streams import in_sequence
+from hermes_jobs.engine.budget_guard import FLUSH_ANSWER
+from hermes_jobs.engine.handlers.summariser import Summariser
+from hermes_jobs.engine.handlers.tool_context import workdir_of
+from hermes_jobs.engine.ports import (
+    CANCELLED,
+    Cancel,
+    ContextEngines,
+    Model,
+    ModelError,
+    Pricing,
+    Stopped,
+    Toolbox,
+    ToolContext,
+)
+
+FLUSH_TOOLSET = "memory"
+FLUSH_NOTE = """\
+[This conversation is about to be compressed: most of what was said will give way to a short summary. Save
+now, with the `memory` tool, what is worth keeping for good: first preferences, corrections and recurring
+patterns, only then details of the task. Nothing to save is a good answer. Do not answer the conversation
+itself.]"""
+
+
+def nothing_before(session: Session) -> None:
+    """Where nobody else wants to see what is about to be compressed."""
+
+
+class Flush:
+    """`compression.flush`: one call with the memory tool alone; what it saves is saved with the outcome.
+
+    `name` is the model that is asked; null: the session's own. `before(session)` is called when it has been
+    asked: the last moment at which all that was said is there.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        toolbox: Toolbox,
+        pricing: Pricing,
+        contexts: ContextEngines,
+        window_of: Callable[[str], int],
+        name: str | None = None,
+        *,
+        before: Callable[[Session], None] = nothing_before,
+    ) -> None:
+        self._model = model
+        self._toolbox = toolbox
+        self._pricing = pricing
+        self._contexts = contexts
+        self._window_of = window_of
+        self._name = name
+        self._before = before
+
+    def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
+        outcome = self._flushed(session, step, cancel)
+        self._before(session)
+        return outcome
+
+    def _flushed(self, session: Session, step: Step, cancel: Cancel) -> c.FinishFlush:
+        job = compression_of(session)
+        on = self._toolbox.toolsets_on(session.started.toolsets if session.started else None)
+        tools = tuple(spec for spec in self._toolbox.specs((FLUSH_TOOLSET,)) if spec.name == "memory")
+        if FLUSH_TOOLSET not in on or not tools or session.started is None:
+            return c.FinishFlush(step=step.id, message="memory is turned off")
+        name = self._name or session.model or session.started.model
+        summariser = Summariser(self._model, name, self._pricing, "flush", cancel, session.lineage)
+        try:
+            reply = summariser.ask(
+                session.started.system_prompt, self._material(session, name), tools, FLUSH_ANSWER
+            )
+        except ModelError as error:
+            if error.kind == CANCELLED and cancel.reason != CANCELLED:
+                raise Stopped from error
+            return c.FinishFlush(
+                step=step.id, responses=summariser.booked(job, step.id), message=error.message
+            )
+        changes = [
+            change
+            for index, call in enumerate(reply.tool_calls)
+            if call.name == "memory" and (change := self._change(session, step, call, index, cancel))
+        ]
+        return c.FinishFlush(
+            step=step.id,
+            responses=summariser.booked(job, step.id),
+            change=in_sequence(changes) if changes else None,
+        )
+
+    def _material(self, session: Session, model: str) -> tuple[Message, ...]:
+        """The conversation as far as it fits into the window, the oldest left out, and the note behind it."""
+        assert session.started is not None
+        room = int(self._window_of(model) * 0.9) - FLUSH_ANSWER
+        context = self._contexts.of(session)
+        room -= context.estimate((UserMessage(session.started.system_prompt),))
+        said = context.newest(session.messages, room)
+        if said and isinstance(said[-1], UserMessage):
+            return (*said[:-1], UserMessage(f"{said[-1].content}\n\n{FLUSH_NOTE}"))
+        return (*said, UserMessage(FLUSH_NOTE))
+
+    def _change(
+        self, session: Session, step: Step, call: ToolCall, index: int, cancel: Cancel
+    ) -> Change | None:
+        context = ToolContext(
+            session=session.id,
+            turn=compression_of(session).turn or "",
+            call=f"{step.id}-{index}",
+            workdir=workdir_of(session),
+            attended=False,
+            author="flush",
+            lineage=session.lineage,
+        )
+        return self._toolbox.run(call, context, (FLUSH_TOOLSET,), cancel).change

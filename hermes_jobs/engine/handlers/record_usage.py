@@ -1,0 +1,15 @@
+"""`turn.record_usage`."""
+
+from __future__ import annotations
+
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.engine.ports import Cancel
+
+
+class RecordUsage:
+    """`turn.record_usage`: the books are closed and the answer is out."""
+
+    def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
+        return c.FinishTurn(step=step.id)

@@ -1,0 +1,80 @@
+"""What a turn's next model call sends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hermes_jobs.domain.session.messages import Message, UserMessage
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.engine.budget_guard import SHORTEST_ANSWER, USUAL_ANSWER
+from hermes_jobs.engine.handlers.tool_context import toolsets_of
+from hermes_jobs.engine.handlers.turn_limits import Limits
+from hermes_jobs.engine.ports import ModelRequest, Toolbox
+
+OUTPUT_LIMIT = "output_limit"
+"""The kind of failure after which a `shorter_answer` may be had."""
+
+Beside = Callable[[UserMessage, str], UserMessage]
+
+
+def only_what_was_said(message: UserMessage, _recalled: str) -> UserMessage:
+    """The message as it is."""
+    return message
+
+
+class Requests:
+    """Makes the requests of turns, as configured."""
+
+    def __init__(self, toolbox: Toolbox, limits: Limits, beside: Beside = only_what_was_said) -> None:
+        """`beside(message, recalled)` is the message as it is sent, with what was recalled for it."""
+        self._toolbox = toolbox
+        self._limits = limits
+        self._beside = beside
+
+    def next(self, session: Session, turn: Turn) -> ModelRequest:
+        """The turn's next request. `max_tokens` is what was reserved for the answer, else what is wanted."""
+        assert session.started is not None, f"{session.stream} has no prompt"
+        return ModelRequest(
+            model=turn.model or session.model or "",
+            system_prompt=session.started.system_prompt,
+            messages=self._messages(session, turn),
+            tools=self._toolbox.specs(toolsets_of(session, turn)),
+            tool_choice="none" if turn.closing else "auto",
+            max_tokens=turn.reserved.max_tokens if turn.reserved else self._wanted_answer(turn),
+            session=session.lineage,
+        )
+
+    def _messages(self, session: Session, turn: Turn) -> tuple[Message, ...]:
+        """The history, with what was recalled beside the message that began the turn."""
+        messages = session.messages
+        for at in range(len(messages) - 1, -1, -1) if turn.recalled else ():
+            said = messages[at]
+            if isinstance(said, UserMessage) and _holds(said.content, turn.asked):
+                return (*messages[:at], self._beside(said, turn.recalled), *messages[at + 1 :])
+        return messages
+
+    def _wanted_answer(self, turn: Turn) -> int | None:
+        limit = self._limits.max_tokens
+        if turn.enlargements:
+            limit = (limit or USUAL_ANSWER) * 2**turn.enlargements
+        if turn.max_tokens is not None:
+            limit = min(limit or turn.max_tokens, turn.max_tokens)
+        return limit
+
+
+def _holds(content: str, asked: str) -> bool:
+    """Whether the text was said there, alone or, since a compression, beside its notes."""
+    return f"\n\n{asked}\n\n" in f"\n\n{content}\n\n"
+
+
+def shorter_answer(asked: int | None, named: int | None) -> int | None:
+    """The longest answer to ask for after `asked` tokens were refused; null where none is left to try.
+
+    `named` is what the refusal allows. Without it, half; without a limit of our own, a usual small one.
+    """
+    if named is not None and (asked is None or named < asked):
+        shorter = named
+    else:
+        shorter = 4096 if asked is None else asked // 2
+    return shorter if shorter >= SHORTEST_ANSWER else None

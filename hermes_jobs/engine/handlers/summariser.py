@@ -1,0 +1,109 @@
+"""The model that flushes and summarises, as its callers ask it, with everything booked that it was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from hermes_jobs.domain.events import ResponseBooked
+from hermes_jobs.domain.session.compression import Compression
+from hermes_jobs.domain.session.messages import Message, UserMessage
+from hermes_jobs.domain.usage import NO_USAGE, Usage
+from hermes_jobs.engine.handlers.auxiliary_models import UNREPORTED
+from hermes_jobs.engine.handlers.request_builder import OUTPUT_LIMIT, shorter_answer
+from hermes_jobs.engine.ports import (
+    Cancel,
+    FailedCall,
+    Model,
+    ModelError,
+    ModelRequest,
+    Pricing,
+    Reply,
+    ToolSpec,
+)
+from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, tokens, weight
+
+MORE_ROOM = 4
+"""How many times as long a summary may be that was cut off."""
+
+
+class Summariser:
+    """The model that flushes and summarises. Remembers each response, for the books."""
+
+    def __init__(
+        self, model: Model, name: str, pricing: Pricing, purpose: str, cancel: Cancel, session: str = ""
+    ) -> None:
+        """`session` is the lineage for which it is asked, as in `ModelRequest`."""
+        self._session = session
+        self._model = model
+        self._name = name
+        self._pricing = pricing
+        self._purpose = purpose
+        self._cancel = cancel
+        self.responses: list[ResponseBooked] = []
+
+    def __call__(self, system_prompt: str, text: str, max_tokens: int) -> str:
+        """The answer to one message; one that was cut off is asked for once more, with more room: a model may
+        have spent it on reasoning. Raises `ModelError`."""
+        said = (UserMessage(text),)
+        reply = self.ask(system_prompt, said, (), max_tokens)
+        if reply.finish_reason == "length":
+            reply = self.ask(system_prompt, said, (), max_tokens * MORE_ROOM)
+        return reply.content
+
+    def ask(
+        self,
+        system_prompt: str,
+        messages: Sequence[Message],
+        tools: tuple[ToolSpec, ...],
+        max_tokens: int,
+    ) -> Reply:
+        """The reply, no longer than `max_tokens` and than what the model allows. Raises `ModelError`."""
+        request = ModelRequest(
+            model=self._name,
+            system_prompt=system_prompt,
+            messages=tuple(messages),
+            tools=tools,
+            max_tokens=max_tokens,
+            session=self._session,
+        )
+        while True:
+            try:
+                reply = self._model.reply(request, self._cancel, lambda text: None)
+            except ModelError as error:
+                self._book_failed(request, error.instead_of)
+                self._book_failed(request, FailedCall(self._name, error))
+                shorter = shorter_answer(request.max_tokens, error.limit)
+                if error.kind != OUTPUT_LIMIT or shorter is None:
+                    raise
+                request = replace(request, max_tokens=shorter)
+            else:
+                self._book_failed(request, reply.instead_of)
+                self._book(request, reply.model or self._name, reply.usage, reply.content + reply.reasoning)
+                return reply
+
+    def booked(self, job: Compression, step: str) -> tuple[ResponseBooked, ...]:
+        """The responses so far, as facts."""
+        return tuple(replace(each, turn=job.turn, step=step) for each in self.responses)
+
+    def _book_failed(self, request: ModelRequest, failed: FailedCall | None) -> None:
+        if failed is not None and (failed.error.usage != NO_USAGE or failed.error.kind in UNREPORTED):
+            self._book(request, failed.model, failed.error.usage, None)
+
+    def _book(self, request: ModelRequest, model: str, usage: Usage, said: str | None) -> None:
+        """Book a call; `said` is what was answered, null for a call that failed."""
+        cost = self._pricing.cost_usd(model, usage)
+        fact = ResponseBooked(
+            turn=None, step="", purpose=self._purpose, model=model, usage=usage, cost_usd=cost
+        )
+        if usage == NO_USAGE:
+            sent = (request.system_prompt, *(message.content for message in request.messages))
+            used = Usage(sum(map(weight, sent)) // CHARACTERS_A_TOKEN, tokens(said or ""))
+            fact = replace(
+                fact,
+                cost_usd=0.0 if said is None else None,  # a response whose usage is unknown has no known cost
+                estimated=used,
+                estimated_cost_usd=self._pricing.cost_usd(model, used),
+            )
+        self.responses.append(fact)

@@ -1,0 +1,42 @@
+"""For whom a step is done: its session, the folder and the tools."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.tool_results import UNLIMITED
+from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.engine.ports import ToolContext
+
+
+def context_of(session: Session, turn: Turn, call: str) -> ToolContext:
+    """For whom a call of the turn works."""
+    return ToolContext(
+        session=session.id,
+        turn=turn.id,
+        call=call,
+        workdir=workdir_of(session),
+        attended=turn.attended,
+        todos=session.todos,
+        source=turn.source,
+        deliver=turn.deliver,
+        author=purpose_of(session),
+        lineage=session.lineage,
+        result_chars=turn.result_chars or UNLIMITED,
+    )
+
+
+def purpose_of(session: Session) -> Literal["turn", "review"]:
+    """What the session's calls are for."""
+    return "review" if session.is_review else "turn"
+
+
+def toolsets_of(session: Session, turn: Turn) -> tuple[str, ...] | None:
+    """The turn's own toolsets, else the session's, else null for the configured ones."""
+    return turn.toolsets or (session.started.toolsets if session.started else None)
+
+
+def workdir_of(session: Session) -> str:
+    """The session's working folder; empty where it has none."""
+    return (session.started.workdir if session.started else None) or ""

@@ -1,0 +1,15 @@
+"""Who carries wake-ups to workers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from hermes_jobs.domain.session.steps import Step
+
+
+class Carrier(Protocol):
+    """Carries wake-ups. It may drop, delay, double and reorder them."""
+
+    def wake(self, steps: Sequence[Step]) -> None:
+        """Say that somebody should look at these steps. Never raises."""

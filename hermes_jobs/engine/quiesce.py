@@ -1,0 +1,123 @@
+"""Putting streams to rest: nothing of them is due any more, and a person can take each thing up again.
+
+| due was                 | what becomes of it                            | taken up again by     |
+|-------------------------|-----------------------------------------------|-----------------------|
+| a turn                  | it is cancelled                               | `turns retry ID`      |
+| a review, a compression | it is cancelled; the conversation stays whole | by itself, when due   |
+| a schedule              | it is paused                                  | `schedule resume ID`  |
+| a delivery              | its text goes to the inbox                    | `inbox read`          |
+| news for a listener     | it is left out                                |                       |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import msgspec
+
+from hermes_jobs.domain.decision import Changed, Load, StreamFacts
+from hermes_jobs.domain.delivery import PREFIX as DELIVERIES
+from hermes_jobs.domain.delivery import Delivery
+from hermes_jobs.domain.events import CompressionFailed, DeliveryFailed, ListenerTold
+from hermes_jobs.domain.schedule.commands import Pause
+from hermes_jobs.domain.schedule.schedule import PREFIX as SCHEDULES
+from hermes_jobs.domain.schedule.schedule import Schedule
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.streams import SESSIONS
+from hermes_jobs.engine.engine import Engine
+from hermes_jobs.errors import Corrupt
+
+ROUNDS = 10  # one end may make something else due: a turn's end, its review's
+
+
+class Rested(msgspec.Struct, kw_only=True):
+    """The ids of what was put to rest, in the order in which that happened."""
+
+    turns: list[str] = []
+    reviews: list[str] = []
+    compressions: list[str] = []
+    schedules: list[str] = []
+    deliveries: list[str] = []
+
+
+def put_to_rest(engine: Engine, streams: Collection[str], by: str) -> Rested:
+    """End or pause whatever is due or under way in those streams; `by` is named as who did.
+
+    To be called only where nobody works on them: steps that are held are taken from their owners.
+    """
+    rested = Rested()
+    among = set(streams)
+    for stream in sorted(among):
+        if stream.startswith(SCHEDULES):
+            _pause(engine, stream, by, rested)
+    due = [row for row in engine.log.steps() if row.step.stream in among]
+    for _ in range(ROUNDS):
+        if not due:
+            return rested
+        for row in due:
+            if row.owner is not None:
+                engine.take_over(row)
+        for stream in dict.fromkeys(row.step.stream for row in due):
+            if stream.startswith(SESSIONS):
+                _end_work(engine, stream, by, rested)
+            elif stream.startswith(DELIVERIES):
+                _hold_back(engine, stream, by, rested)
+        due = [row for row in engine.log.steps() if row.step.stream in among]
+    raise Corrupt(f"These cannot be put to rest: {', '.join(sorted({row.step.id for row in due}))}.")
+
+
+def _pause(engine: Engine, stream: str, by: str, rested: Rested) -> None:
+    schedule = engine.state(stream)
+    assert isinstance(schedule, Schedule)
+    if schedule.plan is None or schedule.status != "active":
+        return
+    engine.change(Pause(schedule=schedule.id, now=engine.clock.now(), by=by), by)
+    rested.schedules.append(schedule.id)
+
+
+def _end_work(engine: Engine, stream: str, by: str, rested: Rested) -> None:
+    session = engine.sessions.load(stream)
+    for turn in (*reversed(session.waiting), *((session.current,) if session.current else ())):
+        engine.execute(stream, c.CancelTurn(turn=turn.id, by=by))
+        rested.turns.append(turn.id)
+    _drop_compression(engine, engine.sessions.load(stream), by, rested)
+    for review in engine.sessions.load(stream).reviews:
+        engine.execute(stream, c.CancelReview(review=review.id, by=by))
+        rested.reviews.append(review.id)
+    _tell_nobody(engine, engine.sessions.load(stream), by)
+
+
+def _drop_compression(engine: Engine, session: Session, by: str, rested: Rested) -> None:
+    job = session.compression
+    if job is None or job.running:
+        return
+    failed = CompressionFailed(
+        turn=job.turn, step=job.step_id, attempt=job.attempt, kind="cancelled", message=f"Cancelled by {by}."
+    )
+    engine.execute(session.stream, c.FinishCompression(step=job.step_id, outcome=failed))
+    rested.compressions.append(job.step_id)
+
+
+def _tell_nobody(engine: Engine, session: Session, by: str) -> None:
+    message = f"Held back by {by}: it may have been told from elsewhere."
+    left_out = tuple(
+        ListenerTold(listener=each.name, upto=session.version, message=message)
+        for each in session.listeners
+        if each.is_behind
+    )
+    if left_out:
+        engine.change(lambda load: Changed(writes=(StreamFacts(session.stream, left_out),)), by)
+
+
+def _hold_back(engine: Engine, stream: str, by: str, rested: Rested) -> None:
+    def change(load: Load) -> Changed:
+        delivery: Delivery = load(stream)
+        message = f"Held back by {by}: it may have been delivered from elsewhere."
+        failed = DeliveryFailed(
+            delivery=delivery.id, attempt=delivery.attempt, message=message, retry_at=None
+        )
+        return Changed(writes=(StreamFacts(stream, (failed,)),))
+
+    engine.change(change, by)
+    rested.deliveries.append(stream.removeprefix(DELIVERIES))

@@ -1,0 +1,43 @@
+"""A session as those know it who listen to it: memories and context engines."""
+
+from __future__ import annotations
+
+import msgspec
+
+from hermes_jobs.domain.events import SessionKind
+from hermes_jobs.domain.session.session import Session
+
+
+class SessionRef(msgspec.Struct, frozen=True, kw_only=True):
+    """A session. `source` is where its texts come from, such as `cli`.
+
+    `continues`: the session that was compressed and goes on as this one, `number` how often that has happened
+    to the conversation, `lineage` the session that it began with.
+    """
+
+    id: str
+    kind: SessionKind = "conversation"
+    source: str = ""
+    continues: str | None = None
+    number: int = 0
+    lineage: str = ""
+
+
+def ref_of(session: Session) -> SessionRef:
+    """How the session is known."""
+    started = session.started
+    return SessionRef(
+        id=session.id,
+        kind=kind_of(session),
+        source=started.source if started else "",
+        continues=started.parent if started and started.at is None else None,
+        number=session.num_compressed,
+        lineage=session.lineage,
+    )
+
+
+def kind_of(session: Session) -> SessionKind:
+    """What kind of session it is, also before it has begun."""
+    if session.started is not None:
+        return session.started.kind
+    return session.opening.kind if session.opening is not None else "conversation"

@@ -1,0 +1,79 @@
+"""Charging accounts inside a write transaction: what is spent and reserved, within limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from hermes_jobs.domain.accounts import Amount, Charge, Limit, OverBudget
+from hermes_jobs.eventlog import statements as sql
+from hermes_jobs.eventlog.codec import escaped
+from hermes_jobs.eventlog.database import Connection
+from hermes_jobs.eventlog.rows import AnyRow
+
+ACCOUNTS_AT_ONCE = 100  # that one statement changes
+
+_WITHOUT_LIMIT = 2**62
+
+
+def charge(connection: Connection, charges: Sequence[Charge], limits: Sequence[Limit]) -> None:
+    """Change the accounts. Raises `OverBudget`; whoever began the transaction then takes it back."""
+    limited = {limit.account for limit in limits}
+    free: dict[str, Charge] = {}
+    for each in charges:
+        if each.account not in limited:
+            free[each.account] = each + free[each.account] if each.account in free else each
+        else:
+            _charge_within(connection, each, [limit for limit in limits if limit.account == each.account])
+    rows = [_values(each) for each in free.values()]
+    for start in range(0, len(rows), ACCOUNTS_AT_ONCE):
+        some = rows[start : start + ACCOUNTS_AT_ONCE]
+        values = {f"{name}_{at}": value for at, row in enumerate(some) for name, value in row.items()}
+        connection.execute(sql.add_to_accounts(len(some)), values)
+
+
+def to_charge(account: str, row: AnyRow | None) -> Charge:
+    """An account as it stands, of the row of its sums; one that was never charged is empty."""
+    if row is None:
+        return Charge(account=account)
+    spent_tokens, spent_nano_usd, reserved_tokens, reserved_nano_usd = row
+    return Charge(
+        account=account,
+        spent=Amount(spent_tokens, spent_nano_usd),
+        reserved=Amount(reserved_tokens, reserved_nano_usd),
+    )
+
+
+def _charge_within(connection: Connection, change: Charge, limits: Sequence[Limit]) -> None:
+    values = {
+        **_values(change),
+        "most_tokens": _lowest(limit.tokens for limit in limits),
+        "most_nano_usd": _lowest(limit.nano_usd for limit in limits),
+    }
+    # The condition is that of a row that exists: a first charge is tried against an empty account here.
+    fits = _exceeded(limits, change.spent + change.reserved) is None
+    if fits and connection.execute(sql.ADD_WITHIN, values).rowcount == 1:
+        return
+    row = connection.execute(sql.SELECT_ACCOUNT, {"account": values["account"]}).fetchone()
+    stands = to_charge(change.account, row)
+    total = stands.spent + stands.reserved + change.spent + change.reserved
+    raise OverBudget(_exceeded(limits, total) or limits[0], stands.spent, stands.reserved)
+
+
+def _exceeded(limits: Iterable[Limit], total: Amount) -> Limit | None:
+    """The first limit that the total is beyond."""
+    return next((limit for limit in limits if not limit.allows(total)), None)
+
+
+def _lowest(limits: Iterable[int | None]) -> int:
+    return min((limit for limit in limits if limit is not None), default=_WITHOUT_LIMIT)
+
+
+def _values(change: Charge) -> dict[str, Any]:
+    return {
+        "account": escaped(change.account),
+        "spent_tokens": change.spent.tokens,
+        "spent_nano_usd": change.spent.nano_usd,
+        "reserved_tokens": change.reserved.tokens,
+        "reserved_nano_usd": change.reserved.nano_usd,
+    }

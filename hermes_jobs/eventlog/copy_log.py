@@ -1,0 +1,137 @@
+"""A log that was looked at, into one that everybody writes to: a batch at a time, and at last all at once.
+
+Between two batches others have their turn. A stream of which a part has come in is `ARRIVING`: nobody sees
+it, writes to it or works on it. The last transaction lets all of them in, with what is due in them. Whoever
+dies before leaves what has arrived, and the same move goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+from sqlalchemy import select
+
+from hermes_jobs.domain.decision import Key
+from hermes_jobs.errors import Rejected
+from hermes_jobs.eventlog import schema as t
+from hermes_jobs.eventlog import statements as sql
+from hermes_jobs.eventlog.append import head_values, key_values, result_values, step_values
+from hermes_jobs.eventlog.budget_rows import charge, to_charge
+from hermes_jobs.eventlog.codec import escaped
+from hermes_jobs.eventlog.database import Connection
+from hermes_jobs.eventlog.export_log import lines_of_tables
+from hermes_jobs.eventlog.log import ARRIVING, Head
+from hermes_jobs.eventlog.portable import AnyLine, EventLine, KeyLine, ResultLine
+from hermes_jobs.eventlog.rows import event_row, to_head
+from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.eventlog.transaction import TransactionLog
+
+T = TypeVar("T")
+
+BATCH_LINES = 250
+BATCH_CHARACTERS = 1_000_000
+
+
+def moved(source: SqlEventLog, target: SqlEventLog, then: Callable[[TransactionLog], T]) -> T:
+    """Bring all that is in `source` into `target`; what `then` makes of it before its streams are seen.
+
+    Raises `Rejected` where one of its streams has come into being meanwhile, and what `then` raises.
+    """
+    with source.snapshot() as tables:
+        for batch in _batches(lines_of_tables(tables)):
+            target.change_tables(partial(_write, batch))
+        accounts = [to_charge(row.account, row[1:]) for row in tables.execute(select(t.budgets))]
+    heads, steps = source.streams(), source.steps()
+
+    def let_in(connection: Connection) -> T:
+        for head in heads:
+            here = _head(connection, head.stream)
+            if here.reader != ARRIVING or here.hash != head.hash:
+                raise _overtaken(head.stream)
+        connection.executemany(sql.UPDATE_HEAD, [head_values(head) for head in heads])
+        for row in steps:  # in the order in which they came
+            held = {"owner": None if row.owner is None else escaped(row.owner), "fence": row.fence}
+            connection.execute(sql.INSERT_STEP, {**step_values(row.step), **held})
+        charge(connection, accounts, ())
+        return then(TransactionLog(connection, target.log_id, target.codec))
+
+    return target.change_tables(let_in)
+
+
+def _batches(lines: Iterable[AnyLine]) -> Iterator[Sequence[AnyLine]]:
+    batch: list[AnyLine] = []
+    size = 0
+    for line in lines:
+        batch.append(line)
+        size += _size(line)
+        if len(batch) >= BATCH_LINES or size >= BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    yield batch
+
+
+def _size(line: AnyLine) -> int:
+    if isinstance(line, EventLine):
+        return len(bytes(line.data))
+    return len(line.content) if isinstance(line, ResultLine) else 0
+
+
+def _write(lines: Sequence[AnyLine], connection: Connection) -> None:
+    """What of these lines is not here yet. Steps and accounts come at the end."""
+    events = [line for line in lines if isinstance(line, EventLine)]
+    if events:
+        _write_events(events, connection)
+    for line in lines:
+        if isinstance(line, KeyLine):
+            _write_key(line, connection)
+        elif isinstance(line, ResultLine):
+            found = connection.execute(sql.SELECT_RESULT, {"name": escaped(line.call)}).fetchone()
+            if found is None:
+                connection.execute(sql.UPSERT_RESULT, result_values(line.call, line.content))
+
+
+def _write_events(lines: Sequence[EventLine], connection: Connection) -> None:
+    (position,) = connection.execute(sql.SELECT_LAST_POSITION).fetchone()
+    begins = {name: _head(connection, name) for name in dict.fromkeys(line.stream for line in lines)}
+    ends, rows = dict(begins), list[dict[str, Any]]()
+    for line in lines:
+        head = ends[line.stream]
+        if head.reader != ARRIVING:
+            raise _overtaken(line.stream)
+        if line.version <= head.version:
+            continue
+        rows.append(event_row(line, position + len(rows) + 1))
+        ends[line.stream] = replace(head, version=line.version, hash=line.hash)
+    new = [name for name, head in begins.items() if head.version == 0]
+    connection.executemany(sql.INSERT_EVENT, rows)
+    connection.executemany(sql.INSERT_HEAD, [head_values(ends[name]) for name in new])
+    connection.executemany(sql.UPDATE_HEAD, [head_values(ends[name]) for name in begins if name not in new])
+
+
+def _write_key(line: KeyLine, connection: Connection) -> None:
+    """Where the key was used here for something else, the first use counts."""
+    names = {"scope": escaped(line.scope), "name": escaped(line.key)}
+    if connection.execute(sql.SELECT_KEY, names).fetchone() is not None:
+        return
+    at = {"name": escaped(line.stream), "version": line.version}
+    (position,) = connection.execute(sql.SELECT_POSITION, at).fetchone()
+    key = Key(scope=line.scope, key=line.key, digest=line.digest)
+    connection.execute(sql.INSERT_KEY, key_values(key, line.stream, position))
+
+
+def _head(connection: Connection, stream: str) -> Head:
+    """How far the stream has arrived; at version 0 nothing has."""
+    row = connection.execute(sql.SELECT_HEAD, {"name": escaped(stream)}).fetchone()
+    nothing = Head(stream=stream, version=0, hash="", reader=ARRIVING)
+    return nothing if row is None else to_head(row)
+
+
+def _overtaken(stream: str) -> Rejected:
+    return Rejected(
+        f"{stream} has come into being here meanwhile.",
+        kind="other_content",
+        hint="Run the same import again: it looks at what is here, and goes on.",
+    )

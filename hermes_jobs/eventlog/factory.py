@@ -1,0 +1,108 @@
+"""From a URL to a log: which database it names, and that its tables are there and of our time."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote_to_bytes
+
+from hermes_jobs.errors import Corrupt, Misconfigured, NewerSchema
+from hermes_jobs.eventlog import statements as sql
+from hermes_jobs.eventlog.codec import Codec
+from hermes_jobs.eventlog.database import Foundation
+from hermes_jobs.eventlog.notifier import Doorbell
+from hermes_jobs.eventlog.sql import SqlEventLog
+
+logger = logging.getLogger(__name__)
+
+_SQLITE = "sqlite:///"
+_POSTGRES = ("postgresql://", "postgresql+psycopg://")
+
+
+def sqlite_url(path: Path) -> str:
+    """The URL of a log in that file; whatever the path holds is quoted."""
+    return _SQLITE + quote(os.fsencode(path))
+
+
+def open_log(
+    url: str,
+    *,
+    codec: Codec | None = None,
+    doorbells: Path | None = None,
+    notify: Callable[[str], None] = logger.warning,
+) -> SqlEventLog:
+    """Open the log that the URL names, and make it where it does not exist yet.
+
+    `sqlite:///PATH` (percent-quoted: see `sqlite_url`) or `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`.
+    `doorbells` is the folder in which this host's processes tell each other that they have written; `notify`
+    hears for whom a writer has to wait.
+    Raises `Misconfigured` for any other URL, `LogUnavailable`, `NewerSchema`, and `Corrupt` where the
+    database is damaged or holds something else.
+    """
+    database = _database(url, notify)
+    try:
+        doorbell = None if doorbells is None else Doorbell(doorbells)
+        return SqlEventLog(database, _entered(database), codec or Codec(), doorbell)
+    except Exception as error:
+        database.close()
+        translation = database.translated(error)
+        if translation is None:
+            raise
+        raise translation from error
+
+
+def _database(url: str, notify: Callable[[str], None]) -> Foundation:
+    if url.startswith(_SQLITE) and len(url) > len(_SQLITE):
+        from hermes_jobs.eventlog.sqlite import SqliteDatabase
+
+        return SqliteDatabase(Path(os.fsdecode(unquote_to_bytes(url.removeprefix(_SQLITE)))), notify)
+    if url.startswith(_POSTGRES):
+        try:
+            from hermes_jobs.eventlog.postgres import PostgresDatabase
+        except ModuleNotFoundError as error:
+            raise Misconfigured(
+                f"A log in PostgreSQL needs the package {error.name}.",
+                hint="Install hermes-jobs[postgres].",
+            ) from error
+        return PostgresDatabase(url, notify)
+    scheme = url.partition("://")[0]
+    raise Misconfigured(
+        f"A log cannot be opened at a URL of the form {scheme}://…",
+        hint="Use sqlite:///PATH or postgresql://USER@HOST/DATABASE.",
+    )
+
+
+def _entered(database: Foundation) -> str:
+    """The log's id, having made its tables where there are none. Where there are, nobody is waited for."""
+    with database.reading() as reader:
+        if database.has_table(reader, sql.NEWEST_TABLE):
+            return _checked_id(reader.execute(sql.SELECT_INFO).fetchall())
+    with database.turn() as begin:
+        connection = begin(True)
+        if not database.has_table(connection, sql.NEWEST_TABLE):
+            is_new = not database.has_table(connection, "log_info")
+            for statement in database.creation():
+                connection.execute(statement)
+            if is_new:
+                connection.execute(sql.INSERT_INFO, {"log_id": secrets.token_hex(6), "schema": sql.SCHEMA})
+            connection.commit()
+        info = connection.execute(sql.SELECT_INFO).fetchall()
+        connection.rollback()
+    return _checked_id(info)
+
+
+def _checked_id(info: Sequence[Any]) -> str:
+    """The log's id, from all rows of its table `log_info`."""
+    if len(info) != 1:
+        raise Corrupt(f"The log's table log_info holds {len(info)} rows, not one: restore it from a backup.")
+    [(log_id, schema)] = info
+    if schema > sql.SCHEMA:
+        raise NewerSchema(
+            f"The log was made by a newer hermes-jobs (schema {schema}; this one knows {sql.SCHEMA}): "
+            "upgrade hermes-jobs."
+        )
+    return str(log_id)

@@ -1,0 +1,247 @@
+"""Portable lines into an empty log, inside one transaction: everything that they say, checked, or nothing.
+
+What follows from events (heads, due steps, accounts) is made from them anew. Positions are given
+anew too, so that they have no gaps; a stream that is already where all this shall go is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
+from typing import Any, assert_never
+
+import msgspec
+
+from hermes_jobs.domain.decision import Key
+from hermes_jobs.domain.events import SINCE
+from hermes_jobs.domain.streams import blank
+from hermes_jobs.errors import HermesJobsError, NewerSchema, Rejected
+from hermes_jobs.eventlog import statements as sql
+from hermes_jobs.eventlog.append import head_values, key_values, result_values
+from hermes_jobs.eventlog.codec import escaped
+from hermes_jobs.eventlog.log import Head
+from hermes_jobs.eventlog.portable import (
+    FORMAT,
+    AnyLine,
+    End,
+    EventLine,
+    Header,
+    KeyLine,
+    ResultLine,
+    StepLine,
+    refused,
+    to_line,
+)
+from hermes_jobs.eventlog.rebuild import DayOf, write_derived
+from hermes_jobs.eventlog.rows import event_row, row_hash
+from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.eventlog.transaction import TransactionLog
+
+_ROWS_AT_ONCE = 1000
+
+
+class Imported(msgspec.Struct, frozen=True, kw_only=True):
+    """What comes in: its streams, in the order of their first events; `known` are there already."""
+
+    num_events: int
+    streams: tuple[str, ...]
+    known: tuple[str, ...]
+
+
+class _End(msgspec.Struct):
+    """How far a stream of the file has been read. `is_known`: it is there already."""
+
+    version: int
+    hash: str
+    reader: int
+    is_known: bool
+
+
+def imported(
+    log: TransactionLog,
+    raws: Iterable[bytes],
+    day_of: DayOf,
+    target: SqlEventLog,
+    wanted: Callable[[str], bool] = lambda stream: True,
+) -> Imported:
+    """Read the lines' streams as far as they are `wanted` and not in the `target`, where they shall go.
+
+    Memory grows with streams, not with events. Raises `Rejected`, naming the line, for what cannot be read or
+    is not what was written; for a stream that the target has with other content; and for what only a newer
+    hermes-jobs understands.
+    """
+    reading = _Reading(log, target, wanted)
+    for number, line in _checked(raws):
+        reading.take(number, line)
+    reading.finish()
+    write_derived(log, reading.added, reading.steps, day_of)
+    return Imported(
+        num_events=reading.num_events,
+        streams=tuple(reading.added),
+        known=tuple(name for name, end in reading.ends.items() if end.is_known),
+    )
+
+
+def _checked(raws: Iterable[bytes]) -> Iterator[tuple[int, AnyLine]]:
+    """The numbered lines between header and end, once those are what they must be."""
+    digest, num_events, number, ended = sha256(), 0, 0, False
+    for number, raw in enumerate(raws, 1):
+        line = to_line(raw, number)
+        if ended:
+            raise refused(number, "nothing may follow on the end")
+        if isinstance(line, Header) != (number == 1):
+            raise refused(number, "an export begins with its header, and has one")
+        if isinstance(line, Header):
+            _check_header(line)
+        elif isinstance(line, End):
+            ended = True
+            if (line.events, line.sha256) != (num_events, digest.hexdigest()):
+                raise refused(number, "what came before it is not what was written")
+        else:
+            yield number, line
+        num_events += isinstance(line, EventLine)
+        digest.update(raw)
+    if not ended:
+        raise refused(number + 1, "it is missing; the file stops before its end")
+
+
+def _check_header(header: Header) -> None:
+    if header.format > FORMAT:
+        raise Rejected(
+            f"The export has format {header.format}, made by hermes-jobs {header.version}; "
+            f"this one reads formats up to {FORMAT}.",
+            kind="newer_export",
+            hint="Upgrade hermes-jobs.",
+        )
+
+
+class _Reading:
+    """One pass over the lines. What they say is written as it comes; the ends of streams gather in it."""
+
+    def __init__(self, log: TransactionLog, target: SqlEventLog, wanted: Callable[[str], bool]) -> None:
+        self.num_events = 0
+        self.ends: dict[str, _End] = {}
+        self.steps: dict[str, StepLine] = {}
+        self._log = log
+        self._target = target
+        self._wanted = wanted
+        self._position = 0
+        self._last_read = 0
+        self._rows: list[dict[str, Any]] = []
+
+    @property
+    def added(self) -> list[str]:
+        """The streams that the target does not have."""
+        return [name for name, end in self.ends.items() if not end.is_known]
+
+    def take(self, number: int, line: AnyLine) -> None:
+        match line:
+            case EventLine():
+                if self._wanted(line.stream):
+                    self._take_event(number, line)
+            case KeyLine():
+                if self._is_new(line.stream):
+                    self._take_key(number, line)
+            case ResultLine():
+                if self._log.result(line.call) is None:
+                    values = result_values(line.call, line.content)
+                    self._log.connection.execute(sql.UPSERT_RESULT, values)
+            case StepLine():
+                if self._is_new(line.stream):
+                    self.steps[line.step] = line
+            case Header() | End():
+                raise AssertionError("it was looked at before")
+            case _:
+                assert_never(line)
+
+    def finish(self) -> None:
+        """After the last line: write what waits, and the heads of streams."""
+        self._flush()
+        for name, end in self.ends.items():
+            if end.is_known:
+                self._check_known(name, end)
+        for head in self._target.arriving():
+            self._check_arriving(head)
+        heads = [
+            Head(stream=name, version=end.version, hash=end.hash, reader=end.reader)
+            for name, end in self.ends.items()
+            if not end.is_known
+        ]
+        self._log.connection.executemany(sql.INSERT_HEAD, map(head_values, heads))
+
+    def _is_new(self, stream: str) -> bool:
+        end = self.ends.get(stream)
+        return end is not None and not end.is_known
+
+    def _take_event(self, number: int, line: EventLine) -> None:
+        self._check_order(number, line)
+        end = self.ends.get(line.stream)
+        if end is None:
+            self.ends[line.stream] = end = _End(0, "", 1, self._target.head(line.stream) is not None)
+        if line.version != end.version + 1:
+            raise refused(number, f"version {line.version} of {line.stream} follows on version {end.version}")
+        row = event_row(line, self._position + 1)
+        if line.hash != row_hash(end.hash, {**row, "stream": line.stream}):
+            raise refused(number, f"version {line.version} of {line.stream} is not what was written")
+        self._check_readable(number, line, row["data"])
+        end.version, end.hash = line.version, line.hash
+        end.reader = max(end.reader, SINCE.get(line.type, 1))
+        if not end.is_known:
+            self._position += 1
+            self.num_events += 1
+            self._rows.append(row)
+            if len(self._rows) >= _ROWS_AT_ONCE:
+                self._flush()
+
+    def _check_order(self, number: int, line: EventLine) -> None:
+        if line.position <= self._last_read:
+            raise refused(number, f"position {line.position} follows on position {self._last_read}")
+        self._last_read = line.position
+
+    def _check_readable(self, number: int, line: EventLine, data: str) -> None:
+        try:
+            blank(line.stream)
+            self._log.codec.decode(line.type, data, line.schema)
+        except NewerSchema as error:
+            raise Rejected(
+                f"Line {number} of the export: {error}", kind="newer_export", hint="Nothing was imported."
+            ) from error
+        except HermesJobsError as error:
+            raise refused(number, str(error).rstrip(".")) from error
+
+    def _take_key(self, number: int, line: KeyLine) -> None:
+        self._flush()
+        at = {"name": escaped(line.stream), "version": line.version}
+        row = self._log.connection.execute(sql.SELECT_POSITION, at).fetchone()
+        if row is None:
+            raise refused(number, f"it points at version {line.version} of {line.stream}, which is missing")
+        key = Key(scope=line.scope, key=line.key, digest=line.digest)
+        self._log.connection.execute(sql.INSERT_KEY, key_values(key, line.stream, row[0]))
+
+    def _check_known(self, stream: str, end: _End) -> None:
+        """The stream that is here must begin with what the file has of it; hashes are chained."""
+        here = self._target.read(stream, after=end.version - 1, upto=end.version)
+        if not here or here[0].hash != end.hash:
+            raise _other_content(stream)
+
+    def _check_arriving(self, head: Head) -> None:
+        """What an import that was broken off has brought of the stream must be the file's."""
+        if head.stream not in self.ends:
+            return
+        at = {"name": escaped(head.stream), "version": head.version}
+        row = self._log.connection.execute(sql.SELECT_HASH, at).fetchone()
+        if row is None or row[0] != head.hash:
+            raise _other_content(head.stream)
+
+    def _flush(self) -> None:
+        if self._rows:
+            self._log.connection.executemany(sql.INSERT_EVENT, self._rows)
+            self._rows = []
+
+
+def _other_content(stream: str) -> Rejected:
+    return Rejected(
+        f"{stream} is here already, with other content than the export has.",
+        kind="other_content",
+        hint="Nothing was imported. Import it into another, empty home: set HERMES_JOBS_HOME.",
+    )

@@ -1,0 +1,107 @@
+"""Lock files of the processes that work on this host: a free one proves that its process has ended.
+
+A file holds the moment until which its process may act, on this host's clock (`moment`). Whatever works for
+the process gets the open file: it sees that moment, and keeps the lock until it has ended itself.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from hermes_jobs.system.file_lock import is_locked
+
+_NAME = "folder-id"
+_SUFFIX = ".lock"
+_NEVER = 0.0
+
+
+def moment() -> float:
+    """Seconds on a clock that all processes of this host share, and that goes on while the host sleeps."""
+    # macOS has no such clock by that name; its monotonic one is shared too.
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if clock is None else time.clock_gettime(clock)
+
+
+class LockFolder:
+    """A folder with a lock file for each process. Who has the same `id` sees the same files."""
+
+    def __init__(self, path: Path) -> None:
+        """Makes the folder and its id where they are missing. Raises `OSError`."""
+        self._path = path
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.id = _read_or_make_id(path / _NAME)
+
+    def hold(self, worker: str) -> HeldLock:
+        """Lock a worker's file. Raises `BlockingIOError` where another process holds it."""
+        path = self._file_of(worker)
+        while True:
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # Between opening and locking it somebody may have swept the file away.
+                with suppress(FileNotFoundError):
+                    if os.path.samestat(os.fstat(file), path.stat()):
+                        return HeldLock(path, file)
+            except BaseException:
+                os.close(file)
+                raise
+            os.close(file)
+
+    def is_free(self, worker: str) -> bool:
+        """Whether nobody holds the worker's file, or it is missing: the process has ended."""
+        return not is_locked(self._file_of(worker))
+
+    def sweep(self) -> None:
+        """Remove the files of processes that have ended."""
+        for path in self._path.glob(f"*{_SUFFIX}"):
+            if not is_locked(path):
+                path.unlink(missing_ok=True)
+
+    def _file_of(self, worker: str) -> Path:
+        return self._path / f"{worker}{_SUFFIX}"
+
+
+class HeldLock:
+    """A locked file; the lock ends with the process and all that it was shared with, however they end."""
+
+    def __init__(self, path: Path, file: int) -> None:
+        self._path = path
+        self._file = file
+        self._lock = threading.Lock()
+        self._released = False
+
+    def allow_until(self, until: float) -> None:
+        """Write until when the process may act; see `moment`."""
+        os.pwrite(self._file, b"%020.6f" % until, 0)
+
+    def share(self) -> int:
+        """A new descriptor of the file, for the caller to close or hand on; once released, one of a file that
+        allows nothing."""
+        with self._lock:
+            return os.open(os.devnull, os.O_RDONLY) if self._released else os.dup(self._file)
+
+    def release(self) -> None:
+        """Remove the file and let go of it."""
+        with self._lock:
+            self._released = True
+            self.allow_until(_NEVER)
+            self._path.unlink(missing_ok=True)
+            os.close(self._file)
+
+
+def _read_or_make_id(path: Path) -> str:
+    """The text of that file; the first to come writes it, whole or not at all."""
+    while True:
+        with suppress(FileNotFoundError):
+            return path.read_text()
+        draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+        draft.write_text(secrets.token_hex(8))
+        with suppress(FileExistsError):
+            os.link(draft, path)
+        draft.unlink()

@@ -1,0 +1,71 @@
+"""What follows from the events of streams that came in: due steps and accounts, made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from hermes_jobs.domain.accounts import Charge
+from hermes_jobs.domain.budgets import charges
+from hermes_jobs.domain.events import Event
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.streams import StreamState, blank, due_steps, fold
+from hermes_jobs.errors import Corrupt, Rejected
+from hermes_jobs.eventlog import statements as sql
+from hermes_jobs.eventlog.append import step_values
+from hermes_jobs.eventlog.budget_rows import charge
+from hermes_jobs.eventlog.codec import escaped
+from hermes_jobs.eventlog.portable import StepLine
+from hermes_jobs.eventlog.transaction import TransactionLog
+
+DayOf = Callable[[str], str]
+"""The day, YYYY-MM-DD, of a moment of the log: that on whose account a response stands."""
+
+_EVENTS_AT_ONCE = 1000
+
+
+def write_derived(
+    log: TransactionLog, streams: Iterable[str], held: Mapping[str, StepLine], day_of: DayOf
+) -> None:
+    """Write the due steps of these streams, and charge what their events cost. Of steps only who holds them
+    is taken from the export.
+
+    Raises `Rejected` where the steps are not those that the export holds, `Corrupt` where an event cannot
+    follow on those before.
+    """
+    rows: dict[str, dict[str, Any]] = {}
+    for stream in streams:
+        state = _charged(log, stream, day_of)
+        rows.update({step.id: step_values(step) for step in due_steps(state)})
+    if rows.keys() != held.keys():
+        differing = ", ".join(sorted(rows.keys() ^ held.keys())[:3])
+        raise Rejected(
+            f"The export's due steps do not follow from its events: {differing}.",
+            kind="unreadable_export",
+            hint="Nothing was imported. Run `hermes-jobs events verify` where it was made.",
+        )
+    for line in held.values():  # in the order in which they came
+        owner = None if line.owner is None else escaped(line.owner)
+        log.connection.execute(sql.INSERT_STEP, {**rows[line.step], "owner": owner, "fence": line.fence})
+
+
+def _charged(log: TransactionLog, stream: str, day_of: DayOf) -> StreamState:
+    """The stream's state, once what its events cost stands on its accounts."""
+    state, sums = blank(stream), dict[str, Charge]()
+    for event, recorded_at in _events(log, stream):
+        if isinstance(state, Session):
+            for each in charges(state, (event,), day_of(recorded_at)):
+                sums[each.account] = sums.get(each.account, Charge(account=each.account)) + each
+        try:
+            state = fold(state, (event,))
+        except Exception as error:
+            raise Corrupt(f"{stream}: {type(event).__name__} cannot follow on what was before.") from error
+    charge(log.connection, tuple(sums.values()), ())
+    return state
+
+
+def _events(log: TransactionLog, stream: str) -> Iterator[tuple[Event, str]]:
+    version = 0
+    while news := log.read(stream, after=version, upto=version + _EVENTS_AT_ONCE):
+        yield from ((recorded.event, recorded.recorded_at) for recorded in news)
+        version = news[-1].version

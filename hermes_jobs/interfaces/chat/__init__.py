@@ -1,0 +1,56 @@
+"""`hermes-jobs chat`: a conversation on a terminal. What draws it is imported when the command is called."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.options import example, session_option
+from hermes_jobs.interfaces.cli.param_types import Name, Text
+
+
+@click.command(epilog=example("hermes-jobs chat", 'hermes-jobs chat -s "Trip to Rome"'))
+@session_option("Go on with that session; else a new one.")
+@click.option("-c", "--continue", "newest", is_flag=True, help="Go on with the newest session.")
+@click.option(
+    "-m",
+    "--model",
+    metavar="NAME",
+    type=Name(),
+    help="The model of a new session; of an old one from now on.",
+)
+@click.option("--system", metavar="TEXT", type=Text(), help="What a new session's prompt says besides.")
+@click.option("--toolsets", metavar="A,B", help="The toolsets of a new session.")
+@pass_invocation
+def chat(
+    invocation: Invocation,
+    session: str | None,
+    newest: bool,
+    model: str | None,
+    system: str | None,
+    toolsets: str | None,
+) -> int:
+    """Talk with the agent: answers as they are written, tools as they run.
+
+    Enter sends, Esc Enter begins a new line, Tab completes; what begins with / is a command (/help lists
+    them). Ctrl-C cancels the running turn, Ctrl-D leaves. Where no worker is alive, this process works on the
+    turns itself.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError('chat needs a terminal. For scripts and pipes: hermes-jobs send -c "…"')
+    from hermes_jobs.interfaces.chat.app import run
+    from hermes_jobs.interfaces.chat.conversation import Start
+    from hermes_jobs.interfaces.cli.turn_options import checked_model, chosen_toolsets, meant_session
+
+    lineage = meant_session(invocation, session, newest)
+    if lineage is not None and (system or toolsets):
+        raise click.UsageError("--system and --toolsets are for a new session.")
+    start = Start(
+        lineage=lineage,
+        model=checked_model(invocation, model, lineage),
+        system=system,
+        toolsets=chosen_toolsets(invocation, toolsets),
+    )
+    return run(invocation, start)

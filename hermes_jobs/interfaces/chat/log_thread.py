@@ -1,0 +1,60 @@
+"""The thread that follows the log for a chat, so that nothing which is shown waits for a key."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+
+from hermes_jobs.errors import HermesJobsError
+from hermes_jobs.eventlog.log import EventLog, Recorded
+
+logger = logging.getLogger(__name__)
+
+LOOK_EVERY = 0.5  # seconds between two looks where nothing happens: what is under way grows older
+LOG_AWAY = 1.0  # seconds before an unreachable log is tried again
+
+
+class Watcher:
+    """Tells `news` what is appended from now on, or that there was nothing."""
+
+    def __init__(
+        self, log: EventLog, news: Callable[[Sequence[Recorded]], None], trouble: Callable[[str], None]
+    ) -> None:
+        self._log = log
+        self._news = news
+        self._trouble = trouble
+        self._stopping = threading.Event()
+        self._position = log.last_position()
+        self._thread = threading.Thread(target=self._run, name="watcher", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End."""
+        self._stopping.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        told = ""
+        while not self._stopping.is_set():
+            try:
+                self._round()
+                told = ""
+            except HermesJobsError as error:
+                if str(error) != told:
+                    self._trouble(str(error))
+                told = str(error)
+                self._stopping.wait(LOG_AWAY)
+            except Exception:
+                logger.exception("the chat's watcher stumbled; it goes on")
+                self._stopping.wait(LOG_AWAY)
+
+    def _round(self) -> None:
+        batch = self._log.tail(self._position)
+        self._news(batch)
+        if batch:
+            self._position = batch[-1].position
+        self._log.wait(self._position, LOOK_EVERY)

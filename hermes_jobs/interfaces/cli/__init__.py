@@ -1,0 +1,199 @@
+"""The command line: which command lives in which module.
+
+A command's module is imported when the command is called, so that `--help` stays fast: nothing but click is
+imported here.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import click
+
+from hermes_jobs import __version__
+from hermes_jobs.interfaces.cli import stdio
+from hermes_jobs.interfaces.cli.context import Invocation
+from hermes_jobs.interfaces.cli.options import example
+from hermes_jobs.system.isolation import refuse_inside_tool
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+class Entry(NamedTuple):
+    """Where a command lives, and its line in the list of commands."""
+
+    target: str
+    summary: str
+
+
+GARBAGE = 50_000  # new objects after which the collector looks for cycles; Python's own figure is 700
+
+COMMANDS = {
+    "setup": Entry(
+        "hermes_jobs.interfaces.cli.setup:setup", "Connect a language model: provider, key, model."
+    ),
+    "send": Entry("hermes_jobs.interfaces.cli.send:send", "Submit a turn and wait for its answer."),
+    "chat": Entry("hermes_jobs.interfaces.chat:chat", "Talk with the agent on this terminal."),
+    "turns": Entry(
+        "hermes_jobs.interfaces.cli.turns:turns", "List, show, follow turns; cancel, retry, approve, deny."
+    ),
+    "sessions": Entry(
+        "hermes_jobs.interfaces.cli.sessions:sessions", "List, show, search, rename, fork, end sessions."
+    ),
+    "reviews": Entry(
+        "hermes_jobs.interfaces.cli.reviews:reviews", "What the agent looked back at, and what it saved."
+    ),
+    "memory": Entry(
+        "hermes_jobs.interfaces.cli.memory:memory", "What the agent remembers: show, change, undo, why."
+    ),
+    "schedule": Entry("hermes_jobs.interfaces.cli.schedule:schedule", "Prompts that are sent by the clock."),
+    "up": Entry("workers.cli:up", "Run everything that this machine needs."),
+    "down": Entry("workers.cli:down", "Stop the `up` of this home."),
+    "worker": Entry("workers.cli:worker", "Run one worker."),
+    "beat": Entry("workers.cli:beat", "Run beat, which wakes due schedules."),
+    "flower": Entry("workers.cli:flower", "Run Flower, the dashboard."),
+    "skills": Entry(
+        "hermes_jobs.interfaces.cli.skills:skills", "What the agent learned to do; undo, approve, scan."
+    ),
+    "inbox": Entry(
+        "hermes_jobs.interfaces.cli.inbox:inbox", "Answers that wait for you, and how deliveries stand."
+    ),
+    "gateway": Entry("hermes_jobs.interfaces.cli.gateway:gateway", "Let people write from Telegram."),
+    "queues": Entry(
+        "hermes_jobs.interfaces.cli.queues:queues", "What waits and runs by queue, and who works."
+    ),
+    "metrics": Entry(
+        "hermes_jobs.interfaces.cli.metrics:metrics", "Metrics for Prometheus, once or as an endpoint."
+    ),
+    "usage": Entry(
+        "hermes_jobs.interfaces.cli.usage:usage", "Tokens and cost by day, session, model or purpose."
+    ),
+    "report": Entry(
+        "hermes_jobs.interfaces.cli.report:report", "Cost, waiting, memory and schedules over time."
+    ),
+    "models": Entry(
+        "hermes_jobs.interfaces.cli.models:models", "Which models there are, with window and price."
+    ),
+    "doctor": Entry(
+        "hermes_jobs.interfaces.cli.doctor:doctor", "What is reachable and alive, and what to do."
+    ),
+    "export": Entry(
+        "hermes_jobs.interfaces.cli.export:export", "Write a home or sessions to a file; training data."
+    ),
+    "import": Entry(
+        "hermes_jobs.interfaces.cli.import_:import_file", "Bring in an export, or restore a backup."
+    ),
+    "backup": Entry(
+        "hermes_jobs.interfaces.cli.export:backup", "Write the whole home to one file, while it runs."
+    ),
+    "events": Entry("hermes_jobs.interfaces.cli.events:events", "Print the log's events, or verify the log."),
+    "views": Entry(
+        "hermes_jobs.interfaces.cli.views:views", "The read models: how far they are, and rebuilding them."
+    ),
+    "completion": Entry(
+        "hermes_jobs.interfaces.cli.completion:completion", "Print the completion script of a shell."
+    ),
+    "config": Entry("hermes_jobs.interfaces.cli.config:config", "Show and change the configuration."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands stand in a table and are imported when they are called."""
+
+    def __init__(self, *, table: dict[str, Entry], **attributes: object) -> None:
+        super().__init__(**attributes)  # type: ignore[arg-type]  # handed on as click names them
+        self._table = table
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands, in the table's order."""
+        return list(self._table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, imported; null where there is none."""
+        entry = self._table.get(cmd_name)
+        if entry is None:
+            return None
+        from importlib import import_module
+
+        module, _, attribute = entry.target.partition(":")
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command), f"{entry.target} is no command"
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The named command; an unknown name is answered with the nearest known ones."""
+        if args[0] not in self._table and not args[0].startswith("-") and not ctx.resilient_parsing:
+            raise click.NoSuchCommand(args[0], possibilities=self._table, ctx=ctx)
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
+        """The commands that begin so, without importing any, and this group's flags."""
+        from click.shell_completion import CompletionItem
+
+        commands = [
+            CompletionItem(name, help=entry.summary)
+            for name, entry in self._table.items()
+            if name.startswith(incomplete)
+        ]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in self._table.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    table=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=example('hermes-jobs send "What is in this folder?"'),
+)
+@click.version_option(__version__, prog_name="hermes-jobs")
+def hermes_jobs() -> None:
+    """A personal agent that learns, run as a job system: everything it does is a job, and an event."""
+    refuse_inside_tool(os.environ)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run one command line and leave the process with its exit code."""
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; its exit code (see `hermes_jobs.interfaces.cli.exit_codes`)."""
+    # Modules are objects that stay. Looking for garbage among them again and again, as they come, takes an
+    # eighth of a short command's time.
+    gc.set_threshold(GARBAGE)
+    invocation = Invocation(os.environ)
+    stdio.prepare()
+    stdout = sys.stdout
+    try:
+        code = hermes_jobs.main(
+            list(arguments),
+            prog_name="hermes-jobs",
+            standalone_mode=False,
+            obj=invocation,
+            color=False if os.environ.get("NO_COLOR") else None,
+        )
+        sys.stdout.flush()
+    except SystemExit:
+        if sys.stdout is stdout:
+            raise
+        return 0  # click put another in its place: whoever read our output has closed it (`… | head`)
+    except KeyboardInterrupt:
+        return 130  # it came before or after the command itself, which turns it into an end of its own
+    except Exception as error:  # noqa: BLE001 - the one place where whatever went wrong becomes words
+        from hermes_jobs.interfaces.cli.exit_codes import report
+
+        return report(error, invocation)
+    finally:
+        invocation.close()
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,318 @@
+"""What `hermes-jobs doctor` looks at: one function a check, each telling what it found and what to do."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import stat
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from hermes_jobs.errors import HermesJobsError, Misconfigured, Rejected
+from hermes_jobs.eventlog.log import NOBODY
+from hermes_jobs.interfaces.cli.exit_codes import FAILED, LOG, USAGE
+from hermes_jobs.runtime.broker_address import carries_live_text, find_broker, find_server, require_broker
+from hermes_jobs.runtime.queues import ALL_QUEUES
+from hermes_jobs.runtime.up_state import read_state
+from hermes_jobs.text.plural import how_many
+from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Installation
+    from hermes_jobs.settings import Settings
+
+MUCH_FOR_TOOLS = 0.35  # of the window; the system prompt comes on top
+LITTLE_SPACE, NO_SPACE = 1_000_000_000, 100_000_000  # bytes
+COMMAND_SECONDS = 10.0
+CONNECT_SECONDS = 1.0
+WRITE_SECONDS = 5.0
+UP = "`hermes-jobs up` starts everything."
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """What one check found, and what to do about it. `code` is the exit code that a failure stands for."""
+
+    check: str
+    status: Literal["ok", "warn", "fail"]
+    message: str
+    hint: str = ""
+    code: int = FAILED
+
+
+def home(settings: Settings) -> Iterator[Finding]:
+    """The home is private, and the configuration could be read (or nobody could ask)."""
+    paths = settings.paths
+    mode = stat.S_IMODE(paths.home.stat().st_mode)
+    if mode & 0o077:
+        message = f"{paths.home} can be read by others (mode {mode:o})."
+        yield Finding(check="home", status="warn", message=message, hint=f"chmod 700 {paths.home}")
+    else:
+        yield Finding(check="home", status="ok", message=str(paths.home))
+    changed = sorted(key for key, origin in settings.origins.items() if origin != "default")
+    told = f"set: {', '.join(changed)}" if changed else "every key has its default"
+    yield Finding(check="config", status="ok", message=f"{paths.config} — {told}")
+
+
+def toolsets(installation: Installation) -> Iterator[Finding]:
+    """Names of toolsets that no tool has: what they were to switch on is off, or what was to be off is on."""
+    configured = installation.settings.toolsets
+    try:
+        known = installation.toolbox.toolsets
+    except Misconfigured:
+        return  # a memory provider or context engine that cannot be used has a check of its own
+    for key, names in (("enabled", configured.enabled), ("disabled", configured.disabled)):
+        if unknown := [name for name in names if name not in known]:
+            message = f"toolsets.{key} names what is no toolset: {', '.join(unknown)}"
+            hint = f"Known: {', '.join(known)}."
+            yield Finding(check="toolsets", status="warn", message=message, hint=hint)
+
+
+def pauses(installation: Installation) -> Iterator[Finding]:
+    """Which models beside the main one have failed and are not asked for a while."""
+    from hermes_jobs.domain.model_pauses import STREAM, Pauses
+
+    state, now = installation.engine().state(STREAM), installation.clock.now()
+    assert isinstance(state, Pauses)
+    for place in state.paused:
+        if pause := state.at(place, now):
+            until = time.strftime("%Y-%m-%d %H:%M", time.localtime(pause.until))
+            told = f"{pause.purpose}: {pause.model} rests until {until}; the main model is asked instead"
+            yield Finding(check="auxiliary", status="warn", message=told, hint=f"It failed: {pause.message}")
+
+
+def budgets(installation: Installation) -> Iterator[Finding]:
+    """Whether the limits that are set can be held, and how much of the day's is spent."""
+    from hermes_jobs.bootstrap.validation import check_budgets
+    from hermes_jobs.domain.accounts import NANO
+    from hermes_jobs.domain.budgets import DAY
+    from hermes_jobs.engine.clock_and_ids import day_of
+
+    settings = installation.settings
+    try:
+        check_budgets(installation, None)
+    except Misconfigured as error:
+        yield Finding(check="budgets", status="fail", message=error.message, hint=error.hint, code=USAGE)
+        return
+    limit = settings.budgets.day_usd
+    if limit is None:
+        return
+    day = day_of(installation.clock.now(), settings.zone)
+    try:
+        account = installation.log.account(DAY + day)
+    except HermesJobsError:
+        return
+    spent, reserved = account.spent.nano_usd / NANO, account.reserved.nano_usd / NANO
+    told = (
+        f"${spent:.4f} of ${limit:g} are spent today ({day}), ${reserved:.4f} set aside for calls under way"
+    )
+    yield Finding(check="budgets", status="ok" if spent < limit else "warn", message=told)
+
+
+WINDOW_SOURCES = {
+    "setting": "model.context_length",
+    "refusal": "named by the provider{day}; `hermes-jobs models forget-limits` forgets it",
+    "list": "by the list of known models",
+    "default": "assumed: the model is not known; model.context_length sets it",
+}
+
+
+def context(installation: Installation) -> Finding:
+    """Which context engine makes long conversations smaller, when, and where the window is known from."""
+    settings = installation.settings
+    try:
+        engine = installation.contexts.apart()
+    except Misconfigured as error:
+        return Finding(check="context", status="fail", message=error.message, hint=error.hint, code=USAGE)
+    known = installation.windows.told(settings.model_name)
+    window, threshold = known.tokens, engine.threshold(known.tokens)
+    day = f" on {time.strftime('%Y-%m-%d', time.localtime(known.at))}" if known.at else ""
+    source = WINDOW_SOURCES[known.source].format(day=day)
+    when = f"compresses at {threshold:,} of {window:,} tokens ({source})"
+    if not settings.compression.enabled:
+        when = "compresses only when asked to (compression.enabled is false)"
+    told = f"the engine {settings.context.engine} {when}"
+    tools = sum(spec.num_characters for spec in installation.toolbox.specs(None)) // CHARACTERS_A_TOKEN
+    if tools < window * MUCH_FOR_TOOLS:
+        return Finding(check="context", status="ok", message=told)
+    hint = (
+        f"The tools alone take about {tools:,} tokens of that window: turn off toolsets that you do not need "
+        "(toolsets.disabled), or take a model with a larger window."
+    )
+    return Finding(check="context", status="warn", message=told, hint=hint)
+
+
+def log(installation: Installation) -> Finding:
+    """Whether the log can be read and written."""
+    settings = installation.settings
+    where = settings.log_url or str(settings.paths.events_db)
+    try:
+        position = installation.log.last_position()
+        was_written = _writes(installation)
+    except HermesJobsError as error:
+        hint = "Start its database, or mend log_url." if settings.log_url else ""
+        return Finding(check="log", status="fail", message=str(error), hint=hint, code=LOG)
+    if not was_written:
+        message = f"{where} can be read; another process has kept its write lock for {WRITE_SECONDS:.0f} s"
+        hint = "It is named above: let it go on, or end it."
+        return Finding(check="log", status="fail", message=message, hint=hint, code=LOG)
+    return Finding(check="log", status="ok", message=f"{where}, {how_many(position, 'event')}")
+
+
+def _writes(installation: Installation) -> bool:
+    """Whether the log takes a write within `WRITE_SECONDS`. Raises `LogUnavailable` where it never will."""
+    with_it: Future[bool] = Future()
+
+    def write() -> None:
+        try:
+            with_it.set_result(installation.log.beat(NOBODY))
+        except HermesJobsError as error:
+            with_it.set_exception(error)
+
+    threading.Thread(target=write, name="write", daemon=True).start()
+    try:
+        with_it.result(WRITE_SECONDS)
+    except TimeoutError:
+        return False
+    return True
+
+
+def broker(settings: Settings) -> Finding:
+    """Whether messages can be sent."""
+    if settings.broker_url is None:
+        if find_broker(settings.paths):
+            return Finding(check="broker", status="ok", message="the embedded one answers")
+        try:
+            server = find_server()
+        except Rejected as error:
+            return Finding(check="broker", status="fail", message=error.message, hint=error.hint)
+        told = f"none runs; `up` starts the embedded one ({server})"
+        return Finding(check="broker", status="warn", message=told, hint=f"{UP} `send` works without.")
+    try:
+        url = require_broker(settings)
+    except Rejected as error:
+        return Finding(check="broker", status="fail", message=error.message, hint=error.hint, code=LOG)
+    told = f"{settings.secrets.redact(url)} answers"
+    if not carries_live_text(url):
+        told += "; answers are shown when they are complete: only Redis carries them as they are written"
+    return Finding(check="broker", status="ok", message=told)
+
+
+def workers(installation: Installation) -> Finding:
+    """Whether somebody consumes every queue."""
+    registered = installation.log.workers()
+    ended = installation.observer().dead(registered)
+    alive = [worker for worker in registered if worker.id not in ended and worker.lanes]
+    missing = [name for name in ALL_QUEUES if not any(name in worker.lanes for worker in alive)]
+    if not alive:
+        hint = f"{UP} `send` works by itself meanwhile."
+        return Finding(check="workers", status="warn", message="none is alive", hint=hint)
+    told = f"{len(alive)} alive"
+    if missing:
+        told += f"; nobody consumes {', '.join(missing)}"
+        hint = f"`hermes-jobs worker -Q {','.join(missing)}` does."
+        return Finding(check="workers", status="warn", message=told, hint=hint)
+    return Finding(check="workers", status="ok", message=told)
+
+
+def beat(installation: Installation) -> Finding:
+    """Whether due schedules are fired."""
+    registered = installation.log.workers()
+    ended = installation.observer().dead(registered)
+    alive = [worker for worker in registered if worker.id not in ended]
+    beats = [worker for worker in alive if worker.name == "beat"]
+    due_at = installation.log.next_due_at(lane="schedules")
+    if beats:
+        return Finding(check="beat", status="ok", message=f"{len(beats)} alive")
+    if due_at is None:
+        return Finding(check="beat", status="ok", message="none is alive, and no schedule waits for one")
+    if any("schedules" in worker.lanes for worker in alive):
+        told = "none is alive; the workers wake due schedules by themselves"
+        return Finding(check="beat", status="ok", message=told)
+    told = "none is alive, nor any worker that fires schedules: nothing runs when it is due"
+    return Finding(check="beat", status="warn", message=told, hint=UP)
+
+
+def flower(settings: Settings) -> Finding:
+    """Whether the dashboard that `up` started answers."""
+    state = read_state(settings.paths)
+    if state is None or state.flower is None:
+        return Finding(check="flower", status="ok", message="not started by this home's `up`")
+    address = urlsplit(state.flower)
+    try:
+        socket.create_connection((address.hostname, address.port), timeout=CONNECT_SECONDS).close()
+    except OSError as error:
+        told = f"{state.flower} does not answer: {error.strerror or error}"
+        hint = f"See {settings.paths.logs / 'flower.log'}."
+        return Finding(check="flower", status="warn", message=told, hint=hint)
+    return Finding(check="flower", status="ok", message=state.flower)
+
+
+def commands(environ: Mapping[str, str]) -> Finding:
+    """Whether the agent's commands can be run, and ended with all that they start."""
+    from hermes_jobs.agent.tools.environment import filtered_environment
+    from hermes_jobs.agent.tools.processes import run
+    from hermes_jobs.engine.in_flight import CancelToken
+
+    try:
+        done = run(
+            "sleep 600 & echo ready",
+            cwd=str(Path.cwd()),
+            env=filtered_environment(environ),
+            timeout=COMMAND_SECONDS,
+            cancel=CancelToken(),
+        )
+    except OSError as error:
+        return Finding(check="commands", status="fail", message=f"cannot be started: {error}")
+    if done.output.strip() != "ready" or done.lost or done.left:
+        told = (
+            f"a test command ended with {done.exit_code}, {done.left} processes left: {done.output[:200]!r}"
+        )
+        hint = "The agent's terminal tool would not be safe to use here."
+        return Finding(check="commands", status="fail", message=told, hint=hint)
+    if sys.platform != "linux":
+        told = "run; what leaves a command's process group is not found again on this system"
+        return Finding(check="commands", status="warn", message=told)
+    return Finding(check="commands", status="ok", message="run, and leave no process behind")
+
+
+def sandbox(settings: Settings) -> Finding:
+    """Which wall stands between the agent's commands and the person's keys and this home."""
+    from hermes_jobs.agent.tools.sandbox import layer
+    from hermes_jobs.agent.tools.wall import LANDLOCK, NONE
+
+    if settings.terminal.backend == "docker":
+        return Finding(check="sandbox", status="ok", message="commands run in containers")
+    if settings.terminal.sandbox == "off":
+        told = "off (terminal.sandbox): commands can read your keys and this home's secrets"
+        hint = "hermes-jobs config set terminal.sandbox auto"
+        return Finding(check="sandbox", status="warn", message=told, hint=hint)
+    found = layer()
+    if found.name == NONE:
+        told = (
+            f"none on this machine ({found.why}): only the rules for commands protect your keys and this home"
+        )
+        hint = "Allow user namespaces or Landlock, or use terminal.backend docker."
+        status: Literal["warn", "fail"] = "fail" if settings.terminal.sandbox == "on" else "warn"
+        return Finding(check="sandbox", status=status, message=told, hint=hint)
+    told = f"{found.name}: commands see neither your keys nor this home"
+    if found.name == LANDLOCK:
+        told += f"; they cannot make new files right in your home folder (no namespaces: {found.why})"
+    return Finding(check="sandbox", status="ok", message=told)
+
+
+def disk(settings: Settings) -> Finding:
+    """Whether there is room for what happens."""
+    free = shutil.disk_usage(settings.paths.home).free
+    told = f"{free / 1e9:.1f} GB free in {settings.paths.home}"
+    if free >= LITTLE_SPACE:
+        return Finding(check="disk", status="ok", message=told)
+    status: Literal["warn", "fail"] = "warn" if free >= NO_SPACE else "fail"
+    return Finding(check="disk", status=status, message=told, hint="Nothing can be recorded on a full disk.")

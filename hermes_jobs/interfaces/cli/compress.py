@@ -1,0 +1,93 @@
+"""`hermes-jobs sessions compress`: a session's history made smaller, at a person's wish."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.options import example, json_option, session_argument, timeout_option
+from hermes_jobs.interfaces.cli.output import note, print_json
+from hermes_jobs.interfaces.cli.param_types import Text
+
+if TYPE_CHECKING:
+    from hermes_jobs.domain.events import ContextCompressed
+
+
+@click.command("compress", epilog=example('hermes-jobs sessions compress s3k9 --focus "the trip to Rome"'))
+@session_argument
+@click.option(
+    "--focus", metavar="T", type=Text(), default="", help="What the summary is to be about above all."
+)
+@click.option("--wait/--no-wait", default=True, help="Wait until it is done (the default).")
+@timeout_option
+@json_option
+@pass_invocation
+def compress_session(
+    invocation: Invocation, session_id: str, focus: str, wait: bool, timeout: float | None, as_json: bool
+) -> int:
+    """Replace the older part of a session's history by a summary.
+
+    Nothing is lost: every message stays in the log and is found by `sessions search`. The session goes on
+    under a new id; the old one keeps leading to it.
+    """
+    from hermes_jobs.domain.events import CompressionFailed, ContextCompressed
+    from hermes_jobs.domain.session.commands import RequestCompression
+    from hermes_jobs.interfaces.cli.exit_codes import FAILED, TIMED_OUT
+    from hermes_jobs.interfaces.cli.run_or_wait import work_until
+
+    installation = invocation.installation
+    views = installation.views
+    session = views.session(views.find_session(session_id))
+    before = installation.log.last_position()
+    command = RequestCompression(reason="manual", focus=focus.strip())
+    installation.engine().execute(session.stream, command)
+    if not wait:
+        told = f"Session {session.id} will be compressed by the next process that works."
+        _say_there_is_none(session.lineage, told, as_json=as_json)
+        return 0
+    if not work_until(invocation, session.stream, lambda now: now.compression is None, timeout):
+        told = f"Waited long enough; session {session.id} will be compressed."
+        _say_there_is_none(session.lineage, told, as_json=as_json)
+        return TIMED_OUT
+    news = [each.event for each in installation.log.tail(before, stream=session.stream)]
+    ends = [each for each in news if isinstance(each, ContextCompressed | CompressionFailed)]
+    outcome = ends[-1] if ends else None
+    if not isinstance(outcome, ContextCompressed):
+        why = outcome.message if outcome is not None else "it was cancelled"
+        told = f"Session {session.id} was not compressed: {why}."
+        _say_there_is_none(session.lineage, told, as_json=as_json)
+        return FAILED
+    if as_json:
+        print_json(_told(session.lineage, outcome))
+    else:
+        _print_told(outcome)
+    return 0
+
+
+def _say_there_is_none(lineage: str, why: str, *, as_json: bool) -> None:
+    """Say why there is no summary, or not yet."""
+    note(why)
+    if as_json:
+        print_json({"session": lineage, "into": None, "message": why})
+
+
+def _told(lineage: str, outcome: ContextCompressed) -> dict[str, str | int]:
+    return {
+        "session": lineage,
+        "into": outcome.into,
+        "removed": outcome.removed,
+        "tokens_before": outcome.tokens_before,
+        "tokens_after": outcome.tokens_after,
+        "number": outcome.number,
+        "summary": outcome.summary,
+    }
+
+
+def _print_told(outcome: ContextCompressed) -> None:
+    from hermes_jobs.domain.session.context_notices import notices
+
+    for line in notices(outcome):
+        note(f"{line[0].upper()}{line[1:]}.")
+    note(f"The session goes on as {outcome.into}.")

@@ -1,0 +1,59 @@
+"""What one call of the command line works with: the settings and the installation, made when first wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Installation
+    from hermes_jobs.settings import Settings
+
+DEBUG = "HERMES_JOBS_DEBUG"
+"""Set to 1, it shows tracebacks. It is read here and is no key of the configuration."""
+
+
+class Invocation:
+    """One command line's process: its environment, and what was read and opened for it."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.debug = environ.get(DEBUG, "") not in {"", "0"}
+        self.environ = {name: value for name, value in environ.items() if name != DEBUG}
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings. Raises `Misconfigured`."""
+        from hermes_jobs.settings import load
+
+        return load(self.environ)
+
+    @cached_property
+    def installation(self) -> Installation:
+        """The home with its log. Raises `Misconfigured`, `LogUnavailable`."""
+        from hermes_jobs.bootstrap import Installation
+
+        return Installation(self.settings, self.environ, notify=self._note)
+
+    def _note(self, text: str) -> None:
+        from hermes_jobs.interfaces.cli.output import note
+
+        note(self.redact(text))
+
+    def redact(self, text: str) -> str:
+        """The text without any secret of this process."""
+        if "settings" in self.__dict__:
+            return self.settings.secrets.redact(text)
+        from hermes_jobs.settings.secrets import hide_url_passwords
+
+        return hide_url_passwords(text)
+
+    def close(self) -> None:
+        """Release what was opened."""
+        if "installation" in self.__dict__:
+            self.installation.close()
+
+
+pass_invocation = click.make_pass_decorator(Invocation)

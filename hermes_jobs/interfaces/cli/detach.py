@@ -1,0 +1,37 @@
+"""`--no-wait`: the turn is in the log, and whoever asked goes on with something else."""
+
+from __future__ import annotations
+
+import click
+
+from hermes_jobs.bootstrap.worker_status import workers_are_alive
+from hermes_jobs.engine.engine import Submitted
+from hermes_jobs.interfaces.cli.context import Invocation
+from hermes_jobs.interfaces.cli.event_line import print_event
+from hermes_jobs.interfaces.cli.output import note, print_json
+from hermes_jobs.interfaces.cli.output_options import Style
+
+
+def leave(invocation: Invocation, submitted: Submitted, style: Style) -> int:
+    """Print the turn's id (or the turn, or its events as they are), and say where nobody works on it."""
+    if style.form == "text":
+        click.echo(submitted.turn)
+    else:
+        print_as_it_stands(invocation, submitted, style)
+    if not style.quiet and not workers_are_alive(invocation.installation):
+        note("No worker is alive: the turn waits for the next process that works.")
+        note(f"  hermes-jobs turns follow {submitted.turn}   works on it; `hermes-jobs up` starts workers.")
+    return 0
+
+
+def print_as_it_stands(invocation: Invocation, submitted: Submitted, style: Style) -> None:
+    """The turn as one JSON object, or its events so far, one a line."""
+    installation = invocation.installation
+    if style.form == "json":
+        from hermes_jobs.views.turn_json import turn_result
+
+        print_json(turn_result(installation.views.turn(submitted.turn)))
+        return
+    for recorded in installation.log.read(submitted.stream):
+        if getattr(recorded.event, "turn", None) == submitted.turn:
+            print_event(recorded)

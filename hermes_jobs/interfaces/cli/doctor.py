@@ -1,0 +1,106 @@
+"""`hermes-jobs doctor`: what is configured, reachable and alive, and what to do about what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.interfaces.cli.context import Invocation
+from hermes_jobs.interfaces.cli.exit_codes import USAGE
+from hermes_jobs.interfaces.cli.options import example, json_option
+from hermes_jobs.interfaces.cli.output import one_line, print_json
+
+if TYPE_CHECKING:
+    from hermes_jobs.interfaces.cli.checks import Finding
+
+MARKS = {"ok": ("ok", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
+
+
+@click.command(epilog=example("hermes-jobs doctor", "hermes-jobs doctor --live"))
+@click.option("--live", is_flag=True, help="Also try the model with three small calls.")
+@json_option
+@click.pass_context
+def doctor(context: click.Context, live: bool, as_json: bool) -> None:
+    """Check the home, configuration, model, log, broker, workers, beat, Flower, traces, commands
+    and disk.
+
+    The exit code is 0 unless something has failed; warnings name what is missing or weaker than it could be.
+
+    --live says of the configured model whether it answers, streams, calls tools, takes its reasoning back,
+    caches prompts and reports usage, whether its price is known, and what these calls cost.
+    """
+    invocation = context.ensure_object(Invocation)
+    findings: list[Finding] = []
+    for finding in examine(invocation, live=live):
+        findings.append(finding)
+        if not as_json:
+            _print(finding, invocation)
+    if as_json:
+        shown = [
+            {name: invocation.redact(getattr(each, name)) for name in ("check", "status", "message", "hint")}
+            for each in findings
+        ]
+        print_json({"ok": not _failed(findings), "checks": shown})
+    failed = _failed(findings)
+    if failed:
+        context.exit(failed[0].code)
+
+
+def examine(invocation: Invocation, *, live: bool = False) -> Iterator[Finding]:
+    """Every check's findings, as they come.
+
+    Without a readable configuration there is only that; without a log, what can be told without one.
+    """
+    from hermes_jobs.errors import Misconfigured
+    from hermes_jobs.interfaces.cli import checks, model_checks
+    from hermes_jobs.interfaces.cli.gateway_checks import telegram
+    from hermes_jobs.interfaces.cli.memory_checks import memory
+    from hermes_jobs.interfaces.cli.memory_provider import provider
+    from hermes_jobs.interfaces.cli.trace_checks import traces
+
+    try:
+        settings = invocation.settings
+        installation = invocation.installation
+    except Misconfigured as error:
+        yield checks.Finding(
+            check="config", status="fail", message=error.message, hint=error.hint, code=USAGE
+        )
+        return
+    yield from checks.home(settings)
+    yield model_checks.model(settings)
+    yield from model_checks.auxiliary(settings)
+    log = checks.log(installation)
+    yield log
+    yield checks.broker(settings)
+    if log.status != "fail":
+        if live:
+            yield from model_checks.live(installation)
+        yield from model_checks.caching(installation)
+        yield from checks.pauses(installation)
+        yield from checks.budgets(installation)
+        yield from memory(installation)
+        yield from provider(installation)
+        yield checks.context(installation)
+        yield from checks.toolsets(installation)
+        yield checks.workers(installation)
+        yield checks.beat(installation)
+        yield from telegram(installation)
+    yield checks.flower(settings)
+    yield traces(invocation.environ)
+    yield checks.commands(invocation.environ)
+    yield checks.sandbox(settings)
+    yield checks.disk(settings)
+
+
+def _failed(findings: Sequence[Finding]) -> Sequence[Finding]:
+    return [each for each in findings if each.status == "fail"]
+
+
+def _print(finding: Finding, invocation: Invocation) -> None:
+    mark, colour = MARKS[finding.status]
+    message = one_line(invocation.redact(finding.message))
+    click.echo(f"{click.style(f'{mark:<4}', fg=colour)}  {finding.check:<14}  {message}")
+    if finding.hint:
+        click.echo(f"{'':22}{one_line(invocation.redact(finding.hint))}")

@@ -1,0 +1,167 @@
+"""`hermes-jobs events`: the log as it is, and whether it still is what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.errors import Corrupt, Rejected
+from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.event_line import print_event
+from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.output import columns, cut, note, one_line, print_json, shown_time
+from hermes_jobs.interfaces.cli.param_types import Whole
+from hermes_jobs.interfaces.cli.stdio import is_read
+from hermes_jobs.text.plural import how_many
+
+if TYPE_CHECKING:
+    from hermes_jobs.eventlog.log import EventLog, Recorded
+
+BATCH = 1000
+WAIT_SECONDS = 1.0
+SHOWN = 6  # names that a message lists
+LINE = 280  # characters of an event that is not shown on a terminal
+
+
+@click.group(
+    invoke_without_command=True,
+    epilog=example("hermes-jobs events --stream session-s3k9 --json", "hermes-jobs events verify"),
+)
+@click.option("--stream", metavar="S", help="Only that stream: session-s3k9, or how its name begins.")
+@click.option("--after", metavar="POSITION", type=Whole(min=0), help="Only what comes after it.")
+@click.option("--follow", "-f", is_flag=True, help="Go on with what is appended, until Ctrl-C.")
+@limit_option("events: the first after POSITION, else the newest", default=None)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@click.pass_context
+def events(
+    context: click.Context,
+    stream: str | None,
+    after: int | None,
+    follow: bool,
+    limit: int | None,
+    as_json: bool,
+) -> None:
+    """Print the log's events, or verify the log.
+
+    The oldest come first. Every event has its position in the log and its version in its stream.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    log = context.ensure_object(Invocation).installation.log
+    if stream is not None:
+        stream = _find_stream(log, stream, may_come=follow)
+    start = _start(log, stream, limit) if after is None else after
+    show = print_event if as_json else _print
+    position = start
+    for recorded in _limited(_events(log, stream, start), limit):
+        position = recorded.position
+        show(recorded)
+    if position == start and not follow and not as_json:
+        note("No events.")
+    seen = position
+    while follow and is_read():
+        log.wait(seen, WAIT_SECONDS)
+        seen = log.last_position()  # of any stream, so that another's events do not keep this awake
+        for recorded in _events(log, stream, position):
+            position = recorded.position
+            show(recorded)
+
+
+def _events(log: EventLog, stream: str | None, after: int) -> Iterator[Recorded]:
+    """What stands after the position, up to the end of the log as it is when it is reached.
+
+    Raises `NewerSchema` at the first event that only a newer hermes-jobs can read, after those before it.
+    """
+    while batch := log.tail(after, BATCH, stream=stream):
+        yield from batch
+        after = batch[-1].position
+
+
+def _limited(found: Iterator[Recorded], limit: int | None) -> Iterable[Recorded]:
+    from itertools import islice
+
+    return found if limit is None else islice(found, limit)
+
+
+def _start(log: EventLog, stream: str | None, limit: int | None) -> int:
+    """The position after which the newest `limit` events stand."""
+    if limit is None:
+        return 0
+    if stream is not None:
+        head = log.head(stream)
+        newest = log.read(stream, after=max(0, head.version - limit)) if head else ()
+        return newest[0].position - 1 if newest else 0
+    return max(0, log.last_position() - limit)
+
+
+def _find_stream(log: EventLog, given: str, *, may_come: bool) -> str:
+    """The stream of that name, or the only one that begins so. Raises `Rejected` unless it `may_come`."""
+    if log.head(given) is not None:
+        return given
+    begun = [head.stream for head in log.streams(given)]
+    if len(begun) == 1:
+        return begun[0]
+    if may_come:
+        return given
+    if begun:
+        message = f"{given!r} fits several streams: {', '.join(begun[:SHOWN])}{' …' * (len(begun) > SHOWN)}."
+        raise Rejected(message, kind="ambiguous", hint="Give more of its name.")
+    raise _unknown_stream(log, given)
+
+
+def _unknown_stream(log: EventLog, stream: str) -> Rejected:
+    from difflib import get_close_matches
+
+    known = [head.stream for head in log.streams()]
+    near = get_close_matches(stream, known, n=3, cutoff=0.4)
+    nearest = f" The nearest: {', '.join(near)}." if near else ""
+    return Rejected(
+        f"There is no stream {stream!r}.{nearest}",
+        kind="unknown_stream",
+        hint="A session's stream is called session-ID.",
+    )
+
+
+def _print(recorded: Recorded) -> None:
+    """One line for people."""
+    import msgspec
+
+    told = one_line(msgspec.json.encode(recorded.event).decode())
+    when = shown_time(recorded.recorded_at)[:19]
+    line = (
+        f"{recorded.position:>6}  {when}  {recorded.stream}  {recorded.version:>4}  {recorded.type}  {told}"
+    )
+    click.echo(cut(line, columns() or LINE))
+
+
+@events.command("verify", epilog=example("hermes-jobs events verify"))
+@json_option
+@pass_invocation
+def verify(invocation: Invocation, as_json: bool) -> None:
+    """Verify that the log is what was written.
+
+    Every stream's chain of hashes, and that the due work is what follows from the events.
+    """
+    from hermes_jobs.eventlog.sql import SqlEventLog
+    from hermes_jobs.eventlog.verify import verify as look
+
+    log = invocation.installation.log
+    assert isinstance(log, SqlEventLog), "only logs in a database can be verified"
+    report = look(log)
+    if as_json:
+        print_json(report)
+    else:
+        for finding in report.findings:
+            click.echo(one_line(f"{finding.stream or 'the log'}: {finding.message}"))
+        looked_at = (
+            how_many(report.num_events, "event"),
+            how_many(report.num_streams, "stream"),
+            how_many(report.num_steps, "due step"),
+        )
+        note(f"Looked at {', '.join(looked_at)}: {how_many(len(report.findings), 'contradiction')}.")
+    if report.unread:
+        note(f"Not looked into, since only a newer hermes-jobs can read them: {', '.join(report.unread)}.")
+    if not report.is_sound:
+        raise Corrupt(f"The log contradicts itself in {how_many(len(report.findings), 'place')}.")

@@ -1,0 +1,108 @@
+"""How a command ends when it does not end well: one sentence, what to do, and the exit code.
+
+| code | when |
+|------|------|
+| 0    | done |
+| 1    | the turn failed, was cancelled or refused; or this program has an error |
+| 2    | wrong usage or configuration; nothing was recorded |
+| 3    | waited too long |
+| 4    | no or refused credentials |
+| 5    | the log, or the broker of a process that needs one, cannot be reached or is broken |
+| 130  | interrupted |
+"""
+
+from __future__ import annotations
+
+import errno
+import sys
+import traceback
+from typing import Final
+
+import click
+
+from hermes_jobs.domain.session.titles import printable
+from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable, Misconfigured, Rejected
+from hermes_jobs.interfaces.cli.context import DEBUG, Invocation
+from hermes_jobs.interfaces.cli.stdio import lead_nowhere
+
+FAILED: Final = 1
+USAGE: Final = 2
+TIMED_OUT: Final = 3
+CREDENTIALS: Final = 4
+LOG: Final = 5
+INTERRUPTED: Final = 130
+
+CODES: Final = {
+    "ambiguous": USAGE,
+    "unknown_delivery": USAGE,
+    "unknown_turn": USAGE,
+    "unknown_schedule": USAGE,
+    "unknown_session": USAGE,
+    "unknown_review": USAGE,
+    "unknown_skill": USAGE,
+    "unknown_stream": USAGE,
+    "unreadable_export": USAGE,
+    "newer_export": USAGE,
+    "other_content": USAGE,
+    "usage": USAGE,
+    "auth": CREDENTIALS,
+    "broker": LOG,
+}
+"""Exit codes by the `kind` of a refusal or of a turn's failure; every other kind is `FAILED`."""
+
+
+def report(error: Exception, invocation: Invocation) -> int:
+    """Say on standard error what went wrong, without secrets; the exit code that stands for it."""
+    if invocation.debug and not isinstance(error, click.exceptions.Exit | click.Abort):
+        click.echo(invocation.redact("".join(traceback.format_exception(error))), err=True)
+    match error:
+        case click.Abort():
+            return INTERRUPTED
+        case click.ClickException():
+            error.show()
+            return error.exit_code
+        case HermesJobsError():
+            hint = error.hint if isinstance(error, Rejected) else ""
+            explain(str(error), hint, invocation)
+            return code_of(error)
+        case OSError(errno=errno.EPIPE):
+            _write_no_more()
+            return 0
+        case OSError(errno=errno.ENOSPC | errno.EDQUOT):
+            _write_no_more()
+            where = f" ({error.filename})" if error.filename else ""
+            explain(f"The disk is full{where}.", "Free some space, then try again.", invocation)
+            return LOG
+        case PermissionError(filename=str(path), strerror=reason):
+            hint = "Mend its permissions; after a `sudo` it may belong to root."
+            explain(f"{path} cannot be used: {reason}.", hint, invocation)
+            return FAILED
+        case _:
+            what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            explain(f"Unexpected: {what}", f"{DEBUG}=1 shows where it came from.", invocation)
+            return FAILED
+
+
+def explain(message: str, hint: str, invocation: Invocation) -> None:
+    """One line of what was wrong, and one of what to do where that is known."""
+    click.echo(f"{click.style('Error:', fg='red')} {printable(invocation.redact(message))}", err=True)
+    if hint:
+        click.echo(f"Hint: {printable(invocation.redact(hint))}", err=True)
+
+
+def code_of(error: HermesJobsError) -> int:
+    """The exit code that stands for the error."""
+    match error:
+        case Misconfigured():
+            return USAGE
+        case Rejected():
+            return CODES.get(error.kind, FAILED)
+        case LogUnavailable() | Corrupt():
+            return LOG
+        case _:
+            return FAILED
+
+
+def _write_no_more() -> None:
+    """Nobody takes our output (`… | head`, a full disk): nothing more is written, not even at exit."""
+    lead_nowhere(sys.stdout.fileno())

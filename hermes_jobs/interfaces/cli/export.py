@@ -1,0 +1,200 @@
+"""`hermes-jobs export` and `backup`: a home, or some of its sessions, written to one file while it runs."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from hermes_jobs import __version__
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.id_completion import complete_session
+from hermes_jobs.interfaces.cli.options import example
+from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.interfaces.cli.param_types import Moment, Name
+from hermes_jobs.system.atomic_file import whole_file
+from hermes_jobs.text.plural import how_many
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Installation
+    from hermes_jobs.eventlog.sql import SqlEventLog
+
+STDOUT = "-"
+
+force_option = click.option("--force", is_flag=True, help="Put it in the place of a file that is there.")
+
+
+@click.command(
+    epilog=example(
+        "hermes-jobs export home.jsonl.gz",
+        "hermes-jobs export --session s3k9 - | gzip > trip.jsonl.gz",
+        "hermes-jobs export --format sharegpt --since 2026-11-01 training.jsonl",
+    )
+)
+@click.argument("file", metavar="FILE")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("events", "sharegpt")),
+    default="events",
+    show_default=True,
+    help="Everything, for `import`; or conversations as training data.",
+)
+@click.option(
+    "-s",
+    "--session",
+    "sessions",
+    metavar="ID|TITLE",
+    type=Name(),
+    multiple=True,
+    shell_complete=complete_session,
+    help="Only that session, and those it goes on from. Several may be given.",
+)
+@click.option("--since", type=Moment(), metavar="DATE", help="sharegpt: only turns asked for since then.")
+@click.option(
+    "--system/--no-system", default=True, help="sharegpt: with the system prompt, which holds memory."
+)
+@force_option
+@pass_invocation
+def export(
+    invocation: Invocation,
+    *,
+    file: str,
+    form: str,
+    sessions: tuple[str, ...],
+    since: datetime | None,
+    system: bool,
+    force: bool,
+) -> None:
+    """Write everything that happened to FILE (- for standard output), while all goes on.
+
+    One JSON object a line; a name that ends in .gz is compressed. `import` brings it into another home, on
+    SQLite or PostgreSQL. It holds whatever was said, and no secrets of the configuration.
+    """
+    lineages = [_lineage(invocation.installation, given) for given in sessions]
+    if form == "sharegpt":
+        from hermes_jobs.interfaces.cli.training import Selection, training_lines
+
+        after = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if since else ""
+        selection = Selection(lineages=tuple(lineages), since=after, system=system)
+        lines: Iterable[bytes] = training_lines(invocation.installation, selection)
+    elif since is not None:
+        raise click.UsageError("--since is for --format sharegpt: an export of events has them all.")
+    else:
+        lines = exported_lines(invocation.installation, lineages)
+    num_lines = write_lines(file, lines, force=force)
+    if file != STDOUT:
+        note(f"{file}: {how_many(num_lines, 'line')}.")
+
+
+@click.command(epilog=example("hermes-jobs backup ~/backups/agent.zip"))
+@click.argument("file", metavar="FILE")
+@force_option
+@pass_invocation
+def backup(invocation: Invocation, file: str, force: bool) -> None:
+    """Write a home to one ZIP file (- for standard output), while everything runs.
+
+    It holds all events as they were at one moment, and config.yaml, SOUL.md, memories/, skills/ and plugins/.
+    It does not hold .env: keep your keys elsewhere. `hermes-jobs import FILE` makes a home of it again.
+    """
+    from hermes_jobs.interfaces.cli.archive import pack
+
+    installation = invocation.installation
+    paths, secrets = installation.settings.paths, installation.settings.secrets
+    installation.settle()  # what people did to the files becomes events first
+    with _target(file, force=force) as target:
+        names = pack(target, exported_lines(installation, ()), paths, secrets)
+    if file != STDOUT:
+        size = _shown_size(Path(file).stat().st_size)
+        note(f"{file}: {size}, all events and {how_many(len(names), 'file')}.")
+    if paths.env_file.exists():
+        note(".env is not in it: it may hold keys. Keep those elsewhere.")
+
+
+def exported_lines(installation: Installation, lineages: Sequence[str]) -> Iterator[bytes]:
+    """The portable lines of the whole log, or of those lineages and of those that they go on from."""
+    from hermes_jobs.engine.clock_and_ids import iso
+    from hermes_jobs.eventlog.export_log import exported
+
+    log = sql_log(installation)
+    return exported(
+        log,
+        version=__version__,
+        made_at=iso(installation.clock.now()),
+        streams=_with_ancestors(log, lineages) if lineages else None,
+    )
+
+
+def sql_log(installation: Installation) -> SqlEventLog:
+    """The log as what it is in every installation."""
+    from hermes_jobs.eventlog.sql import SqlEventLog
+
+    log = installation.log
+    assert isinstance(log, SqlEventLog), "only logs in a database can be moved"
+    return log
+
+
+def write_lines(file: str, lines: Iterable[bytes], *, force: bool) -> int:
+    """Write the lines to the file, or to standard output; how many there were."""
+    count = 0
+    with _target(file, force=force) as target, _compressed(target, file) as sink:
+        for line in lines:
+            sink.write(line)
+            count += 1
+    return count
+
+
+@contextmanager
+def _target(file: str, *, force: bool) -> Iterator[IO[bytes]]:
+    if file == STDOUT:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with whole_file(Path(file), force=force) as target:
+        yield target
+
+
+@contextmanager
+def _compressed(target: IO[bytes], file: str) -> Iterator[IO[bytes]]:
+    """What the name's ending says: the target, or what compresses into it."""
+    if not file.endswith(".gz"):
+        yield target
+        return
+    with gzip.GzipFile(filename="", fileobj=target, mode="wb", compresslevel=6) as compressed:
+        yield compressed  # type: ignore[misc]  # it writes bytes, which is all that is asked of it
+
+
+def _shown_size(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 1_000_000 else f"{size / 1e3:.1f} kB"
+
+
+def _lineage(installation: Installation, given: str) -> str:
+    views = installation.views
+    return views.session(views.find_session(given)).lineage
+
+
+def _with_ancestors(log: SqlEventLog, lineages: Sequence[str]) -> set[str]:
+    """The streams of these lineages and of all that they were forked from."""
+    from hermes_jobs.domain.events import SessionStarted
+    from hermes_jobs.domain.session.session import stream_of
+
+    found: set[str] = set()
+    waiting = [stream_of(lineage) for lineage in lineages]
+    while waiting:
+        stream = waiting.pop()
+        if stream in found:
+            continue
+        if log.head(stream) is None:
+            raise Rejected(f"There is no stream {stream!r}.", kind="unknown_stream")
+        found.add(stream)
+        first = log.read(stream, upto=1)[0].event
+        if isinstance(first, SessionStarted) and first.parent is not None and first.at is not None:
+            waiting.append(stream_of(first.parent))
+    return found

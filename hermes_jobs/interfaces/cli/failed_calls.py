@@ -1,0 +1,40 @@
+"""What people are told of a model call that failed: a wait for a quota, or another model in its place."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from hermes_jobs.domain.events import ModelCallFailed
+from hermes_jobs.interfaces.cli.zones import local
+from hermes_jobs.interfaces.html.figures import duration
+
+
+def told_of(event: ModelCallFailed, at: float) -> str:
+    """A sentence for people, empty for a mere retry and for a last attempt. `at`: when it failed."""
+    if event.fallback:
+        why = event.kind.replace("_", " ")
+        return f"{event.model or 'The model'} cannot be used ({why}): {event.fallback} answers instead."
+    if event.quota_until is not None:
+        wait = duration(max(0.0, event.quota_until - at))
+        why = event.kind.replace("_", " ")
+        refused = f"{event.model} cannot be used either ({why}: {event.message.rstrip('.')}). "
+        return (
+            f"{refused if event.back_to else ''}"
+            f"The quota of {event.back_to or event.model or 'the model'} is used up until "
+            f"{moment(event.quota_until, at)} (in {wait}). The turn waits, and goes on by itself."
+        )
+    return ""
+
+
+def how_to_move(turn: str) -> tuple[str, ...]:
+    """What a person can do with a turn that waits for a quota."""
+    return (
+        f"  another model: hermes-jobs turns retry {turn} -m NAME",
+        f"  cancel it:     hermes-jobs turns cancel {turn}",
+    )
+
+
+def moment(until: float, now: float) -> str:
+    """A moment as people say it: the time of day, with the day where that is another one."""
+    then, today = (local(datetime.fromtimestamp(each, UTC)) for each in (until, now))
+    return f"{then:%H:%M:%S}" if then.date() == today.date() else f"{then:%a %Y-%m-%d %H:%M}"

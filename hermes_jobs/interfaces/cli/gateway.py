@@ -1,0 +1,58 @@
+"""`hermes-jobs gateway`: what people write on a chat platform becomes turns, and answers go back there."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.logging_setup import log_to_stderr
+from hermes_jobs.interfaces.cli.options import example
+from hermes_jobs.interfaces.cli.output import note
+
+if TYPE_CHECKING:
+    from hermes_jobs.interfaces.gateway.service import Service
+
+
+@click.group(epilog=example("hermes-jobs gateway telegram"))
+def gateway() -> None:
+    """Let people write from a chat platform."""
+
+
+@gateway.command("telegram", epilog=example("hermes-jobs gateway telegram"))
+@pass_invocation
+def listen_to_telegram(invocation: Invocation) -> None:
+    """Listen to a Telegram bot in the foreground. SIGTERM or Ctrl-C ends it; nothing is lost.
+
+    The bot's token is TELEGRAM_BOT_TOKEN, in the environment or in .env; gateway.telegram.allowed_users names
+    who may write. Started twice for one log, the second stands by. Where no worker is alive, this process
+    works on the turns too.
+    """
+    import asyncio
+
+    from hermes_jobs.interfaces.gateway.factory import telegram_service
+    from hermes_jobs.interfaces.gateway.fallback_worker import Helper
+
+    installation = invocation.installation
+    installation.check()
+    log_to_stderr(invocation)
+    with telegram_service(installation, note) as service:
+        helper = Helper(installation, note)
+        helper.start()
+        try:
+            asyncio.run(_until_told_to_stop(service))
+        finally:
+            helper.stop()
+
+
+async def _until_told_to_stop(service: Service) -> None:
+    import asyncio
+    from contextlib import suppress
+
+    serving = asyncio.ensure_future(service.run())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, serving.cancel)
+    with suppress(asyncio.CancelledError):
+        await serving

@@ -1,0 +1,186 @@
+"""`hermes-jobs import`: an export or a backup into this home, all of it or nothing."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING
+from zipfile import BadZipFile
+
+import click
+import msgspec
+
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.export import sql_log
+from hermes_jobs.interfaces.cli.options import example, json_option
+from hermes_jobs.interfaces.cli.output import note, print_json
+from hermes_jobs.text.plural import how_many
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hermes_jobs.bootstrap import Installation
+    from hermes_jobs.engine.quiesce import Rested
+    from hermes_jobs.eventlog.database import Connection
+    from hermes_jobs.eventlog.import_log import Imported
+
+BY = "import"
+ZIP, GZIP = b"PK\x03\x04", b"\x1f\x8b"
+SHOWN = 5  # ids that a note lists
+AGAIN = {
+    "turns": "hermes-jobs turns retry ID",
+    "schedules": "hermes-jobs schedule resume ID",
+    "deliveries": "hermes-jobs inbox",
+}
+
+
+@click.command(
+    "import",
+    epilog=example(
+        "HERMES_JOBS_HOME=~/restored hermes-jobs import agent.zip", "hermes-jobs import trip.jsonl.gz"
+    ),
+)
+@click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--resume", is_flag=True, help="Go on with everything that was due: the home it comes from is no more."
+)
+@click.option("--sessions", "sessions_only", is_flag=True, help="Only the sessions of an export.")
+@json_option
+@pass_invocation
+def import_file(
+    invocation: Invocation, file: Path, *, resume: bool, sessions_only: bool, as_json: bool
+) -> None:
+    """Bring an export into this home, or make an empty home of a backup.
+
+    Nothing fires by itself afterwards, since the home that it comes from may still be at work: turns under
+    way are cancelled, schedules paused, deliveries held in the inbox. --resume lets all of it go on here.
+
+    What is here already stays as it is, so that the same file twice adds nothing. Others go on writing
+    meanwhile; an import that was broken off shows nothing, and goes on when it is run again.
+    """
+    wanted = _is_session if sessions_only else _is_any
+    with file.open("rb") as opened:
+        start = opened.peek(len(ZIP))
+        if start.startswith(ZIP):
+            if sessions_only:
+                raise click.UsageError("--sessions is for exports: a backup makes a whole home.")
+            if not opened.seekable():
+                raise click.UsageError("A backup is read from a file, not from a pipe.")
+            came, rested = _restore(invocation.installation, file, resume=resume)
+        else:
+            with _readable(file), gzip.open(opened) if start.startswith(GZIP) else opened as lines:
+                came, rested = bring_in(invocation.installation, lines, wanted, resume=resume)
+    if came.streams:
+        invocation.installation.settle()
+    if as_json:
+        print_json({**msgspec.to_builtins(came), "rested": rested})
+    else:
+        _tell(came, rested)
+
+
+def bring_in(
+    installation: Installation,
+    lines: Iterable[bytes],
+    wanted: Callable[[str], bool],
+    *,
+    resume: bool,
+    then: Callable[[], object] = lambda: None,
+) -> tuple[Imported, Rested]:
+    """Import the lines once all of them are checked, with what comes in put to rest unless it shall `resume`.
+
+    `then` is called before anybody sees what came in.
+    """
+    from hermes_jobs.engine.clock_and_ids import day_of
+    from hermes_jobs.engine.quiesce import Rested, put_to_rest
+    from hermes_jobs.eventlog.copy_log import moved
+    from hermes_jobs.eventlog.import_log import imported
+    from hermes_jobs.eventlog.temp_log import scratch_log
+    from hermes_jobs.eventlog.transaction import TransactionLog
+
+    log, zone = sql_log(installation), installation.settings.zone
+
+    def day(moment: str) -> str:
+        return day_of(datetime.fromisoformat(moment).timestamp(), zone)
+
+    def look(connection: Connection) -> Imported:
+        return imported(TransactionLog(connection, looked.log_id, log.codec), lines, day, log, wanted)
+
+    def rest(inner: TransactionLog) -> Rested:
+        rested = Rested() if resume else put_to_rest(installation.engine_over(inner, BY), came.streams, BY)
+        then()
+        return rested
+
+    with scratch_log(installation.settings.paths.run, log.codec) as looked:
+        came = looked.change_tables(look)
+        return came, moved(looked, log, rest)
+
+
+def _restore(installation: Installation, file: Path, *, resume: bool) -> tuple[Imported, Rested]:
+    """Make this home, which must be empty, of a backup."""
+    from hermes_jobs.interfaces.cli import archive as archives
+
+    paths = installation.settings.paths
+    if sql_log(installation).streams():
+        raise Rejected(
+            f"{file} is a backup, and the home {paths.home} is not empty: its log holds events.",
+            kind="usage",
+            hint="Set HERMES_JOBS_HOME to a new folder; on PostgreSQL, HERMES_JOBS_LOG_URL to a new schema.",
+        )
+    folder = Path(mkdtemp(prefix="restore-", dir=paths.run))
+    kept: list[str] = []
+    try:
+        with _readable(file), archives.opened(file) as archive, archive.open(archives.EVENTS) as lines:
+            names = archives.unpack(archive, folder)
+
+            def place() -> None:
+                kept.extend(archives.settle(names, folder, paths.home))
+
+            outcome = bring_in(installation, lines, _is_any, resume=resume, then=place)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    if kept:
+        note(f"These were in the home already and stay as they are: {', '.join(kept)}.")
+    return outcome
+
+
+@contextmanager
+def _readable(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, zlib.error, BadZipFile, gzip.BadGzipFile) as error:
+        raise Rejected(
+            f"{file} is damaged: {error}.",
+            kind="unreadable_export",
+            hint="Nothing was imported. Take another copy of it.",
+        ) from error
+
+
+def _is_any(_stream: str) -> bool:
+    return True
+
+
+def _is_session(stream: str) -> bool:
+    from hermes_jobs.domain.streams import SESSIONS
+
+    return stream.startswith(SESSIONS)
+
+
+def _tell(came: Imported, rested: Rested) -> None:
+    if not came.streams:
+        note("Nothing was added: all of it is here already." if came.known else "The file holds no events.")
+        return
+    also = f"; {len(came.known)} were here already" if came.known else ""
+    events, streams = how_many(came.num_events, "event"), how_many(len(came.streams), "stream")
+    note(f"Imported {events} in {streams}{also}.")
+    for what, ids in msgspec.to_builtins(rested).items():
+        if ids:
+            shown = f"{', '.join(ids[:SHOWN])}{' …' * (len(ids) > SHOWN)}"
+            again = f" ({AGAIN[what]})" if what in AGAIN else ""
+            note(f"At rest, {what}: {shown}{again}.")

@@ -1,0 +1,148 @@
+"""`hermes-jobs inbox`: answers that wait for their reader, and what could not be delivered elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import click
+
+from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.output import (
+    note,
+    print_heading,
+    print_json,
+    print_table,
+    print_text,
+    short_time,
+    shown_time,
+)
+from hermes_jobs.interfaces.cli.param_types import Name
+from hermes_jobs.interfaces.cli.zones import local
+from hermes_jobs.text.plural import how_many
+from hermes_jobs.views.deliveries import DeliveryView
+
+
+@click.group(epilog=example("hermes-jobs inbox list", "hermes-jobs inbox read"))
+def inbox() -> None:
+    """Answers that wait for you: list them, read them.
+
+    What could not be delivered to its target comes here too, with the reason.
+    """
+
+
+@inbox.command("list", epilog=example("hermes-jobs inbox list --all"))
+@click.option("--all", "everything", is_flag=True, help="All deliveries, also read and sent ones.")
+@limit_option("deliveries, newest first")
+@json_option
+@pass_invocation
+def list_inbox(invocation: Invocation, everything: bool, limit: int, as_json: bool) -> None:
+    """List what is unread, newest first."""
+    found = invocation.installation.views.deliveries(inbox=not everything, limit=limit)
+    if as_json:
+        print_json([_listed(each) for each in found])
+    elif found:
+        print_deliveries(found)
+    else:
+        note("No deliveries." if everything else "Nothing unread.")
+
+
+@inbox.command("read", epilog=example("hermes-jobs inbox read", "hermes-jobs inbox read dt3k9"))
+@click.argument("deliveries", type=Name(), metavar="[ID]...", nargs=-1)
+@limit_option("deliveries, the oldest", default=None)
+@json_option
+@pass_invocation
+def read_inbox(invocation: Invocation, deliveries: tuple[str, ...], limit: int | None, as_json: bool) -> None:
+    """Print what is unread, oldest first, and mark it as read.
+
+    With IDs (unique prefixes are enough) only those, also ones that were read before.
+    """
+    views = invocation.installation.views
+    if deliveries:
+        found = tuple(dict.fromkeys(views.delivery(given) for given in deliveries))
+    else:
+        found = views.deliveries(inbox=True)[::-1]
+    found = found[:limit]
+    if as_json:
+        print_json([_listed(each) for each in found])
+    elif not found:
+        note("Nothing unread.")
+    for number, each in enumerate(() if as_json else found):
+        _print_delivery(each, first=number == 0)
+    sys.stdout.flush()  # what nobody has got is not marked as read
+    _mark_as_read(invocation, found)
+
+
+def _mark_as_read(invocation: Invocation, found: Sequence[DeliveryView]) -> None:
+    from hermes_jobs.domain.decision import Changed, Load, StreamFacts
+    from hermes_jobs.domain.delivery import read, stream_of
+
+    streams = [stream_of(each.id) for each in found if each.status in {"unread", "failed"}]
+
+    def change(load: Load) -> Changed:
+        writes = (StreamFacts(stream, read(load(stream))) for stream in streams)
+        return Changed(writes=tuple(write for write in writes if write.facts))
+
+    if streams:
+        invocation.installation.engine().change(change, "inbox read")
+
+
+def print_deliveries(found: Sequence[DeliveryView]) -> None:
+    """A row for each: what it is, and how it stands."""
+    headers = ("DELIVERY", "STATUS", "WHEN", "TARGET", "FROM", "TEXT")
+    print_table(headers, [_row(each) for each in found])
+
+
+def shown_state(each: DeliveryView) -> str:
+    """How the delivery stands, in words for people."""
+    if each.status == "waiting" and each.retry_at is not None:
+        again = local(datetime.fromtimestamp(each.retry_at, UTC))
+        failed = how_many(each.attempts, "attempt")
+        return f"{failed} failed, tried again at {again:%H:%M:%S}: {each.message}"
+    if each.status == "waiting":
+        return "on its way"
+    if each.has_failed:
+        return f"failed, and {'read' if each.status == 'read' else 'left'} in the inbox: {each.message}"
+    return each.status
+
+
+def note_unread(invocation: Invocation) -> None:
+    """Say that something waits in the inbox, where something does."""
+    if told := unread_told(invocation):
+        note(told)
+
+
+def unread_told(invocation: Invocation) -> str:
+    """That something waits in the inbox; "" where nothing does."""
+    count = invocation.installation.views.unread()
+    several = f"{count} unread answers" if count > 1 else "an unread answer"
+    return f"You have {several}: hermes-jobs inbox read" if count else ""
+
+
+def _row(each: DeliveryView) -> tuple[str, ...]:
+    text = (
+        f"{each.message} — {each.text}"
+        if each.status in {"waiting", "failed"} and each.message
+        else each.text
+    )
+    return (each.id, each.status, short_time(each.requested_at), each.target, each.source, text)
+
+
+def _listed(each: DeliveryView) -> dict[str, object]:
+    """The delivery as scripts see it."""
+    from msgspec.structs import asdict
+
+    fields = asdict(each)
+    return {"delivery": fields.pop("id"), **fields}
+
+
+def _print_delivery(each: DeliveryView, *, first: bool) -> None:
+    if not first:
+        click.echo()
+    about = (each.source, shown_time(each.requested_at), "" if each.ok else "failed", each.id)
+    print_heading(" · ".join(word for word in about if word))
+    if each.status == "failed":
+        note(f"It could not be delivered to {each.target}: {each.message}")
+    print_text(each.text)

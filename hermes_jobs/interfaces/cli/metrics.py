@@ -1,0 +1,203 @@
+"""`hermes-jobs metrics`: how a home stands, in the form that Prometheus reads.
+
+Log and views tell everything, so that one endpoint speaks for all workers.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+from prometheus_client import CollectorRegistry, generate_latest, start_http_server
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+
+from hermes_jobs import __version__
+from hermes_jobs.domain.session.steps import LANES
+from hermes_jobs.errors import LogUnavailable, Misconfigured
+from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.options import example
+from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.interfaces.cli.param_types import Whole
+from hermes_jobs.interfaces.cli.queue_stats import Load, Watcher, read_load
+from hermes_jobs.views.counts import BOUNDS, Counts
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Installation
+    from hermes_jobs.views.spending import Spending
+
+OPEN = ("queued", "running", "waiting")
+QUEUES = tuple(dict.fromkeys(LANES.values()))
+
+
+@click.command(
+    epilog=example(
+        "hermes-jobs metrics | grep queue", "hermes-jobs metrics --port 9464", "curl localhost:9464/metrics"
+    )
+)
+@click.option("--port", type=Whole(1, 65_535), metavar="P", help="Serve them there until Ctrl-C.")
+@click.option(
+    "--address", metavar="HOST", help="Where to listen; by default, metrics.address: this machine alone."
+)
+@pass_invocation
+def metrics(invocation: Invocation, port: int | None, address: str | None) -> None:
+    """Print metrics for Prometheus once, or serve them with --port: queues, workers, turns, tokens, cost.
+
+    `hermes-jobs up` serves them where metrics.port is set. They name models, tools and queues, and nothing
+    that was said.
+    """
+    home = HomeMetrics(invocation.installation)
+    registry = CollectorRegistry(auto_describe=False)
+    if port is None:
+        home.watcher.wait_for_heartbeats()
+        registry.register(home)
+        click.echo(generate_latest(registry).decode(), nl=False)
+        return
+    registry.register(home)
+    _serve(registry, address or invocation.settings.metrics.address, port)
+
+
+def _serve(registry: CollectorRegistry, address: str, port: int) -> None:
+    try:
+        server, thread = start_http_server(port, addr=address, registry=registry)
+    except OSError as error:
+        raise Misconfigured(
+            f"Metrics cannot be served at {address}:{port}: {error.strerror or error}.",
+            hint="Choose another port with --port, or metrics.port.",
+        ) from error
+    note(f"Metrics at http://{address}:{port}/metrics; Ctrl-C ends it.")
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda _number, _frame: ended.set())
+    try:
+        ended.wait()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class HomeMetrics(Collector):
+    """What is asked of log and views at each collection. One collection at a time."""
+
+    def __init__(self, installation: Installation) -> None:
+        self._installation = installation
+        self._lock = threading.Lock()
+        self._counted_at = -1
+        self._counted: Sequence[Metric] = ()
+        self.watcher = Watcher(installation)
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing beforehand, so that registering reads nothing."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """All metrics; where the log cannot be reached, that alone."""
+        with self._lock:
+            try:
+                families = list(self._families())
+            except LogUnavailable:
+                families = []
+        up = GaugeMetricFamily("hermes_jobs_up", "Whether the log can be read.", value=float(bool(families)))
+        yield from (up, *families)
+
+    def _families(self) -> Iterator[Metric]:
+        installation = self._installation
+        load = read_load(installation, QUEUES, self.watcher)
+        build = GaugeMetricFamily("hermes_jobs_build", "The version of hermes-jobs.", labels=["version"])
+        build.add_metric([__version__], 1)
+        yield build
+        position = installation.log.last_position()
+        yield CounterMetricFamily("hermes_jobs_events", "Events in the log.", value=position)
+        yield from _queues(load)
+        if position != self._counted_at:  # a long log takes seconds to count, and is often as it was
+            views = installation.views
+            self._counted = (*_turns(views.counts()), *_spending(views.spending(by="model")))
+            self._counted_at = position
+        yield from self._counted
+
+
+def _queues(load: Load) -> Iterator[Metric]:
+    told = {
+        "waiting": "Jobs that are due and that nobody has begun.",
+        "running": "Jobs under way.",
+        "later": "Jobs that wait for their time.",
+        "oldest_waiting_seconds": "How long the oldest job has waited; 0 where none does.",
+        "workers": "Workers alive that consume the queue.",
+    }
+    families = {
+        name: GaugeMetricFamily(f"hermes_jobs_queue_{name}", text, labels=["queue"])
+        for name, text in told.items()
+    }
+    for queue in load.queues:
+        values = {
+            "waiting": queue.waiting,
+            "running": queue.running,
+            "later": queue.later,
+            "oldest_waiting_seconds": queue.oldest_seconds or 0.0,
+            "workers": sum(queue.name in worker.queues for worker in load.workers),
+        }
+        for name, value in values.items():
+            families[name].add_metric([queue.name], value)
+    yield from families.values()
+    alive = sum(bool(worker.queues) for worker in load.workers)
+    yield GaugeMetricFamily("hermes_jobs_workers", "Workers alive.", value=alive)
+
+
+def _turns(counts: Counts) -> Iterator[Metric]:
+    now = GaugeMetricFamily("hermes_jobs_turns", "Turns that have not ended.", labels=["status"])
+    for status in OPEN:
+        now.add_metric([status], counts.turns.get(status, 0))
+    yield now
+    durations = HistogramMetricFamily(
+        "hermes_jobs_turn_duration_seconds",
+        "From a turn's submission, or its last retry, to its end.",
+        labels=["status"],
+    )
+    for status, each in counts.durations.items():
+        buckets = [*zip(map(str, BOUNDS), each.below, strict=True), ("+Inf", each.count)]
+        durations.add_metric([status], buckets, sum_value=each.seconds)
+    yield durations
+    tools = CounterMetricFamily(
+        "hermes_jobs_tool_calls", "Tool calls that have ended.", labels=["tool", "outcome"]
+    )
+    for (tool, outcome), count in counts.tool_calls.items():
+        tools.add_metric([tool, outcome], count)
+    yield tools
+    yield CounterMetricFamily(
+        "hermes_jobs_takeovers", "Attempts that their worker did not finish.", value=counts.takeovers
+    )
+
+
+def _spending(rows: Sequence[Spending]) -> Iterator[Metric]:
+    requests = CounterMetricFamily("hermes_jobs_model_requests", "Responses of models.", labels=["model"])
+    unpriced = CounterMetricFamily(
+        "hermes_jobs_unpriced_requests", "Responses whose price is not known.", labels=["model"]
+    )
+    tokens = CounterMetricFamily("hermes_jobs_tokens", "Tokens that were used.", labels=["model", "kind"])
+    cost = CounterMetricFamily(
+        "hermes_jobs_cost_usd", "US dollars, for models whose prices are all known.", labels=["model"]
+    )
+    for row in rows:
+        requests.add_metric([row.key], row.requests)
+        unpriced.add_metric([row.key], row.unpriced)
+        used = {
+            "input": row.usage.input_tokens,
+            "output": row.usage.output_tokens,
+            "cache_read": row.usage.cache_read_tokens,
+            "cache_write": row.usage.cache_write_tokens,
+        }
+        for kind, count in used.items():
+            tokens.add_metric([row.key, kind], count)
+        if row.cost_usd is not None:
+            cost.add_metric([row.key], row.cost_usd)
+    yield from (requests, unpriced, tokens, cost)

@@ -1,0 +1,36 @@
+"""What is told of a model: whose it is, whether its prompts are cached, and how much of them was."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hermes_jobs.bootstrap.endpoints import caching_of
+
+if TYPE_CHECKING:
+    from hermes_jobs.domain.usage import Usage
+    from hermes_jobs.settings import Choice, Settings
+
+
+def place_told(settings: Settings, choice: Choice) -> str:
+    """Where the model is asked, in a word or by its address."""
+    if choice.base_url is None or choice.base_url == choice.at.base_url:
+        return choice.at.title
+    address = settings.secrets.redact(choice.base_url)
+    return address if choice.provider == "custom" else f"{choice.at.title} ({address})"
+
+
+def model_told(settings: Settings, model: str) -> str:
+    """Whose model that is, and whether its prompts are cached."""
+    choice = settings.choice(model)
+    if choice.rehearsal:
+        return "no language model; `hermes-jobs setup` connects one"
+    return f"{place_told(settings, choice)}; prompt caching: {caching_of(settings, choice).told}"
+
+
+def tokens_told(usage: Usage) -> str:
+    """What was sent and said, with the share that was read from the cache as it was reported."""
+    told = f"{usage.prompt_tokens:,} in"
+    if usage.prompt_tokens:
+        told += f" ({usage.cache_read_tokens / usage.prompt_tokens:.0%} read from the cache)"
+    told += f", {usage.output_tokens:,} out"
+    return f"{told} ({usage.reasoning_tokens:,} reasoning)" if usage.reasoning_tokens else told

@@ -1,0 +1,153 @@
+"""Options that many commands share, so that they are called alike everywhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+
+import click
+
+from hermes_jobs.interfaces.cli.id_completion import complete_schedule, complete_session, complete_turn
+from hermes_jobs.interfaces.cli.param_types import Amount, Name, Whole
+
+if TYPE_CHECKING:
+    from hermes_jobs.interfaces.cli.output_options import Style
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+
+def json_option(function: F) -> F:
+    """`--json`: one JSON value instead of text for people."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")(function)
+
+
+def limit_option(what: str, default: int | None = 20) -> Callable[[F], F]:
+    """`-n N`: at most so many."""
+    return click.option(
+        "-n",
+        "limit",
+        type=Whole(min=1),
+        metavar="N",
+        default=default,
+        show_default=default is not None,
+        help=f"At most N {what}.",
+    )
+
+
+def newest(rows: Sequence[T], limit: int | None) -> Sequence[T]:
+    """The last N of rows that stand oldest first; all of them without a limit."""
+    return rows if limit is None else rows[-limit:]
+
+
+def turn_argument(function: F) -> F:
+    """`ID`: a turn's id, or the unique beginning of one."""
+    return click.argument("turn_id", metavar="ID", type=Name(), shell_complete=complete_turn)(function)
+
+
+def session_argument(function: F) -> F:
+    """`ID`: a session's id, the unique beginning of one, or its title."""
+    return click.argument("session_id", metavar="ID", type=Name(), shell_complete=complete_session)(function)
+
+
+def schedule_argument(function: F) -> F:
+    """`ID`: a schedule's id or name, or the unique beginning of either."""
+    return click.argument("schedule_id", metavar="ID", type=Name(), shell_complete=complete_schedule)(
+        function
+    )
+
+
+def session_option(text: str) -> Callable[[F], F]:
+    """`-s ID|TITLE`."""
+    return click.option(
+        "-s", "--session", metavar="ID|TITLE", type=Name(), help=text, shell_complete=complete_session
+    )
+
+
+def timeout_option(function: F) -> F:
+    """`--timeout SECONDS`: stop waiting then."""
+    return click.option("--timeout", type=Amount(), metavar="SECONDS", help="Stop waiting after that.")(
+        function
+    )
+
+
+class Waiting(NamedTuple):
+    """How a command waits for a turn: whether to (null leaves that to the command), for how many seconds
+    (null: as long as it takes), and how the turn is shown."""
+
+    wait: bool | None
+    timeout: float | None
+    style: Style
+
+
+def waiting_options(default: bool | None, text: str) -> Callable[[F], F]:
+    """What a command that submits or continues a turn takes: whether and how long to wait, and the form.
+
+    The command gets all of it as `waiting`. Raises a usage error for forms that exclude each other.
+    """
+    options = (
+        click.option("--wait/--no-wait", default=default, help=text),
+        timeout_option,
+        json_option,
+        click.option("--jsonl", "as_jsonl", is_flag=True, help="Print the turn's events as they happen."),
+        stream_option,
+        quiet_option,
+    )
+
+    def decorate(function: F) -> F:
+        @wraps(function)
+        def command(
+            *arguments: Any,
+            wait: bool | None,
+            timeout: float | None,
+            as_json: bool,
+            as_jsonl: bool,
+            stream: bool | None,
+            quiet: bool,
+            **others: Any,
+        ) -> Any:
+            style = style_of(as_json=as_json, as_jsonl=as_jsonl, stream=stream, quiet=quiet)
+            return function(*arguments, waiting=Waiting(wait, timeout, style), **others)
+
+        for option in reversed(options):
+            command = option(command)
+        return cast(F, command)
+
+    return decorate
+
+
+def stream_option(function: F) -> F:
+    """`--stream`: the answer while it is being written."""
+    return click.option(
+        "--stream/--no-stream", default=None, help="Print tokens as they arrive (on a terminal)."
+    )(function)
+
+
+def quiet_option(function: F) -> F:
+    """`-q`: nothing but the answer."""
+    return click.option("-q", "--quiet", is_flag=True, help="Print the answer alone.")(function)
+
+
+def style_of(*, as_json: bool, as_jsonl: bool, stream: bool | None, quiet: bool) -> Style:
+    """How the turn is shown: plain where standard output or error is no terminal. Raises a usage error."""
+    from hermes_jobs.interfaces.cli.output_options import Style
+
+    if as_json and as_jsonl:
+        raise click.UsageError("--json and --jsonl exclude each other.")
+    if as_json or as_jsonl:
+        return Style(form="json" if as_json else "jsonl", quiet=quiet)
+    on_terminal = sys.stdout.isatty()
+    return Style(
+        stream=on_terminal if stream is None else stream,
+        progress=sys.stderr.isatty() and not quiet,
+        quiet=quiet,
+        rich=on_terminal and not quiet and os.environ.get("TERM") != "dumb",
+    )
+
+
+def example(*lines: str) -> str:
+    """An epilog that shows how the command is used, its lines kept as they are."""
+    return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)

@@ -1,0 +1,100 @@
+"""What a curator proposes, as people and scripts see it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from difflib import unified_diff
+from typing import TYPE_CHECKING, Literal, cast
+
+import click
+import msgspec
+
+from hermes_jobs.domain.events import MergeProposed
+from hermes_jobs.domain.skill import curation as curations
+from hermes_jobs.domain.skill.curation import Curation, Proposal
+from hermes_jobs.domain.skill.skill import Skill, stream_of
+from hermes_jobs.interfaces.cli.output import note, print_heading, print_text
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Installation
+
+
+class ProposalShown(msgspec.Struct, frozen=True, kw_only=True):
+    """A proposal. `skills` are to be archived; for a merge `into` then reads `content`.
+
+    `status`: `stale` where one of its skills has changed since, so that it can no longer be applied.
+    """
+
+    number: int
+    action: Literal["merge", "archive"]
+    status: Literal["open", "applied", "stale"]
+    skills: tuple[str, ...]
+    into: str | None
+    category: str | None
+    content: str | None
+    reason: str
+
+    def heading(self) -> str:
+        """It in a line."""
+        names = ", ".join(self.skills)
+        what = f"archive {names}" if self.into is None else f"merge {names} into {self.into}"
+        state = "" if self.status == "open" else f" ({self.status})"
+        return f"Proposal {self.number}: {what}{state}"
+
+
+def curation_of(installation: Installation, review: str) -> Curation:
+    """What a review proposes, as the log has it at this moment."""
+    return cast(Curation, installation.engine().state(curations.stream_of(review)))
+
+
+def shown(installation: Installation, review: str) -> tuple[ProposalShown, ...]:
+    """The proposals of a review, in order."""
+    curation = curation_of(installation, review)
+    if not curation.proposals:
+        return ()
+    skills = installation.skills.all_known()
+    return tuple(_shown(proposal, skills) for proposal in curation.proposals)
+
+
+def print_proposals(installation: Installation, review: str) -> None:
+    """Print them, each with what it would write."""
+    skills = installation.skills.of_home()
+    proposals = shown(installation, review)
+    for proposal in proposals:
+        click.echo()
+        print_heading(proposal.heading())
+        print_text(proposal.reason)
+        if proposal.into is not None and proposal.content is not None and proposal.status != "applied":
+            click.echo()
+            present = skills.get(proposal.into)
+            print_text("\n".join(_difference(present.main if present else "", proposal.content)))
+    if any(each.status == "open" for each in proposals):
+        note(f"Nothing is changed yet. To carry it out: hermes-jobs reviews apply {review} [--only N]")
+
+
+def _shown(proposal: Proposal, skills: Collection[Skill]) -> ProposalShown:
+    proposed = proposal.proposed
+    merge = proposed if isinstance(proposed, MergeProposed) else None
+    return ProposalShown(
+        number=proposal.number,
+        action="archive" if merge is None else "merge",
+        status="applied" if proposal.applied else "stale" if _is_stale(proposal, skills) else "open",
+        skills=(proposed.skill,) if not isinstance(proposed, MergeProposed) else proposed.skills,
+        into=merge.into if merge else None,
+        category=merge.category if merge else None,
+        content=merge.content if merge else None,
+        reason=proposed.reason,
+    )
+
+
+def _is_stale(proposal: Proposal, skills: Collection[Skill]) -> bool:
+    versions = {skill.stream: skill.version for skill in skills}
+    return any(versions.get(stream_of(name), 0) != version for name, version in proposal.versions.items())
+
+
+def _difference(before: str, after: str) -> Iterator[str]:
+    """The new text, as a difference where there is an old one."""
+    if not before:
+        yield from after.splitlines()
+        return
+    yield from list(unified_diff(before.splitlines(), after.splitlines(), lineterm=""))[2:]

@@ -1,0 +1,148 @@
+"""`queues --watch`: the queues as they change, drawn anew on a terminal, a line a change elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.interfaces.cli.output import print_json
+from hermes_jobs.interfaces.cli.queue_stats import LiveWorker, Load, QueueLoad, age, lanes
+from hermes_jobs.interfaces.cli.stdio import is_read
+from hermes_jobs.interfaces.cli.zones import local
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+EVERY = 1.0  # seconds
+KEPT = 30  # looks whose depths are drawn
+BLOCKS = " ▁▂▃▄▅▆▇█"
+
+
+def watch(read: Callable[[], Load], *, as_json: bool) -> None:
+    """Look every second until Ctrl-C. Without a terminal, and as JSON, only changes are printed."""
+    try:
+        if as_json or not sys.stdout.isatty():
+            _print_changes(read, as_json=as_json)
+        else:
+            _draw(read)
+    except KeyboardInterrupt:
+        return
+
+
+def _print_changes(read: Callable[[], Load], *, as_json: bool) -> None:
+    seen: object = None
+    while is_read():
+        load = read()
+        if (now := _without_ages(load)) != seen:
+            seen = now
+            if as_json:
+                print_json(load)
+            else:
+                click.echo(told(load, datetime.now(UTC)))
+            sys.stdout.flush()
+        time.sleep(EVERY)
+
+
+def _without_ages(load: Load) -> object:
+    """What is a change when it changes: the counts, and who is alive."""
+    queues = [(each.name, each.waiting, each.running, each.later) for each in load.queues]
+    return queues, [(each.name, each.running) for each in load.workers]
+
+
+def told(load: Load, now: datetime) -> str:
+    """The queues that are not empty, on one line."""
+    busy = [
+        f"{each.name} {each.waiting} waiting{_oldest(each)}, {each.running} running"
+        for each in load.queues
+        if each.waiting or each.running
+    ]
+    alive = f"{len(load.workers)} worker{'s' * (len(load.workers) != 1)}"
+    return f"{local(now):%H:%M:%S}  {'; '.join([*(busy or ['nothing waits or runs']), alive])}"
+
+
+def _oldest(queue: QueueLoad) -> str:
+    return "" if queue.oldest_seconds is None else f" (oldest {age(queue.oldest_seconds)})"
+
+
+def _draw(read: Callable[[], Load]) -> None:
+    from rich.console import Console
+    from rich.live import Live
+
+    depths: dict[str, deque[int]] = {}
+    with Live(console=Console(highlight=False), auto_refresh=False, vertical_overflow="crop") as live:
+        while True:
+            load = read()
+            for queue in load.queues:
+                depths.setdefault(queue.name, deque(maxlen=KEPT)).append(queue.waiting + queue.running)
+            live.update(screen(load, depths), refresh=True)
+            time.sleep(EVERY)
+
+
+def screen(load: Load, depths: dict[str, deque[int]]) -> RenderableType:
+    """Both tables, with the depths of the last looks."""
+    from rich.console import Group
+    from rich.text import Text
+
+    workers: RenderableType = Text("No workers are alive. `hermes-jobs up` starts one.", style="yellow")
+    if load.workers:
+        workers = _table(("WORKER", "RUNNING", "SEEN", "QUEUES"), map(_worker, load.workers), left=(0, 2, 3))
+    headers = ("QUEUE", "WAITING", "OLDEST", "RUNNING", "LATER", "DEPTH")
+    queues = _table(headers, (_queue(each, depths[each.name]) for each in load.queues), left=(0, 5))
+    return Group(queues, "", workers, Text("Ctrl-C leaves.", style="dim"))
+
+
+def _queue(queue: QueueLoad, depth: Sequence[int]) -> Sequence[Text]:
+    from rich.text import Text
+
+    busy = "bold" if queue.waiting or queue.running else "dim"
+    return [
+        Text(queue.name, style=busy),
+        Text(str(queue.waiting), style="yellow" if queue.waiting else "dim"),
+        Text(age(queue.oldest_seconds)),
+        Text(str(queue.running), style="cyan" if queue.running else "dim"),
+        Text(str(queue.later), style="" if queue.later else "dim"),
+        Text(sparkline(depth), style="cyan"),
+    ]
+
+
+def _worker(worker: LiveWorker) -> Sequence[Text]:
+    from rich.text import Text
+
+    cells = (worker.name, str(worker.running), f"{worker.seen_seconds_ago:.0f} s ago", lanes(worker))
+    return [Text(cell) for cell in cells]
+
+
+def _table(headers: Sequence[str], rows: Iterable[Sequence[Text]], left: Sequence[int]) -> Table:
+    """Columns as wide as they have to be; the last one gets what is left."""
+    from rich.table import Table
+
+    cells = list(rows)
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    for at, header in enumerate(headers):
+        is_last = at == len(headers) - 1
+        table.add_column(
+            header,
+            justify="left" if at in left else "right",
+            no_wrap=True,
+            overflow="ellipsis",
+            min_width=None if is_last else max([len(header), *(row[at].cell_len for row in cells)]),
+        )
+    for row in cells:
+        table.add_row(*row)
+    return table
+
+
+def sparkline(values: Sequence[int]) -> str:
+    """A character a value; none is blank, and whatever is not none is seen."""
+    top = max(values, default=0)
+    if not top:
+        return ""
+    return "".join(BLOCKS[max(1, round(8 * value / top))] if value else " " for value in values)

@@ -1,0 +1,61 @@
+"""`hermes-jobs queues`: what waits and runs by queue, and who works."""
+
+from __future__ import annotations
+
+import click
+from msgspec.structs import replace
+
+from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.output import note, print_json, print_table
+from hermes_jobs.interfaces.cli.queue_stats import Load, Watcher, age, lanes, read_load
+from hermes_jobs.runtime.queues import ALL_QUEUES
+
+
+@click.command(epilog=example("hermes-jobs queues", "hermes-jobs queues --watch"))
+@click.option("--watch", is_flag=True, help="Look again every second, until Ctrl-C; piped, a line a change.")
+@limit_option("workers", default=None)
+@json_option
+@pass_invocation
+def queues(invocation: Invocation, watch: bool, limit: int | None, as_json: bool) -> None:
+    """Show each queue's depth, the age of its oldest waiting job, what runs, and which workers are alive.
+
+    LATER counts what waits for its time: a schedule, a retry, an approval's end. A worker of another host is
+    believed alive until its heartbeat has stood still for workers.lease_seconds; --watch looks long enough to
+    tell.
+    """
+    installation = invocation.installation
+    watcher = Watcher(installation)
+    watcher.wait_for_heartbeats()
+
+    def look() -> Load:
+        load = read_load(installation, ALL_QUEUES, watcher)
+        return replace(load, workers=load.workers[:limit])
+
+    if watch:
+        from hermes_jobs.interfaces.cli.queue_watch import watch as keep_watching
+
+        keep_watching(look, as_json=as_json)
+    elif as_json:
+        print_json(look())
+    else:
+        _print(look())
+
+
+def _print(load: Load) -> None:
+    rows = [
+        (each.name, str(each.waiting), age(each.oldest_seconds), str(each.running), str(each.later))
+        for each in load.queues
+    ]
+    print_table(("QUEUE", "WAITING", "OLDEST", "RUNNING", "LATER"), rows)
+    click.echo()
+    if load.workers:
+        print_table(
+            ("WORKER", "RUNNING", "SEEN", "QUEUES"),
+            [
+                (each.name, str(each.running), f"{each.seen_seconds_ago:g} s ago", lanes(each))
+                for each in load.workers
+            ],
+        )
+    else:
+        note("No workers are alive. `hermes-jobs up` starts one; `send` works by itself meanwhile.")

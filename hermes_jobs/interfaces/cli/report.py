@@ -1,0 +1,193 @@
+"""`hermes-jobs report`: what was spent, waited for, remembered and fired, over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, time, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.html_file import html_option, write_page
+from hermes_jobs.interfaces.cli.options import example, json_option
+from hermes_jobs.interfaces.cli.output import note, print_json, print_table, shown_cost
+from hermes_jobs.interfaces.cli.param_types import Moment
+from hermes_jobs.interfaces.cli.zones import local
+from hermes_jobs.interfaces.html.figures import duration
+
+if TYPE_CHECKING:
+    from hermes_jobs.views.report import Period, Report
+    from hermes_jobs.views.totals import Total
+
+DAYS = 30  # looked back where no day is named
+BY_DAY, BY_WEEK = 62, 400  # days up to which a period is a day, or a week
+BAR = 20  # columns
+BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+@click.command(epilog=example("hermes-jobs report --since 2026-11-01 --html report.html"))
+@click.option(
+    "--since",
+    type=Moment(),
+    metavar="DATE",
+    help=f"From that day on, local time; {DAYS} days back if not given.",
+)
+@html_option
+@json_option
+@pass_invocation
+def report(invocation: Invocation, since: datetime | None, html: Path | None, as_json: bool) -> None:
+    """Show cost and tokens, waiting in the queues, the memory's fill, and schedules planned and run.
+
+    By day; by week or month where the time is long. Only what was reported counts: `usage --estimated` lists
+    the calls that were not.
+    """
+    if html is not None and as_json:
+        raise click.UsageError("--html and --json exclude each other.")
+    found = _report(invocation, since)
+    if as_json:
+        print_json(_as_object(found))
+    elif html is not None:
+        from hermes_jobs.interfaces.html.report_page import report_page
+
+        write_page(html, report_page(found, invocation.installation.memory_limits, invocation.redact))
+    else:
+        _print(invocation, found)
+
+
+def _report(invocation: Invocation, since: datetime | None) -> Report:
+    zone = invocation.settings.zone
+    until = datetime.fromtimestamp(invocation.installation.clock.now(), zone).astimezone(zone)
+    # A day's own midnight: clocks may have been put forward or back between it and now.
+    began = since or local(datetime.combine(until.date() - timedelta(days=DAYS - 1), time()))
+    if began > until:
+        raise click.BadParameter(f"{began:%Y-%m-%d %H:%M} has not come yet.", param_hint="--since")
+    days = (until - began).days
+    period: Period = "day" if days <= BY_DAY else "week" if days <= BY_WEEK else "month"
+    return invocation.installation.views.report(since=began, until=until, period=period, zone=zone)
+
+
+def _as_object(found: Report) -> dict[str, object]:
+    """The report for scripts: usage as everywhere, and an unknown cost as null."""
+    from msgspec.structs import asdict
+
+    from hermes_jobs.views.turn_json import usage_shown
+
+    spending = []
+    for row in found.spending:
+        fields = asdict(row)
+        fields.pop("usage")
+        cost = None if row.unpriced == row.requests else fields.pop("cost_usd")
+        spending.append({**fields, **asdict(usage_shown(row.usage)), "cost_usd": cost})
+    return {**asdict(found), "spending": spending}
+
+
+def _print(invocation: Invocation, found: Report) -> None:
+    note(f"From {found.since} to {found.until}, by {found.period}.")
+    _print_spending(found)
+    _print_waiting(found)
+    _print_memory(invocation, found)
+    _print_schedules(found)
+
+
+def _print_spending(found: Report) -> None:
+    from hermes_jobs.views.totals import spent, spent_by
+
+    if not found.spending:
+        note("No model was asked in that time.")
+        return
+    total = spent(found.spending)
+    rows = spent_by(found.spending, "period")
+    most = max(row.usage.total_tokens for row in rows)
+    headers = ("REQUESTS", "INPUT", "CACHED", "OUTPUT", "COST")
+    print_table(
+        (found.period.upper(), *headers, "TOKENS"),
+        [(*_cells(row), _bar(row.usage.total_tokens, most)) for row in rows]
+        + [("all", *_cells(total)[1:], "")],
+    )
+    for key in ("model", "purpose"):
+        click.echo()
+        print_table((key.upper(), *headers), [_cells(row) for row in spent_by(found.spending, key)])
+    if total.unpriced:
+        note(f"{total.unpriced:,} responses came from models whose price is not known: they are in no cost.")
+
+
+def _print_waiting(found: Report) -> None:
+    if not found.waited:
+        return
+    click.echo()
+    rows = []
+    for each in found.waited:
+        by_period = {other.period: other.p95 for other in found.waiting if other.queue == each.queue}
+        times = [duration(value) for value in (each.p50, each.p95, each.longest)]
+        rows.append((each.queue, f"{each.steps:,}", *times, _sparkline(found.periods, by_period)))
+    print_table(("QUEUE", "STEPS", "WAITED P50", "P95", "MAX", "P95 OVER TIME"), rows)
+
+
+def _print_memory(invocation: Invocation, found: Report) -> None:
+    from hermes_jobs.domain.memory.memory import TARGETS
+
+    rows = []
+    for target in TARGETS:
+        own = [each for each in found.memory if each.target == target]
+        if own:
+            limit, last = invocation.installation.memory_limits.of(target), own[-1]
+            filled = {each.period: float(each.chars) for each in own}
+            line = _sparkline(found.periods, filled, limit, kept=True)
+            rows.append(
+                (target, str(last.entries), f"{last.chars:,}/{limit:,}", f"{last.chars / limit:.0%}", line)
+            )
+    if rows:
+        click.echo()
+        print_table(("MEMORY", "ENTRIES", "CHARS", "FILL", "OVER TIME"), rows)
+
+
+def _print_schedules(found: Report) -> None:
+    from hermes_jobs.views.totals import planned_by_schedule
+
+    if not found.schedules:
+        return
+    click.echo()
+    rows = [
+        (
+            each.name or each.schedule,
+            *(str(count) for count in (each.on_time, each.late, each.missed, each.failed, each.by_hand)),
+            duration(each.latest),
+        )
+        for each in planned_by_schedule(found.schedules)
+    ]
+    print_table(("SCHEDULE", "ON TIME", "LATE", "MISSED", "FAILED", "BY HAND", "LATEST"), rows)
+
+
+def _cells(row: Total) -> tuple[str, ...]:
+    used = row.usage
+    return (
+        row.key,
+        f"{row.requests:,}",
+        f"{used.prompt_tokens:,}",
+        f"{row.cached_share:.0%}",
+        f"{used.output_tokens:,}",
+        shown_cost(row.known_cost_usd),
+    )
+
+
+def _bar(value: float, most: float) -> str:
+    return "█" * max(1, round(BAR * value / most)) if value and most else ""
+
+
+def _sparkline(
+    periods: Sequence[str], values: dict[str, float], most: float | None = None, *, kept: bool = False
+) -> str:
+    """A character a period, at most 40, each the highest of those that it stands for.
+
+    With `kept` a value holds until the next one.
+    """
+    top = most or max(values.values(), default=0.0) or 1.0
+    value, heights = 0.0, []
+    for period in periods:
+        value = values.get(period, value if kept else 0.0)
+        heights.append(min(1.0, value / top))
+    step = -(-len(heights) // 40) or 1
+    highest = [max(heights[at : at + step]) for at in range(0, len(heights), step)]
+    return "".join(BLOCKS[round(height * (len(BLOCKS) - 1))] if height else " " for height in highest)

@@ -1,0 +1,89 @@
+"""What a person should know of the agent's memory and skills at the next turn, each thing once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hermes_jobs.domain.skill.skill import MAIN_FILE
+from hermes_jobs.interfaces.cli.context import Invocation
+from hermes_jobs.interfaces.cli.output import note
+
+if TYPE_CHECKING:
+    from hermes_jobs.views.reviews import ReviewView
+
+LOOKED_AT = 20  # newest turns and reviews among which news is looked for
+PERSON = frozenset({"cli", "chat"})  # sources of turns behind which sits the same person
+
+
+def note_learned(invocation: Invocation, turn: str, *, reviews: bool) -> None:
+    """Say what conflicted since the turn before this one; with `reviews` what they saved, too."""
+    for line in learned(invocation, turn, reviews=reviews):
+        note(line)
+
+
+def learned(invocation: Invocation, turn: str, *, reviews: bool = True) -> list[str]:
+    """What reviews saved and what conflicted since the turn before this one was submitted, a line each;
+    then what prompts leave out of the memory."""
+    views = invocation.installation.views
+    turns = views.turns(limit=LOOKED_AT)
+    own = next((each for each in turns if each.id == turn), None)
+    if own is None:
+        return []
+    until, sources = own.submitted_at, PERSON if own.source in PERSON else {own.source}
+    before = [each.submitted_at for each in turns if each.id != turn and each.source in sources]
+    since = max((at for at in before if at <= until), default="")
+    ended = [
+        review
+        for review in reversed(views.reviews(limit=LOOKED_AT))
+        if review.ended_at and since < review.ended_at <= until
+    ]
+    saved = [
+        f"{_done(review)} meanwhile: {review.saved} (hermes-jobs reviews show {review.id})"
+        for review in ended
+        if review.saved and reviews
+    ]
+    failures = [review.message for review in ended if review.status == "completed" and review.message]
+    return [
+        *saved,
+        *failures,
+        *_conflicts(invocation, since, until),
+        *_skill_conflicts(invocation, since, until),
+        *_left_out(invocation),
+    ]
+
+
+def _done(review: ReviewView) -> str:
+    return "Proposed" if review.kind == "curate" else "Learned"
+
+
+def _conflicts(invocation: Invocation, since: str, until: str) -> Iterator[str]:
+    from hermes_jobs.domain.events import MemoryConflicted
+    from hermes_jobs.interfaces.cli.memory_format import conflict
+
+    for write in invocation.installation.memory.writes():
+        if isinstance(write.fact, MemoryConflicted) and since < write.at <= until:
+            told = conflict(write.fact)
+            yield f"In the memory, {told} (hermes-jobs memory log)."
+
+
+def _skill_conflicts(invocation: Invocation, since: str, until: str) -> Iterator[str]:
+    installation = invocation.installation
+    for skill in installation.skills.all_known():
+        if not skill.conflicts:
+            continue
+        for each in installation.log.read(skill.stream):
+            if each.version in skill.conflicts and since < each.recorded_at <= until:
+                path = getattr(each.event, "path", MAIN_FILE)
+                yield (
+                    f"In the skill {skill.name}, you and the agent changed the same lines of {path}; look at "
+                    f"what was made of it (hermes-jobs skills show {skill.name})."
+                )
+
+
+def _left_out(invocation: Invocation) -> Iterator[str]:
+    from hermes_jobs.interfaces.cli.memory_checks import memory
+
+    for finding in memory(invocation.installation):
+        if finding.status != "ok":
+            yield f"{finding.message}. {finding.hint}"

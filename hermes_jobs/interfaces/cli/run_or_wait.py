@@ -1,0 +1,41 @@
+"""Waiting for something of a session that is no turn: by workers elsewhere, else by this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hermes_jobs.bootstrap.worker_status import workers_are_alive
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.interfaces.cli.context import Invocation
+from hermes_jobs.interfaces.cli.logging_setup import log_to_file
+from hermes_jobs.interfaces.cli.wait import LogWaiter, NobodyWorks
+
+
+def work_until(
+    invocation: Invocation,
+    stream: str,
+    done: Callable[[Session], bool],
+    seconds: float | None = None,
+) -> bool:
+    """Wait until the session is so, or for `seconds`; whether it came to that.
+
+    Where no worker is alive, the session's due steps are performed in this process meanwhile.
+    """
+    installation = invocation.installation
+    if workers_are_alive(installation):
+        waiter = LogWaiter(installation, news=_unheard)
+        try:
+            return waiter.work(
+                lambda: done(waiter.engine.sessions.load(stream)), stream=stream, seconds=seconds
+            )
+        except NobodyWorks:
+            pass
+    log_to_file(invocation, installation.settings.paths.logs)
+    from hermes_jobs.runtime.inline_worker import InlineWorker
+
+    with InlineWorker(installation) as worker:
+        return worker.work(lambda: done(worker.engine.sessions.load(stream)), stream=stream, seconds=seconds)
+
+
+def _unheard(_news: object) -> None:
+    """Nobody watches."""

@@ -1,0 +1,207 @@
+"""`hermes-jobs schedule`: prompts that are sent by the clock. `preview` only says what a text would mean."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli import Entry, LazyGroup
+from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.exit_codes import USAGE, explain
+from hermes_jobs.interfaces.cli.options import example, json_option
+from hermes_jobs.interfaces.cli.output import print_fields, print_json
+from hermes_jobs.interfaces.cli.param_types import Text, Whole
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+    from schedules.phrases import Understood
+
+NEXT = 3
+"""Runs that are shown ahead."""
+
+MOST = 1000
+
+
+COMMANDS = {
+    "add": Entry(
+        "hermes_jobs.interfaces.cli.schedule_add:add_schedule", "Add a schedule, in words or by flags."
+    ),
+    "list": Entry(
+        "hermes_jobs.interfaces.cli.schedule_list:list_schedules", "List schedules, the next due first."
+    ),
+    "show": Entry(
+        "hermes_jobs.interfaces.cli.schedule_list:show_schedule",
+        "What one does, when, its last result, cost.",
+    ),
+    "preview": Entry(
+        "hermes_jobs.interfaces.cli.schedule:preview", "What a text would mean, and when it would run."
+    ),
+    "edit": Entry(
+        "hermes_jobs.interfaces.cli.schedule_add:edit_schedule", "Change what one does, when, or how."
+    ),
+    "pause": Entry(
+        "hermes_jobs.interfaces.cli.schedule_actions:pause_schedule", "Let one rest until it is resumed."
+    ),
+    "resume": Entry("hermes_jobs.interfaces.cli.schedule_actions:resume_schedule", "Let a paused one go on."),
+    "run": Entry(
+        "hermes_jobs.interfaces.cli.schedule_actions:run_schedule",
+        "Run one at once, and wait for its answer.",
+    ),
+    "remove": Entry(
+        "hermes_jobs.interfaces.cli.schedule_actions:remove_schedule", "Remove one; its history stays."
+    ),
+    "history": Entry(
+        "hermes_jobs.interfaces.cli.schedule_list:show_history", "What became of its due times."
+    ),
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    table=COMMANDS,
+    epilog=example(
+        'hermes-jobs schedule add "Check my mail every weekday at 9 and summarise it"',
+        'hermes-jobs schedule preview "every other Tuesday at half past eight"',
+    ),
+)
+def schedule() -> None:
+    """Prompts that are sent by the clock, once or again and again."""
+
+
+@click.command(
+    "preview",
+    epilog=example(
+        'hermes-jobs schedule preview "every other Tuesday at half past eight"',
+        'hermes-jobs schedule preview "0 9 * * 1-5" --tz America/New_York --from 2026-12-24',
+    ),
+)
+@click.argument("text", type=Text())
+@click.option(
+    "--from", "start", metavar="TIME", help="Count from then, such as 2026-12-24T18:00.  [default: now]"
+)
+@click.option("--tz", metavar="ZONE", help="The zone where TEXT names none.  [default: yours]")
+@click.option(
+    "-n",
+    "count",
+    type=Whole(1, MOST),
+    metavar="N",
+    default=NEXT,
+    show_default=True,
+    help="How many runs.",
+)
+@click.option("--no-model", is_flag=True, help="Ask no model where the rules do not understand.")
+@json_option
+@pass_invocation
+def preview(
+    invocation: Invocation,
+    text: str,
+    start: str | None,
+    tz: str | None,
+    count: int,
+    no_model: bool,
+    as_json: bool,
+) -> int:
+    """Say what a text means as a schedule, and when it would run; none is added.
+
+    TEXT is a timing, a sentence with a task and a timing, a cron expression or an ISO time.
+    """
+    from hermes_jobs.interfaces.cli.schedule_model import worded
+    from schedules.phrases import Refused, Understood, parse
+
+    zone = _zone(tz or invocation.settings.schedules.timezone or _here())
+    now = _moment(start, zone) if start is not None else datetime.now(UTC).replace(microsecond=0)
+    found = parse(text, now, zone.key)
+    if isinstance(found, Refused) and not no_model:
+        found = worded(invocation, text, found, schedule="", zone=zone.key, now=now.timestamp())
+    if isinstance(found, Understood):
+        _print_understood(found, now, count, as_json=as_json)
+        return 0
+    if as_json:
+        print_json(_as_object(None, zone.key, [], error=f"{found.reason} {found.proposal}".rstrip()))
+    else:
+        explain(found.reason, found.proposal, invocation)
+    return USAGE
+
+
+def _here() -> str:
+    """This machine's zone; UTC where it has none."""
+    import warnings
+
+    from tzlocal import get_localzone_name
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it is not configured, or in two ways
+        return get_localzone_name() or "UTC"
+
+
+def _zone(name: str) -> ZoneInfo:
+    """The zone of that name. Raises `Rejected`."""
+    from difflib import get_close_matches
+    from zoneinfo import ZoneInfo, available_timezones
+
+    try:
+        return ZoneInfo(name)
+    except (LookupError, ValueError, OSError) as error:
+        nearest = get_close_matches(name, available_timezones(), n=1, cutoff=0.0)
+        raise Rejected(
+            f"There is no time zone {name!r}.",
+            kind="usage",
+            hint=f"The nearest known one is {nearest[0]!r}." if nearest else "Name one as Europe/Berlin.",
+        ) from error
+
+
+def _moment(text: str, zone: ZoneInfo) -> datetime:
+    """The moment that `--from` names, in the zone where it has no offset. Raises a usage error."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        local = moment.replace(tzinfo=zone) if moment.tzinfo is None else moment
+        return local.astimezone(UTC).replace(microsecond=0)
+    except (ValueError, OverflowError) as error:
+        raise click.BadParameter(
+            f"{text!r} is no time, such as 2026-12-24 or 2026-12-24T18:00+01:00.", param_hint="--from"
+        ) from error
+
+
+def _print_understood(found: Understood, now: datetime, count: int, *, as_json: bool) -> None:
+    from zoneinfo import ZoneInfo
+
+    from schedules.timing import upcoming, written
+
+    zone = ZoneInfo(found.zone)
+    runs = [due.astimezone(zone) for due in islice(upcoming(found.timing, now, zone), count)]
+    if as_json:
+        print_json(_as_object(found, found.zone, runs, error=None))
+        return
+    shown = [
+        f"{run:%a %Y-%m-%d %H:%M:%S %Z}" if run.second else f"{run:%a %Y-%m-%d %H:%M %Z}" for run in runs
+    ]
+    print_fields(
+        [
+            ("When", written(found.timing)),
+            ("Zone", found.zone),
+            ("Task", found.task or ""),
+            *(("Next" if at == 0 else "", run) for at, run in enumerate(shown)),
+        ]
+    )
+
+
+def _as_object(
+    found: Understood | None, zone: str, runs: list[datetime], *, error: str | None
+) -> dict[str, object]:
+    """What was understood as scripts see it."""
+    from schedules.timing import kind_of, written
+
+    return {
+        "ok": found is not None,
+        "kind": kind_of(found.timing) if found else None,
+        "canonical": written(found.timing) if found else None,
+        "timezone": zone,
+        "task": found.task if found else None,
+        "next": [run.isoformat() for run in runs],
+        "error": error,
+    }

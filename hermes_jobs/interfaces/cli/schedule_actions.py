@@ -1,0 +1,103 @@
+"""`hermes-jobs schedule pause`, `resume`, `remove` and `run`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.domain.schedule.commands import Act, Pause, Remove, Resume, RunNow
+from hermes_jobs.domain.schedule.runs import Run
+from hermes_jobs.domain.schedule.timing import rule_of
+from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.options import (
+    Waiting,
+    example,
+    json_option,
+    schedule_argument,
+    waiting_options,
+)
+from hermes_jobs.interfaces.cli.output import note, print_json
+from hermes_jobs.interfaces.cli.schedule_format import listed
+
+if TYPE_CHECKING:
+    from hermes_jobs.domain.decision import Change
+
+
+@click.command("pause", epilog=example("hermes-jobs schedule pause p3k9"))
+@schedule_argument
+@json_option
+@pass_invocation
+def pause_schedule(invocation: Invocation, schedule_id: str, as_json: bool) -> None:
+    """Let a schedule rest until it is resumed. What runs goes on."""
+    _act(invocation, schedule_id, Pause, "is paused", as_json=as_json)
+
+
+@click.command("resume", epilog=example("hermes-jobs schedule resume p3k9"))
+@schedule_argument
+@json_option
+@pass_invocation
+def resume_schedule(invocation: Invocation, schedule_id: str, as_json: bool) -> None:
+    """Let a paused schedule go on. What came due meanwhile is not made up for."""
+    _act(invocation, schedule_id, Resume, "goes on", as_json=as_json)
+
+
+@click.command("remove", epilog=example("hermes-jobs schedule remove p3k9"))
+@schedule_argument
+@json_option
+@pass_invocation
+def remove_schedule(invocation: Invocation, schedule_id: str, as_json: bool) -> None:
+    """Remove a schedule. What it has done stays in the log, and under `schedule history`."""
+    _act(invocation, schedule_id, Remove, "is removed", as_json=as_json)
+
+
+@click.command(
+    "run", epilog=example("hermes-jobs schedule run p3k9", "hermes-jobs schedule run p3k9 --no-wait")
+)
+@schedule_argument
+@waiting_options(True, "Wait for the answer (as by default), or print only the turn's id.")
+@pass_invocation
+def run_schedule(invocation: Invocation, schedule_id: str, waiting: Waiting) -> int:
+    """Run a schedule at once, and wait for its answer.
+
+    It is a real run: its answer is delivered, its cost counts, `history` shows it. A paused schedule can be
+    run too, and what the clock is due for stays as it is.
+    """
+    from hermes_jobs.domain.session.session import stream_of
+    from hermes_jobs.engine.engine import Submitted
+
+    installation = invocation.installation
+    name = installation.ids.name
+    run = Run(turn=name("t"), session=name("s"))
+    schedule = installation.views.find_schedule(schedule_id)
+    installation.check(installation.views.schedule(schedule).plan.model)
+    _change(invocation, RunNow(schedule=schedule, now=installation.clock.now(), run=run), "schedule run")
+    session = installation.views.schedule(schedule).plan.session or run.session
+    submitted = Submitted(turn=run.turn, stream=stream_of(session))
+    if not waiting.wait:
+        from hermes_jobs.interfaces.cli.detach import leave
+
+        return leave(invocation, submitted, waiting.style)
+    from hermes_jobs.interfaces.cli.turn_waiter import follow
+
+    return follow(invocation, submitted, waiting.style, waiting.timeout)
+
+
+def _act(
+    invocation: Invocation, given: str, kind: type[Pause | Resume | Remove], told: str, *, as_json: bool
+) -> None:
+    installation = invocation.installation
+    found = installation.views.find_schedule(given)
+    act: Act = kind(schedule=found, now=installation.clock.now())
+    _change(invocation, act, f"schedule {kind.__name__.lower()}")
+    schedule = installation.views.schedule(found)
+    if as_json:
+        print_json(listed(schedule))
+        return
+    due = schedule.next_due if schedule.status == "active" else None
+    when = f"; next: {rule_of(schedule.plan).shown(due)}" if due is not None else ""
+    note(f"The schedule {found} ({schedule.plan.name}) {told}{when}.")
+
+
+def _change(invocation: Invocation, change: Change, cause: str) -> None:
+    invocation.installation.engine().change(change, cause)

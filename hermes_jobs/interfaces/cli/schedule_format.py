@@ -1,0 +1,206 @@
+"""How a schedule and its runs are shown, to people and to scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import click
+
+from hermes_jobs.domain.events import Plan
+from hermes_jobs.domain.schedule.missed_runs import MOST_COUNTED
+from hermes_jobs.domain.schedule.timing import Rule, rule_of
+from hermes_jobs.interfaces.cli.context import Invocation
+from hermes_jobs.interfaces.cli.inbox import shown_state
+from hermes_jobs.interfaces.cli.output import note, one_line, print_fields, print_text, shown_cost, shown_time
+from hermes_jobs.views.schedule_queries import RunView, ScheduleView
+from hermes_jobs.views.turn_json import usage_shown
+
+NEXT = 3
+"""Due times that are shown ahead."""
+ANSWER_SHOWN = 600  # characters of the last answer
+
+WHY: dict[str, str] = {
+    "down": "nothing was running when it was due",
+    "overlap": "the run before it was still under way",
+    "edited": "the schedule was changed before it ran",
+    "session_ended": "the session that it continues has ended",
+}
+"""What a `MissedReason` means."""
+
+
+def print_understood(plan: Plan, dues: Sequence[float]) -> None:
+    """What will be done and when, on standard error, before anything is recorded."""
+    rule = rule_of(plan)
+    lines = [("when", f"{plan.timing}, {plan.timezone}"), ("task", plan.text)]
+    lines += [("next" if at == 0 else "", rule.shown(due)) for at, due in enumerate(dues)]
+    if plan.session is not None:
+        lines.append(("in", f"session {plan.session}"))
+    lines.append(("to", ", ".join(plan.deliver) or "nobody: it stands in the session"))
+    for name, value in lines:
+        note(f"  {name:<6}{one_line(value)}")
+
+
+def listed(schedule: ScheduleView, ahead: int = NEXT) -> dict[str, object]:
+    """The schedule as scripts see it, with so many runs ahead."""
+    plan, books = schedule.plan, schedule.books
+    rule = rule_of(plan)
+    return {
+        "schedule": schedule.id,
+        "name": plan.name,
+        "status": schedule.status,
+        "kind": plan.kind,
+        "canonical": plan.timing,
+        "timezone": plan.timezone,
+        "task": plan.text,
+        "next": [moment(rule, due) for due in upcoming(schedule, ahead)],
+        "session": plan.session,
+        "deliver": plan.deliver,
+        "missed": plan.missed,
+        "overlap": plan.overlap,
+        "model": plan.model,
+        "toolsets": plan.toolsets,
+        "budget_usd": plan.budget_usd,
+        "pause_reason": schedule.pause_reason,
+        "running": schedule.running,
+        "queued": [moment(rule, due) for due in schedule.queued],
+        "failures": schedule.failures,
+        "said": schedule.said,
+        "added_by": schedule.added_by,
+        "added_at": schedule.added_at,
+        "num_runs": schedule.num_runs,
+        "num_missed": schedule.num_missed,
+        "num_model_calls": books.num_model_calls,
+        "usage": usage_shown(books.usage),
+        "cost_usd": books.cost_usd,
+        "last": listed_run(rule, schedule.last) if schedule.last is not None else None,
+    }
+
+
+def listed_run(rule: Rule, run: RunView) -> dict[str, object]:
+    """What became of a due time, as scripts see it."""
+    return {
+        "due": moment(rule, run.due),
+        "until": None if run.until is None else moment(rule, run.until),
+        "count": run.count,
+        "outcome": run.outcome,
+        "reason": run.reason,
+        "by": run.by,
+        "turn": run.turn,
+        "session": run.session,
+        "message": run.message,
+        "at": run.at,
+        "ended_at": run.ended_at,
+        "cost_usd": run.cost_usd,
+        "deliveries": [
+            {"delivery": each.id, "target": each.target, "status": each.status, "message": each.message}
+            for each in run.deliveries
+        ],
+    }
+
+
+def upcoming(schedule: ScheduleView, count: int) -> tuple[float, ...]:
+    """The next due times, at most so many; none while it is paused."""
+    if schedule.status != "active":
+        return ()
+    return rule_of(schedule.plan).upcoming(schedule.next_due, count)
+
+
+def moment(rule: Rule, seconds: float) -> str:
+    """A moment as ISO 8601 with the zone's offset."""
+    return datetime.fromtimestamp(seconds, rule.zone).isoformat()
+
+
+def short_moment(rule: Rule, seconds: float) -> str:
+    """A moment for a column, in the schedule's zone, with its year where that is not this one."""
+    at = datetime.fromtimestamp(seconds, rule.zone)
+    year = "" if at.year == datetime.now(rule.zone).year else f" {at.year}"
+    return f"{at:%a %d %b}{year} {at:%H:%M}"
+
+
+def print_schedule(invocation: Invocation, schedule: ScheduleView, count: int) -> None:
+    """Everything that one wants to know at a glance, with so many runs ahead."""
+    plan = schedule.plan
+    rule = rule_of(plan)
+    ahead = [rule.shown(due) for due in upcoming(schedule, count)]
+    last = schedule.last
+    fields = [
+        ("Schedule", schedule.id),
+        ("Name", plan.name),
+        ("Status", _status(schedule)),
+        ("Task", plan.text),
+        ("When", f"{plan.timing}, {plan.timezone}"),
+        ("Next", ahead[0] if ahead else _none_ahead(schedule)),
+        *(("", due) for due in ahead[1:]),
+        ("Session", plan.session or "a fresh one each run"),
+        ("Delivered to", ", ".join(plan.deliver)),
+        ("If missed", plan.missed),
+        ("If running", plan.overlap),
+        ("Model", plan.model or ""),
+        ("Toolsets", ", ".join(plan.toolsets or ())),
+        ("Budget", "" if plan.budget_usd is None else f"${plan.budget_usd:g} a run"),
+        ("Said", schedule.said),
+        ("Added", f"{shown_time(schedule.added_at)} by {schedule.added_by}"),
+        ("Runs", _counts(schedule)),
+        ("Cost so far", shown_cost(schedule.books.cost_usd)),
+        ("Last", "" if last is None else shown_run(rule, last)),
+        ("Delivery", "" if last is None else shown_deliveries(last)),
+    ]
+    print_fields(fields)
+    if last is not None and last.turn is not None:
+        _print_answer(invocation, last.turn)
+
+
+def shown_run(rule: Rule, run: RunView) -> str:
+    """What became of a due time, on one line."""
+    due = rule.shown(run.due)
+    if run.outcome == "missed":
+        more = f" to {rule.shown(run.until)}, {counted(run)} in all" if run.until is not None else ""
+        return f"missed: {due}{more} ({WHY[run.reason]})"
+    if run.outcome == "queued":
+        return f"{due}: waits for the run before it"
+    asked = "" if run.by == "clock" else f", asked for by {run.by}"
+    failed = f": {run.message}" if run.message else ""
+    return f"{due}: {run.outcome}{failed} (turn {run.turn}{asked}, {shown_cost(run.cost_usd)})"
+
+
+def counted(run: RunView) -> str:
+    """How many due times a row stands for."""
+    return f"{run.count} or more" if run.count >= MOST_COUNTED else str(run.count)
+
+
+def shown_deliveries(run: RunView) -> str:
+    """What became of a run's answer."""
+    if not run.deliveries:
+        return "nothing to deliver" if run.outcome == "completed" else ""
+    return "; ".join(f"{each.target}: {shown_state(each)}" for each in run.deliveries)
+
+
+def _print_answer(invocation: Invocation, turn: str) -> None:
+    answer = invocation.installation.views.turn(turn).answer
+    if answer:
+        click.echo()
+        more = f"… (hermes-jobs turns show {turn} has the rest)" if len(answer) > ANSWER_SHOWN else ""
+        print_text(answer[:ANSWER_SHOWN] + more)
+
+
+def _status(schedule: ScheduleView) -> str:
+    told: list[str] = [schedule.status]
+    if schedule.status == "paused" and schedule.pause_reason:
+        told.append(f"it has paused itself: {schedule.pause_reason}")
+    if schedule.running:
+        told.append(f"running: {', '.join(schedule.running)}")
+    if schedule.queued:
+        told.append(f"{len(schedule.queued)} waiting for the run before them")
+    if schedule.failures and schedule.status != "paused":
+        told.append(f"{schedule.failures} failed in a row")
+    return "; ".join(told)
+
+
+def _none_ahead(schedule: ScheduleView) -> str:
+    return "none while it is paused" if schedule.status == "paused" else "none"
+
+
+def _counts(schedule: ScheduleView) -> str:
+    missed = f", {schedule.num_missed} missed" if schedule.num_missed else ""
+    return f"{schedule.num_runs}{missed}"

@@ -1,0 +1,70 @@
+"""Sentences that the rules do not understand: a model proposes a timing, which the rules read again.
+
+The response is booked in the log whatever comes of it: in the stream of the schedule that it was for.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from hermes_jobs.errors import LogUnavailable
+from hermes_jobs.interfaces.cli.context import Invocation
+from hermes_jobs.interfaces.cli.output import note, shown_cost
+from schedules.phrases import Proposal, Refused, Understood, judged, may_ask
+
+if TYPE_CHECKING:
+    from hermes_jobs.engine.ports import Reply
+
+
+def worded(
+    invocation: Invocation, sentence: str, refused: Refused, *, schedule: str, zone: str, now: float
+) -> Understood | Refused:
+    """What a model makes of the sentence, where one is configured and may be of help.
+
+    `schedule` is the id of the one that it is for, empty where there will be none.
+    """
+    if invocation.settings.rehearsal or not may_ask(refused):
+        return refused
+    from hermes_jobs.agent.llm.interpreter import ModelInterpreter
+    from hermes_jobs.engine.ports import ModelError
+
+    installation = invocation.installation
+    moment = datetime.fromtimestamp(now, UTC)
+    interpreter = ModelInterpreter(installation.model, invocation.settings.model_name)
+    try:
+        proposal = interpreter.propose(sentence, moment, zone)
+    except ModelError as error:
+        note(f"The rules did not understand it, and the model could not be asked: {error.message}")
+        return refused
+    if interpreter.reply is not None:
+        _book(invocation, schedule or installation.ids.name("p"), sentence, proposal, interpreter.reply)
+    return judged(sentence, refused, proposal, moment, zone)
+
+
+def _book(
+    invocation: Invocation, schedule: str, sentence: str, proposal: Proposal | None, reply: Reply
+) -> None:
+    from hermes_jobs.domain.decision import Changed, StreamFacts
+    from hermes_jobs.domain.events import ScheduleWorded
+    from hermes_jobs.domain.schedule.schedule import stream_of
+    from hermes_jobs.domain.usage import NO_USAGE
+
+    settings, installation = invocation.settings, invocation.installation
+    model = reply.model or settings.model_name
+    prices = installation.endpoints.by_name
+    cost = None if reply.usage == NO_USAGE else prices.cost_usd(model, reply.usage)
+    fact = ScheduleWorded(
+        schedule=schedule,
+        said=sentence,
+        proposed=(proposal.timing if proposal else None) or "",
+        model=model,
+        usage=reply.usage,
+        cost_usd=cost,
+    )
+    change = Changed(writes=(StreamFacts(stream_of(schedule), (fact,)),))
+    try:
+        installation.engine().change(lambda load: change, "schedule wording")
+    except LogUnavailable as error:
+        note(f"What the model was asked could not be booked: {error}")
+    note(f"The rules did not understand it; {model} was asked ({shown_cost(cost)}).")

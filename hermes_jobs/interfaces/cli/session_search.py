@@ -1,0 +1,149 @@
+"""`hermes-jobs sessions search`: what was said, in all conversations."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, get_args
+
+import click
+
+from hermes_jobs.domain.session.titles import printable
+from hermes_jobs.engine.ports.conversation_search import Hit, Role, Scope
+from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.output import note, one_line, print_json, short_time
+from hermes_jobs.interfaces.cli.param_types import Moment, Text
+from hermes_jobs.text.search.snippet import CLOSE, OPEN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def _roles(_context: click.Context, _parameter: click.Parameter, written: str) -> tuple[Role, ...]:
+    """The roles of a comma-separated list."""
+    known = get_args(Role)
+    names = dict.fromkeys(name.strip().lower() for name in written.split(",") if name.strip())
+    for name in names:
+        if name not in known:
+            raise click.BadParameter(f"{name!r} is none of {', '.join(known)}.")
+    return tuple(role for role in known if role in names)
+
+
+@click.command(
+    "search",
+    epilog=example(
+        "hermes-jobs sessions search docker compose",
+        "hermes-jobs sessions search what did we decide about backups",
+        "hermes-jobs sessions search '\"connection refused\" OR timeout NOT redis' --role user,assistant",
+        "hermes-jobs sessions search 'deploy*' --after 2026-11-01",
+    ),
+)
+@click.argument("words", metavar="QUERY", type=Text(), nargs=-1, required=True)
+@limit_option("hits")
+@click.option(
+    "--role",
+    "roles",
+    default="",
+    metavar="LIST",
+    callback=_roles,
+    help="Only what these said: user, assistant, tool, comma-separated.",
+)
+@click.option("--after", type=Moment(), metavar="DATE", help="Only from then on, local time.")
+@click.option("--before", type=Moment(), metavar="DATE", help="Only from before then, local time.")
+@click.option(
+    "--source", metavar="NAME", type=Text(), help="Only texts from there and their answers: cli, telegram, …"
+)
+@click.option("--all", "everything", is_flag=True, help="Reviews and sub-agents' sessions too.")
+@json_option
+@pass_invocation
+def search(  # noqa: PLR0913 - the options
+    invocation: Invocation,
+    *,
+    words: tuple[str, ...],
+    limit: int,
+    roles: tuple[Role, ...],
+    after: datetime | None,
+    before: datetime | None,
+    source: str | None,
+    everything: bool,
+    as_json: bool,
+) -> None:
+    """Search what was said, the best hits first.
+
+    What holds all the words comes first. Where that is nothing, or too little for a question, what holds some
+    of them follows, rare words first, and that is said. "A phrase" keeps its words together, begin* finds all
+    that begins so; OR, NOT and brackets work, and are taken at their word. Paths, addresses, versions and
+    names such as C++ are found as they are written. Tools' names, arguments and results are searched as
+    well. Hits of one session stand together.
+    """
+    query = " ".join(words)
+    scope = Scope(
+        roles=roles, after=_utc(after), before=_utc(before), source=source or None, hidden=everything
+    )
+    views = invocation.installation.views
+    hits = views.search(query, scope=scope, limit=limit)
+    if as_json:
+        print_json([_as_object(hit) for hit in hits])
+    else:
+        _print_hits(hits)
+    if not hits:
+        note(_nothing(query, views.searched(scope), scope))
+    elif any(hit.relaxed for hit in hits):
+        from hermes_jobs.text.search.hints import relaxed_hint
+
+        note(relaxed_hint(query, sum(not hit.relaxed for hit in hits)))
+
+
+def _utc(moment: datetime | None) -> str | None:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if moment else None
+
+
+def _as_object(hit: Hit) -> dict[str, object]:
+    found: dict[str, object] = {
+        "session": hit.session,
+        "title": hit.title,
+        "turn": hit.turn,
+        "role": hit.role,
+        "snippet": hit.snippet,
+        "at": hit.at,
+    }
+    return {**found, "relaxed": True} if hit.relaxed else found
+
+
+def _print_hits(hits: Sequence[Hit]) -> None:
+    session = None
+    for hit in hits:
+        if hit.session != session:
+            if session is not None:
+                click.echo()
+            session = hit.session
+            click.secho(f"{session}  {one_line(hit.label)}", bold=True)
+        click.echo(f"  {short_time(hit.at)}  {hit.role}: {_shown(hit.snippet)}")
+
+
+def _shown(snippet: str) -> str:
+    """The snippet; on a terminal its matches stand out instead of being marked."""
+    plain = printable(snippet)
+    if not sys.stdout.isatty():
+        return plain
+    before, *rest = plain.split(OPEN)
+    parts = (part.partition(CLOSE) for part in rest)
+    return before + "".join(click.style(match, fg="yellow", bold=True) + after for match, _, after in parts)
+
+
+def _nothing(query: str, messages: int, scope: Scope) -> str:
+    from hermes_jobs.text.search.hints import no_results_hint
+
+    given = (
+        ("--role", ",".join(scope.roles)),
+        ("--after", scope.after),
+        ("--before", scope.before),
+        ("--source", scope.source),
+    )
+    limits = [f"{name} {value}" for name, value in given if value]
+    wider = [f"leave out {name}" for name, value in given if value]
+    if not scope.hidden:
+        limits.append("reviews and sub-agents left out")
+        wider.append("--all")
+    return no_results_hint(query, messages, limits, wider)

@@ -1,0 +1,38 @@
+"""`hermes-jobs setup`: a provider, its key, a model, a try; then they are written down."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.options import example
+from hermes_jobs.interfaces.cli.param_types import Name
+
+
+@click.command(
+    epilog=example(
+        "hermes-jobs setup",
+        "hermes-jobs setup --provider ollama --model qwen3",
+        "hermes-jobs setup --provider custom --base-url http://127.0.0.1:18080/v1 --model smollm2",
+    )
+)
+@click.option("--provider", metavar="NAME", type=Name(), help="Whose API: openai, anthropic, ollama, …")
+@click.option("-m", "--model", metavar="NAME", type=Name(), help="The model that answers.")
+@click.option("--base-url", metavar="URL", type=Name(), help="Address of the API, where it is not the usual.")
+@pass_invocation
+def setup(invocation: Invocation, provider: str | None, model: str | None, base_url: str | None) -> None:
+    """Connect a language model: choose a provider, give its key, choose a model, and see what it can do.
+
+    What the flags do not say is asked. Keys in the environment and servers on this machine are found. A key
+    is not shown while it is typed, and goes to `.env` in the home (mode 600); the rest to `config.yaml`.
+    Nothing is written unless the model has answered.
+
+    Without a terminal nothing is asked: name --provider, and have its key in the environment or in `.env`.
+    """
+    from hermes_jobs.interfaces.cli.setup.questions import Asking
+    from hermes_jobs.interfaces.cli.setup.steps import Setup
+
+    asking = Asking(can_ask=sys.stdin.isatty() and sys.stdout.isatty())
+    Setup(invocation, asking).run(provider, model, base_url)

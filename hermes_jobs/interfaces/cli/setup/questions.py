@@ -1,0 +1,50 @@
+"""Questions to the person at the terminal, where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from hermes_jobs.interfaces.cli.output import one_line
+
+
+class Asking:
+    """Asks, or (`can_ask` false) says which flag would have answered. Raises `click.Abort` at Ctrl-C."""
+
+    def __init__(self, *, can_ask: bool) -> None:
+        self.can_ask = can_ask
+
+    def say(self, text: str = "") -> None:
+        """Tell the person something."""
+        click.echo(text)
+
+    def require(self, what: str, flag: str) -> None:
+        """Raise a usage error where nobody can be asked for it."""
+        if not self.can_ask:
+            raise click.UsageError(f"There is no terminal to ask for {what} on: give {flag}.")
+
+    def choose(self, question: str, options: Sequence[tuple[str, str]], default: str | None) -> str:
+        """One of the names, by number, name or another text; each with what it means."""
+        width = max(len(name) for name, _ in options)
+        for number, (name, meaning) in enumerate(options, 1):
+            self.say(f"{number:>3}  {name:<{width}}  {one_line(meaning)}".rstrip())
+        answer: str = click.prompt(question, default=default, show_default=default is not None)
+        answer = answer.strip()
+        if answer.isdigit() and 1 <= int(answer) <= len(options):
+            return options[int(answer) - 1][0]
+        return answer
+
+    def text(self, question: str, default: str | None = None) -> str:
+        """A text that is not empty."""
+        answer: str = click.prompt(question, default=default)
+        return answer.strip()
+
+    def secret(self, question: str) -> str:
+        """A text that is not shown while it is typed."""
+        answer: str = click.prompt(question, hide_input=True)
+        return answer.strip()
+
+    def confirm(self, question: str) -> bool:
+        """Whether the person agrees; yes is the default."""
+        return click.confirm(question, default=True)

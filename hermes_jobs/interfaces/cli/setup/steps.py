@@ -1,0 +1,271 @@
+"""The steps of `setup`, in their order. Nothing is written before the last."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from urllib.parse import urlsplit
+
+import click
+
+from hermes_jobs.agent.llm.catalogue import Listing, listing
+from hermes_jobs.agent.llm.providers import (
+    ALSO_CALLED,
+    PROVIDERS,
+    Provider,
+    provider_at,
+    provider_named,
+    provider_of_key,
+)
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.context import Invocation
+from hermes_jobs.interfaces.cli.setup.choice import Wanted, settings_with
+from hermes_jobs.interfaces.cli.setup.discovery import found_providers
+from hermes_jobs.interfaces.cli.setup.questions import Asking
+from hermes_jobs.interfaces.cli.setup.save import save
+
+UNCHANGED = "Nothing was written."
+TRIES = 3  # for a key or a model that is typed
+SHOWN = 20  # models that are offered by number
+MARKS = {"ok": click.style("ok  ", fg="green"), "warn": click.style("warn", fg="yellow")}
+FAIL = click.style("FAIL", fg="red")
+
+
+class Setup:
+    """One run of `setup`."""
+
+    def __init__(self, invocation: Invocation, asking: Asking) -> None:
+        self._invocation = invocation
+        self._ask = asking
+        self._settings = invocation.settings
+
+    def run(self, provider: str | None, model: str | None, base_url: str | None) -> None:
+        """Go through the steps. Raises usage errors, and `Rejected` with what does not work."""
+        at = self._provider(provider, base_url)
+        wanted = Wanted(provider=at, base_url=self._address(at, base_url))
+        wanted = self._key(wanted)
+        wanted, offered = self._offered(wanted)
+        wanted = self._model(wanted, offered, model)
+        self._try(wanted)
+        save(self._invocation, wanted, self._ask.say)
+
+    # --- which provider -------------------------------------------------------------------------
+
+    def _provider(self, given: str | None, base_url: str | None) -> Provider:
+        if given is not None:
+            return _named(given)
+        if base_url is not None:
+            return provider_at(base_url)
+        self._ask.require("the provider", "--provider NAME")
+        self._ask.say("Looking for keys in the environment and for servers on this machine…")
+        found = found_providers(self._settings.secrets)
+        first = [*found, *(name for name in PROVIDERS if name not in found)]
+        options = [(name, _titled(PROVIDERS[name], found.get(name, ""))) for name in first]
+        default = first[0] if found else None
+        while True:
+            try:
+                return _named(self._ask.choose("Provider (number or name)", options, default))
+            except click.BadParameter as error:
+                self._ask.say(error.message)
+
+    def _address(self, at: Provider, given: str | None) -> str | None:
+        """The address of the API; null for the provider's own."""
+        if given is None and (at.base_url is not None or at.name == "openai"):
+            return None
+        url = given
+        if url is None:
+            self._ask.require("the address of the API", "--base-url URL")
+            hint = "https://RESOURCE.openai.azure.com/openai/v1" if at.name == "azure" else "http://…/v1"
+            url = self._ask.text(f"Address of the API, such as {hint}")
+        if not url.startswith(("http://", "https://")) or not urlsplit(url).hostname:
+            raise click.BadParameter(
+                f"{url!r} is no address such as https://host/v1.", param_hint="--base-url"
+            )
+        return url.rstrip("/")
+
+    # --- its key --------------------------------------------------------------------------------
+
+    def _key(self, wanted: Wanted) -> Wanted:
+        """With the key that is set already, else the one that is typed, where one is needed."""
+        at, secrets = wanted.provider, self._settings.secrets
+        known = next((name for name in wanted.key_variables if secrets.get(name)), None)
+        if known is not None:
+            return self._known_key(wanted, known)
+        misplaced = next((name for name in secrets.names if _is_key_of(at, secrets.get(name) or "")), None)
+        if misplaced is not None and self._ask.can_ask:
+            if self._ask.confirm(f"{misplaced} holds what looks like a key of {at.title}. Use it?"):
+                return wanted.with_key(at.keys[0], secrets.get(misplaced) or "")
+        elif misplaced is not None:
+            raise Rejected(
+                f"{at.keys[0]} is not set; {misplaced} holds what looks like a key of {at.title}.",
+                kind="auth",
+                hint=f"Put it into {at.keys[0]}, in the environment or in {self._settings.paths.env_file}.",
+            )
+        return self._typed_key(wanted) if at.needs_key else wanted
+
+    def _known_key(self, wanted: Wanted, name: str) -> Wanted:
+        at, value = wanted.provider, self._settings.secrets.get(name) or ""
+        meant = provider_of_key(value)
+        if meant is not None and at.needs_key and meant.name != at.name:
+            told = f"{name} holds a key of {meant.title}, not of {at.title}."
+            if not self._ask.can_ask:
+                raise Rejected(
+                    told, kind="auth", hint=f"Put it into {meant.keys[0]}, or --provider {meant.name}."
+                )
+            self._ask.say(told)
+            return self._typed_key(wanted)
+        self._ask.say(f"The key is the one in {name}.")
+        return wanted.with_key(name, value, is_set=True)
+
+    def _typed_key(self, wanted: Wanted) -> Wanted:
+        at = wanted.provider
+        if not self._ask.can_ask:
+            raise Rejected(
+                f"{at.keys[0]} is not set, and {at.title} needs it.",
+                kind="auth",
+                hint=f"Set it in the environment or in {self._settings.paths.env_file} (mode 600). "
+                f"Keys: {at.keys_at or at.docs}",
+            )
+        if at.keys_at:
+            self._ask.say(f"A key of {at.title} is had at {at.keys_at}")
+        for _ in range(TRIES):
+            value = self._ask.secret(f"{at.keys[0]} (not shown)")
+            meant = provider_of_key(value)
+            if not (value.isascii() and value.isprintable()) or " " in value:
+                self._ask.say("That holds characters that no key has. Once more, please.")
+            elif meant is not None and at.needs_key and meant.name != at.name:
+                self._ask.say(
+                    f"That looks like a key of {meant.title}, not of {at.title}. Once more, please."
+                )
+            else:
+                return wanted.with_key(at.keys[0], value)
+        raise Rejected("No usable key was given.", kind="auth", hint=UNCHANGED)
+
+    # --- its models -----------------------------------------------------------------------------
+
+    def _offered(self, wanted: Wanted) -> tuple[Wanted, Listing]:
+        """What the endpoint offers, asked again with another key or address where that helps.
+
+        One that lists nothing may answer all the same: the try will show it.
+        """
+        found = self._listed(wanted)
+        for _ in range(TRIES):
+            if found.trouble in {None, "unlisted"} or not self._ask.can_ask:
+                break
+            if found.trouble == "auth":
+                self._ask.say(found.problem)
+                wanted = self._typed_key(wanted)
+            elif found.better_url is not None and self._ask.confirm(f"{found.problem} Use that?"):
+                wanted = wanted.at(found.better_url)
+            else:
+                break
+            found = self._listed(wanted)
+        if found.trouble == "unlisted":
+            self._ask.say(found.problem)
+        if found.trouble in {None, "unlisted"}:
+            return wanted, found
+        kind = "auth" if found.trouble == "auth" else "models"
+        raise Rejected(found.problem, kind=kind, hint=f"{found.hint} {UNCHANGED}".strip())
+
+    def _listed(self, wanted: Wanted) -> Listing:
+        self._ask.say(f"Asking {wanted.asked_at} for its models…")
+        return listing(wanted.asked_at, wanted.secret, wanted.provider.api)
+
+    def _model(self, wanted: Wanted, offered: Listing, given: str | None) -> Wanted:
+        if given is not None:
+            return self._checked(wanted, offered, given)
+        usual = wanted.provider.default_model
+        if usual is not None and offered.models and offered.named(usual) is None:
+            usual = None
+        if usual is None and len(offered.models) == 1:
+            usual = offered.models[0].name
+        if not self._ask.can_ask:
+            if usual is None:
+                raise click.UsageError(_which(offered))
+            return self._checked(wanted, offered, usual)
+        for _ in range(TRIES):
+            try:
+                return self._checked(wanted, offered, self._asked_model(offered, usual))
+            except click.BadParameter as error:
+                self._ask.say(error.message)
+        raise Rejected("No model was chosen.", kind="usage", hint=UNCHANGED)
+
+    def _asked_model(self, offered: Listing, usual: str | None) -> str:
+        names = [each.name for each in offered.models]
+        if not names:
+            return self._ask.text("Model", usual)
+        shown = [*filter(None, [usual]), *(name for name in names if name != usual)][:SHOWN]
+        if len(names) > len(shown):
+            self._ask.say(f"{len(names)} models; these are the first. Any other name will do too.")
+        meanings = {each.name: f"{each.window:,} tokens" if each.window else "" for each in offered.models}
+        return self._ask.choose("Model (number or name)", [(n, meanings.get(n, "")) for n in shown], usual)
+
+    def _checked(self, wanted: Wanted, offered: Listing, name: str) -> Wanted:
+        known = offered.named(name)
+        if known is None and offered.models:
+            near = offered.nearest(name)
+            nearest = f" The nearest: {', '.join(near)}." if near else f" {_which(offered)}"
+            raise click.BadParameter(
+                f"{wanted.asked_at} offers no model {name!r}.{nearest}", param_hint="--model"
+            )
+        return wanted.asking_for(name, None if known is None else known.window)
+
+    # --- a try ----------------------------------------------------------------------------------
+
+    def _try(self, wanted: Wanted) -> None:
+        """Try each ability with small calls. Raises `Rejected` where the model did not answer."""
+        from hermes_jobs.agent.llm.price import FREE, OwnPrices
+        from hermes_jobs.agent.llm.trial import Trial
+        from hermes_jobs.bootstrap.endpoints import Endpoints, caching_of
+        from hermes_jobs.domain.context_windows import LearnedWindows
+        from hermes_jobs.engine.clock_and_ids import SystemClock
+
+        settings = settings_with(self._invocation, wanted)
+        choice = settings.main_model
+        endpoints = Endpoints(settings, SystemClock(), LearnedWindows)
+        self._ask.say(f"Trying {choice.model} with three small calls…")
+        models = endpoints.by_name
+        trial = Trial(
+            models,
+            choice.model,
+            prices=OwnPrices({choice.model: FREE}, models) if wanted.provider.local else models,
+            caching=caching_of(settings, choice),
+            window=wanted.window or models.window_of(choice.model),
+        )
+        try:
+            for each in trial.verdicts():
+                shown = settings.secrets.redact(each.message)
+                if each.name == "call" and each.status == "fail":
+                    kind = "auth" if each.kind == "auth" else "models"
+                    raise Rejected(shown, kind=kind, hint=f"{each.hint} {UNCHANGED}".strip())
+                self._ask.say(f"  {MARKS.get(each.status, FAIL)}  {each.name:<9}  {shown}")
+        finally:
+            endpoints.close()
+        if trial.cost_usd:
+            self._ask.say(f"  These calls cost ${trial.cost_usd:.6f}.")
+
+
+def _named(given: str) -> Provider:
+    found = provider_named(given)
+    if found is not None:
+        return found
+    near = get_close_matches(given.lower(), [*PROVIDERS, *ALSO_CALLED], n=1, cutoff=0.5)
+    nearest = f" The nearest is {ALSO_CALLED.get(near[0], near[0])!r}." if near else ""
+    raise click.BadParameter(
+        f"there is no provider {given!r}.{nearest} There are: {', '.join(PROVIDERS)}.",
+        param_hint="--provider",
+    )
+
+
+def _titled(provider: Provider, found: str) -> str:
+    return f"{provider.title} — {found}" if found else provider.title
+
+
+def _is_key_of(provider: Provider, value: str) -> bool:
+    meant = provider_of_key(value)
+    return meant is not None and meant.name == provider.name
+
+
+def _which(offered: Listing) -> str:
+    names = ", ".join(each.name for each in offered.models[:SHOWN])
+    more = f" and {len(offered.models) - SHOWN} more" if len(offered.models) > SHOWN else ""
+    return f"Name a model with --model; it offers {names}{more}." if names else "Name a model with --model."

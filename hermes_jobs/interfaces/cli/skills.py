@@ -1,0 +1,182 @@
+"""`hermes-jobs skills`: what the agent has learned to do, who wrote it, and what waits for a person."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.id_completion import complete_skill
+from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.output import (
+    note,
+    print_fields,
+    print_heading,
+    print_json,
+    print_table,
+    print_text,
+)
+from hermes_jobs.interfaces.cli.param_types import Name, Whole
+
+name_argument = click.argument("name", metavar="NAME", type=Name(), shell_complete=complete_skill)
+version_option = click.option(
+    "--version",
+    "number",
+    type=Whole(min=1),
+    metavar="N",
+    help="Which proposal, where several wait.",
+)
+
+
+@click.group(epilog=example("hermes-jobs skills list", "hermes-jobs skills show code-review"))
+def skills() -> None:
+    """List and show skills, see who wrote them and take writes back, decide on what waits for you.
+
+    Skills lie in the home, skills/NAME/SKILL.md, and may be edited there; folders dropped there are used.
+    """
+
+
+@skills.command("list", epilog=example("hermes-jobs skills list --json"))
+@limit_option("skills, by name", default=None)
+@json_option
+@pass_invocation
+def list_skills(invocation: Invocation, limit: int | None, as_json: bool) -> None:
+    """List skills, how often they were used, and what waits for you."""
+    from hermes_jobs.interfaces.cli import skill_format as rows
+
+    found, problems = rows.listed(invocation.installation)
+    found = found[:limit]
+    if as_json:
+        print_json(found)
+    elif found:
+        print_table(rows.HEADERS, [row.cells() for row in found])
+    else:
+        note("No skills.")
+    for problem in problems:
+        note(f"Not used: {problem}")
+    for row in found:
+        if row.rules and not as_json:
+            rules = ", ".join(f"«{rule}»" for rule in row.rules)
+            note(
+                f"{row.name} fits rules of the scan ({rules}); look at it: hermes-jobs skills show {row.name}"
+            )
+        if row.proposals and not as_json:
+            note(f"Waits for you: hermes-jobs skills show {row.name}, then approve or deny it.")
+
+
+@skills.command("show", epilog=example("hermes-jobs skills show code-review"))
+@name_argument
+@limit_option("files, and proposals", default=None)
+@json_option
+@pass_invocation
+def show_skill(invocation: Invocation, name: str, limit: int | None, as_json: bool) -> None:
+    """Show a skill, its files, its use, and what is proposed for it."""
+    from msgspec.structs import replace
+
+    from hermes_jobs.interfaces.cli import skill_format as rows
+
+    shown = rows.shown(invocation.installation, name)
+    shown = replace(shown, files=shown.files[:limit], proposals=shown.proposals[:limit])
+    if as_json:
+        print_json(shown)
+        return
+    print_fields(shown.fields())
+    if shown.content:
+        click.echo()
+        print_text(shown.content.rstrip("\n"))
+    for proposal in shown.proposals:
+        click.echo()
+        print_heading(f"Proposed as version {proposal.version}: {proposal.action} {proposal.path}")
+        for rule in proposal.rules:
+            print_text(f"  {rule}")
+        print_text(proposal.text())
+
+
+@skills.command("log", epilog=example("hermes-jobs skills log code-review -n 5"))
+@name_argument
+@limit_option("entries, the newest first")
+@json_option
+@pass_invocation
+def show_log(invocation: Invocation, name: str, limit: int, as_json: bool) -> None:
+    """List what was written to a skill: by whom, when, in which turn."""
+    from hermes_jobs.interfaces.cli import skill_format as rows
+
+    writes = rows.writes(invocation.installation, name)[::-1][:limit]
+    if as_json:
+        print_json(writes)
+    else:
+        print_table(rows.LOG_HEADERS, [write.cells() for write in writes])
+
+
+@skills.command(
+    "undo", epilog=example("hermes-jobs skills log code-review", "hermes-jobs skills undo code-review")
+)
+@name_argument
+@json_option
+@pass_invocation
+def undo(invocation: Invocation, name: str, as_json: bool) -> None:
+    """Take back the last write of a skill, or its deletion.
+
+    Once more, and the one before is taken back.
+    """
+    changed = invocation.installation.skills.undo(name)
+    _print_outcome(invocation, name, changed.answer, as_json=as_json)
+
+
+@skills.command("scan", epilog=example("hermes-jobs skills scan ~/Downloads/pdf-tools"))
+@click.argument("path", type=click.Path(path_type=Path))
+@json_option
+def scan(path: Path, as_json: bool) -> int:
+    """Look at a skill's folder, or one file, as the guard does.
+
+    The exit code is 1 where it is dangerous.
+    """
+    from hermes_jobs.agent.skills.external_scan import examined
+
+    found = examined(path)
+    if as_json:
+        print_json(found)
+    else:
+        if found.concerns:
+            cells = [
+                (each.severity, each.path, str(each.line), each.rule, each.excerpt) for each in found.concerns
+            ]
+            print_table(("SEVERITY", "FILE", "LINE", "RULE", "TEXT"), cells)
+        note(f"Verdict: {found.verdict}")
+    return 1 if found.verdict == "dangerous" else 0
+
+
+@skills.command("approve", epilog=example("hermes-jobs skills approve code-review"))
+@name_argument
+@version_option
+@json_option
+@pass_invocation
+def approve(invocation: Invocation, name: str, number: int | None, as_json: bool) -> None:
+    """Let a write be made that the guard held back.
+
+    `skills show` has it.
+    """
+    changed = invocation.installation.skills.approve(name, number)
+    _print_outcome(invocation, name, f"approved, {changed.answer}", as_json=as_json)
+
+
+@skills.command("deny", epilog=example("hermes-jobs skills deny code-review"))
+@name_argument
+@version_option
+@json_option
+@pass_invocation
+def deny(invocation: Invocation, name: str, number: int | None, as_json: bool) -> None:
+    """Refuse a write that the guard held back."""
+    changed = invocation.installation.skills.deny(name, number)
+    _print_outcome(invocation, name, changed.answer, as_json=as_json)
+
+
+def _print_outcome(invocation: Invocation, name: str, told: str, *, as_json: bool) -> None:
+    """What was done, or the newest entry of the log as scripts see it."""
+    from hermes_jobs.interfaces.cli import skill_format as rows
+
+    if as_json:
+        print_json(rows.writes(invocation.installation, name)[-1])
+    else:
+        note(f"Skill {name}: {told}.")

@@ -1,0 +1,95 @@
+"""A turn's timeline on a terminal: a bar for each thing that was done, below each other, on one axis."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from math import ceil, floor
+
+import click
+
+from hermes_jobs.interfaces.cli.output import COLOURS, GAP, columns, cut, one_line
+from hermes_jobs.interfaces.cli.progress import called
+from hermes_jobs.interfaces.html.figures import duration
+from hermes_jobs.views.spans import SPINE, Span, SpanKind
+from hermes_jobs.views.timeline import Timeline, Track, tracks
+
+WIDTH = 80  # columns where the output is no terminal
+LABEL = 30  # columns at most
+BAR = 16  # columns at least
+AT_WORK = ("model_call", "tool_call", "compression", "record")
+FILLED: dict[SpanKind, str] = {"approval": "▒", "backoff": "─", "paused": "─", "queued": "░", "waiting": "░"}
+COLOUR: dict[SpanKind, str] = {"model_call": "blue", "tool_call": "green", "compression": "yellow"}
+PLAIN = str.maketrans("█▒░─…", "#=.-~")  # where the output's encoding has no blocks
+
+
+def print_timeline(found: Timeline, limit: int | None = None) -> None:
+    """The lines (the last `limit`), with an axis above them."""
+    for line in lines(found, min(columns() or WIDTH, 120), limit):
+        click.echo(line if _has_blocks() else line.translate(PLAIN))
+
+
+def lines(found: Timeline, width: int, limit: int | None = None) -> Sequence[str]:
+    """The timeline as text of at most so many columns, in colour."""
+    from rich.cells import cell_len, set_cell_size
+
+    shown = tracks(found.spans)[-limit if limit else 0 :]
+    if not shown:
+        return []
+    told = [_told(track) for track in shown]
+    right = max(len("TOOK"), *map(cell_len, told))
+    labels = [_label(track) for track in shown]
+    left = min(LABEL, max(len("TIMELINE"), *map(cell_len, labels)), width - right - BAR - 2 * len(GAP))
+    room = width - left - right - 2 * len(GAP)
+    axis = duration(found.seconds).rjust(room - 1)
+    header = f"{'TIMELINE':<{left}}{GAP}0{axis}{GAP}TOOK"
+    bars = [_bar(track, found.seconds, room) for track in shown]
+    names = [set_cell_size(cut(label, left), left) for label in labels]
+    rows = [GAP.join(row).rstrip() for row in zip(names, bars, told, strict=True)]
+    return [click.style(header, bold=True), *rows]
+
+
+def _bar(track: Track, seconds: float, room: int) -> str:
+    """The track's stretches, each at least a column, the last one over those before it."""
+    cells = [" "] * room
+    for span in track.spans:
+        scale = room / seconds if seconds else 0.0
+        first = min(floor(span.start * scale), room - 1)
+        beyond = min(max(ceil(span.end * scale), first + 1), room)
+        cells[first:beyond] = [FILLED.get(span.kind, "█")] * (beyond - first)
+    text = "".join(cells)
+    begun = len(text) - len(text.lstrip())
+    return text[:begun] + click.style(text[begun:].rstrip(), fg=_colour(track.last)) + _blank(text)
+
+
+def _blank(text: str) -> str:
+    return " " * (len(text) - len(text.rstrip()))
+
+
+def _colour(span: Span) -> str:
+    if span.outcome not in {"ok", "approved"}:
+        return COLOURS.get(span.outcome, "red")
+    return COLOUR.get(span.kind, "bright_black")
+
+
+def _label(track: Track) -> str:
+    span = track.last
+    name = one_line(track.name) if span.lane == SPINE else called(track.name, span.arguments)
+    indent = "" if span.lane == SPINE else GAP
+    return f"{indent}{name}" if span.attempt == 1 else f"{indent}{name}, try {span.attempt}"
+
+
+def _told(track: Track) -> str:
+    span = track.last
+    took = duration(span.seconds)
+    if span.outcome in {"ok", "approved"} or (span.lane == SPINE and span.kind not in AT_WORK):
+        return took
+    return f"{took} {span.outcome}"
+
+
+def _has_blocks() -> bool:
+    try:
+        "█░".encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True

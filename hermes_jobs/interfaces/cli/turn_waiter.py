@@ -1,0 +1,276 @@
+"""Waiting for a turn: whoever works on it, what happens is shown and its end becomes the exit code."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING
+
+from hermes_jobs.bootstrap.worker_status import workers_are_alive
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.engine.engine import Engine, Submitted
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.context import Invocation
+from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS, FAILED, INTERRUPTED, TIMED_OUT, explain
+from hermes_jobs.interfaces.cli.logging_setup import log_to_file
+from hermes_jobs.interfaces.cli.output_options import Style
+from hermes_jobs.interfaces.cli.turn_printer import Shown
+from hermes_jobs.interfaces.cli.wait import LogWaiter, NobodyWorks
+from hermes_jobs.text.plural import how_many
+from hermes_jobs.views.turn_json import TurnResult, turn_result
+
+if TYPE_CHECKING:
+    from hermes_jobs.eventlog.log import Recorded
+    from hermes_jobs.runtime.inline_worker import InlineWorker
+
+QUOTA_PATIENCE = 120.0  # seconds that a process which works alone waits for a quota
+SECOND_THOUGHTS = 1.5  # seconds after a Ctrl-C in which another one cancels the turn
+LATER = "goes on with the next process that works"
+ALONE = "No worker is alive: this process goes on with the turn."
+
+
+def follow(
+    invocation: Invocation,
+    submitted: Submitted,
+    style: Style,
+    timeout: float | None,
+    *,
+    alone: str = "",
+    until_asked: bool = False,
+) -> int:
+    """Wait for the turn's end, working on it where nobody else does; the exit code.
+
+    `alone` is said where this process has to work. With `until_asked` it is enough that the turn waits for a
+    person.
+    """
+    with Interrupts() as interrupts:
+        vigil = Vigil(invocation, submitted, style, until_asked=until_asked)
+        try:
+            return vigil.keep(timeout, alone)
+        except KeyboardInterrupt:
+            return vigil.interrupted(interrupts)
+        finally:
+            vigil.close()
+
+
+class Interrupts:
+    """Counts Ctrl-C. Two are raised as well, the second also out of a cleanup; what then remains to be done
+    is not broken off by a third."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __enter__(self) -> Interrupts:
+        self._before = signal.getsignal(signal.SIGINT)
+        if self._before == signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._interrupt)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        self.count += 1
+        if self.count <= 2:
+            raise KeyboardInterrupt
+
+
+class Vigil:
+    """One process's waiting for one turn."""
+
+    def __init__(
+        self, invocation: Invocation, submitted: Submitted, style: Style, *, until_asked: bool
+    ) -> None:
+        self._invocation = invocation
+        self._installation = invocation.installation
+        self._submitted = submitted
+        self._shown = Shown(submitted, style, self._installation.clock)
+        self._until_asked = until_asked
+        self._goes_on = LATER
+        self._has_said = False
+        self._leaves_at_quota = False
+
+    def keep(self, timeout: float | None, alone: str) -> int:
+        """Wait; the exit code."""
+        installation = self._installation
+        engine = installation.engine()
+        if self._is_over(engine):
+            self._shown.catch_up(installation.log)
+            return self._end(engine, done=True)
+        now = installation.clock.monotonic
+        until = None if timeout is None else now() + timeout
+        if workers_are_alive(installation):
+            self._goes_on = "goes on"
+            try:
+                with self._listening() as news:
+                    return self._wait(LogWaiter(installation, news=news), timeout)
+            except NobodyWorks:
+                alone = "The workers have ended; this process goes on with the turn."
+                timeout = None if until is None else max(0.0, until - now())
+        if alone:
+            self._shown.note(alone)
+        self._goes_on = LATER
+        self._leaves_at_quota = timeout is None
+        return self._wait(self._inline_worker(), timeout)
+
+    def close(self) -> None:
+        """Leave the terminal as it is to stay."""
+        self._shown.close()
+
+    @contextmanager
+    def _listening(self) -> Iterator[Callable[[Sequence[Recorded]], None]]:
+        """What has to hear the log's news meanwhile; the answer's text is heard as others say it."""
+        from hermes_jobs.runtime.redis_live import channel_of
+
+        shown = self._shown
+        if not shown.style.stream:
+            yield shown.news
+            return
+        channel = channel_of(self._installation)
+        heard, leave = shown.turn, channel.listen(shown.turn, shown.heard)
+
+        def news(events: Sequence[Recorded]) -> None:
+            nonlocal heard, leave
+            shown.news(events)
+            if shown.turn != heard:
+                leave()
+                heard, leave = shown.turn, channel.listen(shown.turn, shown.heard)
+
+        try:
+            yield news
+        finally:
+            channel.close()
+
+    def _inline_worker(self) -> InlineWorker:
+        """A worker in this process."""
+        from hermes_jobs.runtime.inline_worker import InlineWorker
+
+        log_to_file(self._invocation, self._installation.settings.paths.logs)
+        return InlineWorker(self._installation, heard=self._shown.heard, news=self._shown.news)
+
+    def _wait(self, waiter: InlineWorker | LogWaiter, timeout: float | None) -> int:
+        with waiter as worker:
+            try:
+                self._shown.catch_up(self._installation.log)
+                self._say_what_goes_first(worker.engine)
+                done = worker.work(
+                    lambda: self._is_over(worker.engine), stream=self._submitted.stream, seconds=timeout
+                )
+            except KeyboardInterrupt:
+                self._shown.close()
+                self._say_how_to_go_on("Stopped waiting", again=" (or Ctrl-C again)")
+                raise
+            self._shown.catch_up(self._installation.log)
+            code = self._end(worker.engine, done=done)
+            if done:
+                self._finish_other_jobs(worker)
+        return code
+
+    def _is_over(self, engine: Engine) -> bool:
+        session = engine.sessions.load(self._submitted.stream)
+        last = _last(engine, self._submitted)
+        if last in session.ended:
+            return True
+        turn = session.current
+        if turn is not None and turn.id == last and self._is_left_to_a_quota(turn):
+            return True
+        if not self._until_asked or turn is None or turn.id != last or not turn.is_idle:
+            return False
+        open_calls = [call for call in turn.calls if call.result is None]
+        return bool(open_calls) and all(call.approval == "waiting" for call in open_calls)
+
+    def _is_left_to_a_quota(self, turn: Turn) -> bool:
+        """Whether nobody but this process works, and the turn waits longer than one likes to sit there."""
+        left = turn.quota_until - self._installation.clock.now()
+        return self._leaves_at_quota and not turn.running and left > QUOTA_PATIENCE
+
+    def _end(self, engine: Engine, *, done: bool) -> int:
+        """Show how the turn stands; the exit code."""
+        views = self._installation.views
+        result = turn_result(views.turn(self._submitted.turn))
+        self._shown.end(result, done=done)
+        if not done:
+            if self._shown.style.form == "text":
+                self._say_how_to_go_on("Waited long enough")
+            return TIMED_OUT
+        last = turn_result(views.turn(_last(engine, self._submitted)))
+        if last.waits_until is not None and self._shown.style.form == "text":
+            self._say_how_to_go_on("Not waiting here for the quota")
+        return self._code(last)
+
+    def _code(self, result: TurnResult) -> int:
+        if result.waits_until is not None:
+            return TIMED_OUT
+        if result.status in {"completed", "waiting"}:
+            return 0
+        is_text = self._shown.style.form == "text"
+        if result.error is not None:
+            if is_text:
+                explain(result.error.message, result.error.hint, self._invocation)
+            return CREDENTIALS if result.error.kind == "auth" else FAILED
+        if is_text:
+            self._shown.say(f"Turn {result.turn} was {result.status}.")
+        return FAILED
+
+    def _finish_other_jobs(self, worker: InlineWorker | LogWaiter) -> None:
+        """Jobs that this turn or earlier processes left are done before the process ends."""
+        jobs = worker.due_elsewhere()
+        if not jobs:
+            return
+        self._shown.note(f"Finishing {how_many(jobs, 'more job')}; Ctrl-C leaves them for later.")
+        try:
+            worker.drain()
+        except KeyboardInterrupt:
+            self._shown.note("Left for the next process that works.")
+
+    # --- people ---------------------------------------------------------------------------------
+
+    def _say_what_goes_first(self, engine: Engine) -> None:
+        session = engine.sessions.load(self._submitted.stream)
+        ahead = [turn.id for turn in session.waiting]
+        if self._shown.style.progress and self._submitted.turn in ahead:
+            before = 1 + ahead.index(self._submitted.turn)
+            self._shown.note(f"· waits for {before} other turn{'s' * (before > 1)} of its session")
+
+    def interrupted(self, interrupts: Interrupts) -> int:
+        """The first Ctrl-C has ended the waiting; one more, at once, cancels the turn."""
+        try:
+            if self._is_over(self._installation.engine()):
+                return INTERRUPTED
+            self._say_how_to_go_on("Stopped waiting", again=" (or Ctrl-C again)")
+            if interrupts.count < 2:
+                threading.Event().wait(SECOND_THOUGHTS)
+                return INTERRUPTED
+        except KeyboardInterrupt:
+            pass
+        command = c.CancelTurn(turn=self._submitted.turn, by="user")
+        try:
+            self._installation.engine().execute(self._submitted.stream, command)
+            self._shown.say("Cancelled.")
+        except Rejected as refused:
+            self._shown.say(refused.message)
+        return INTERRUPTED
+
+    def _say_how_to_go_on(self, why: str, again: str = "") -> None:
+        """Once, however often the waiting is broken off."""
+        if not self._has_said:
+            self._has_said = True
+            turn = self._submitted.turn
+            self._shown.say(f"{why}; turn {turn} {self._goes_on}.")
+            self._shown.say(f"  follow it: hermes-jobs turns follow {turn}")
+            self._shown.say(f"  cancel it: hermes-jobs turns cancel {turn}{again}")
+
+
+def _last(engine: Engine, submitted: Submitted) -> str:
+    """The turn whose end this one's is: itself, or what it was merged into."""
+    session = engine.sessions.load(submitted.stream)
+    turn = submitted.turn
+    while (ended := session.ended.get(turn)) is not None and ended.into is not None:
+        turn = ended.into
+    return turn

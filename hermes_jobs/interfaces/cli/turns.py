@@ -1,0 +1,232 @@
+"""`hermes-jobs turns`: what was asked, what was done for it, and a hand on what still runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+import click
+
+from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.failed_calls import how_to_move
+from hermes_jobs.interfaces.cli.html_file import html_option, write_page
+from hermes_jobs.interfaces.cli.model_format import model_told, tokens_told
+from hermes_jobs.interfaces.cli.options import (
+    example,
+    json_option,
+    limit_option,
+    newest,
+    session_option,
+    turn_argument,
+)
+from hermes_jobs.interfaces.cli.output import (
+    note,
+    one_line,
+    print_fields,
+    print_json,
+    print_table,
+    print_text,
+    short_time,
+    shown_cost,
+    shown_time,
+)
+from hermes_jobs.interfaces.cli.progress import called, called_whole
+from hermes_jobs.interfaces.cli.turn_actions import ACTS
+from hermes_jobs.interfaces.html.figures import duration
+from hermes_jobs.text.plural import how_many
+from hermes_jobs.views.models import StepView, TurnStatus, TurnView
+from hermes_jobs.views.turn_json import detailed_result, milliseconds, turn_result
+
+if TYPE_CHECKING:
+    from hermes_jobs.eventlog.log import Recorded
+    from hermes_jobs.views.estimates import Estimate
+    from hermes_jobs.views.timeline import Timeline
+
+WHAT = 200  # characters of a call's arguments that a step is shown with
+
+
+@click.group(epilog=example("hermes-jobs turns list --status failed", "hermes-jobs turns show t3k9"))
+def turns() -> None:
+    """List, show and follow turns; cancel, retry, approve, deny.
+
+    ID may be shortened to a unique prefix.
+    """
+
+
+for act in ACTS:
+    turns.add_command(act)
+
+
+@turns.command("list", epilog=example("hermes-jobs turns list -n 5 --status running"))
+@session_option("Only those of this session.")
+@click.option("--status", type=click.Choice(get_args(TurnStatus)), help="Only those in this state.")
+@limit_option("turns, newest first")
+@json_option
+@pass_invocation
+def list_turns(
+    invocation: Invocation, session: str | None, status: TurnStatus | None, limit: int, as_json: bool
+) -> None:
+    """List turns, newest first."""
+    views = invocation.installation.views
+    found = views.turns(session=views.find_session(session) if session else None, status=status, limit=limit)
+    if as_json:
+        print_json([_listed(turn) for turn in found])
+    elif found:
+        print_table(("TURN", "SESSION", "STATUS", "WHEN", "COST", "TEXT"), [_row(turn) for turn in found])
+    else:
+        note("No turns.")
+
+
+@turns.command("show", epilog=example("hermes-jobs turns show t3k9 --html turn.html"))
+@turn_argument
+@html_option
+@limit_option("steps, the newest", default=None)
+@json_option
+@pass_invocation
+def show_turn(
+    invocation: Invocation, turn_id: str, html: Path | None, limit: int | None, as_json: bool
+) -> None:
+    """Show a turn: what it waited for, each call, what they cost."""
+    from msgspec.structs import replace
+
+    if html is not None and as_json:
+        raise click.UsageError("--html and --json exclude each other.")
+    turn = _find(invocation, turn_id)
+    if html is not None:
+        _write_page(invocation, turn, html)
+        return
+    turn = replace(turn, steps=newest(turn.steps, limit))
+    if as_json:
+        print_json(detailed_result(turn))
+    else:
+        _print_turn(invocation, turn, limit)
+        _print_deliveries(invocation, turn)
+
+
+def _find(invocation: Invocation, given: str) -> TurnView:
+    views = invocation.installation.views
+    return views.turn(views.find_turn(given))
+
+
+def _listed(turn: TurnView) -> dict[str, object]:
+    """The turn's result object, with what a list is read for besides."""
+    from msgspec import to_builtins
+
+    extra = ("text", "source", "submitted_at", "begun_at", "ended_at")
+    result: dict[str, object] = to_builtins(turn_result(turn))
+    return result | {name: getattr(turn, name) for name in extra}
+
+
+def _row(turn: TurnView) -> tuple[str, ...]:
+    when = short_time(turn.submitted_at)
+    stands = (
+        turn.status if turn.waits_until is None else f"{turn.status} until {short_time(turn.waits_until)}"
+    )
+    return (turn.id, turn.session, stands, when, shown_cost(turn.books.cost_usd), turn.text)
+
+
+def _print_turn(invocation: Invocation, turn: TurnView, limit: int | None) -> None:
+    estimates = invocation.installation.views.estimates(turn=turn.id)
+    stands: str = turn.status
+    for told in (turn.into and f"into {turn.into}", turn.cancelled_by and f"by {turn.cancelled_by}"):
+        stands += f" {told}" if told else ""
+    if turn.waits_until is not None:
+        stands += f" for the quota of {turn.model} until {shown_time(turn.waits_until)}"
+    print_fields(
+        [
+            ("Turn", turn.id),
+            ("Session", turn.session),
+            ("Status", stands),
+            ("Stopped by", turn.stopped_by or ""),
+            ("Model", f"{turn.model} ({model_told(invocation.settings, turn.model)})" if turn.model else ""),
+            ("Submitted", shown_time(turn.submitted_at)),
+            ("Ended", shown_time(turn.ended_at)),
+            ("Took", duration(milliseconds(turn.began_waiting_at, turn.ended_at or turn.seen_at) / 1000)),
+            ("Tokens", tokens_told(turn.books.usage)),
+            ("Cost", shown_cost(turn.books.cost_usd)),
+            ("Besides", _about(estimates)),
+            ("Text", turn.text if len(turn.text) <= 1000 else turn.text[:1000] + "…"),
+        ]
+    )
+    _print_timeline(invocation, turn, limit)
+    if turn.steps:
+        click.echo()
+        _print_steps(turn.steps)
+    if turn.error is not None:
+        click.echo()
+        print_fields([("Failed", f"{turn.error.kind}: {turn.error.message}"), ("Hint", turn.error.hint)])
+    if turn.answer is not None:
+        click.echo()
+        print_text(turn.answer)
+    if turn.waits_until is not None:
+        click.echo()
+        note("It goes on by itself.")
+        for line in how_to_move(turn.id):
+            note(line)
+    elif turn.status == "waiting":
+        for step in turn.steps:
+            if step.outcome == "waiting":
+                note(f"{step.id}: {called_whole(step.name, step.arguments)}")
+        note(f"It waits for you: `hermes-jobs turns approve {turn.id}`, or `deny`.")
+
+
+def _print_timeline(invocation: Invocation, turn: TurnView, limit: int | None) -> None:
+    from hermes_jobs.interfaces.cli.timeline_format import print_timeline
+
+    click.echo()
+    print_timeline(_timeline(invocation, turn)[0], limit)
+
+
+def _timeline(invocation: Invocation, turn: TurnView) -> tuple[Timeline, Sequence[Recorded]]:
+    """The turn's timeline as it is now, with the events that it was made from."""
+    from hermes_jobs.views.timeline import timeline
+    from hermes_jobs.views.turn_events import events_of
+
+    installation = invocation.installation
+    events = events_of(installation.log, turn)
+    return timeline(turn.id, events, installation.clock.now()), events
+
+
+def _write_page(invocation: Invocation, turn: TurnView, file: Path) -> None:
+    from hermes_jobs.interfaces.html.turn_page import turn_page
+
+    found, events = _timeline(invocation, turn)
+    write_page(file, turn_page(turn, found, events, invocation.redact, invocation.settings.zone))
+
+
+def _print_deliveries(invocation: Invocation, turn: TurnView) -> None:
+    from hermes_jobs.interfaces.cli.inbox import shown_state
+
+    found = invocation.installation.views.deliveries(turn=turn.into or turn.id)
+    if found:
+        click.echo()
+        print_fields([(f"To {each.target}", shown_state(each)) for each in reversed(found)])
+
+
+def _about(estimates: Sequence[Estimate]) -> str:
+    """What was never reported, in a line."""
+    if not estimates:
+        return ""
+    sent, said = (sum(getattr(each, f"{way}_tokens") for each in estimates) for way in ("input", "output"))
+    calls = how_many(len(estimates), "call")
+    return f"about {sent} in, {said} out for {calls} that nobody reported"
+
+
+def _print_steps(steps: Sequence[StepView]) -> None:
+    """A row an attempt; the worker has a column where there were several."""
+    workers = {step.worker for step in steps if step.worker}
+    headers = ("STEP", "OUTCOME", "TRY", "TOOK", *("WORKER",) * (len(workers) > 1), "WHAT")
+    print_table(headers, [_step_row(step, with_worker=len(workers) > 1) for step in steps])
+    if len(workers) == 1:
+        click.echo(f"All by {workers.pop()}.")
+
+
+def _step_row(step: StepView, *, with_worker: bool) -> tuple[str, ...]:
+    took = ""
+    if step.started_at and step.ended_at:
+        took = duration(milliseconds(step.started_at, step.ended_at) / 1000)
+    what = " ".join(part for part in (called(step.name, step.arguments, WHAT), step.finish_reason) if part)
+    told = f"{what} — {step.message}" if step.message else what
+    worker = (step.worker or "",) * with_worker
+    return (step.id, step.outcome, str(step.attempt), took, *worker, one_line(told))

@@ -1,0 +1,72 @@
+"""Waiting for what workers elsewhere do, by reading the log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from hermes_jobs.bootstrap.worker_status import are_enough
+from hermes_jobs.eventlog.log import Recorded
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Installation
+
+LOOK_EVERY = 1.0  # seconds between looks at who is alive
+
+
+class NobodyWorks(Exception):
+    """No live worker consumes what a turn needs."""
+
+
+class LogWaiter:
+    """Waits while others work. `news` hears every event of the log from the moment it was made, and that
+    there was none."""
+
+    def __init__(self, installation: Installation, *, news: Callable[[Sequence[Recorded]], None]) -> None:
+        self.engine = installation.engine()
+        self._observer = installation.observer()
+        self._news = news
+        self._position = installation.log.last_position()
+
+    def __enter__(self) -> LogWaiter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing is held."""
+
+    def work(
+        self, done: Callable[[], bool], *, stream: str | None = None, seconds: float | None = None
+    ) -> bool:
+        """Wait until `done`, or for `seconds`; whether it was done. Raises `NobodyWorks`."""
+        clock, log = self.engine.clock, self.engine.log
+        until = None if seconds is None else clock.monotonic() + seconds
+        looked_at = float("-inf")
+        while True:
+            batch = log.tail(self._position, stream=stream)
+            if batch:
+                self._position = batch[-1].position
+            self._news(batch)
+            if done():
+                return True
+            now = clock.monotonic()
+            if until is not None and now >= until:
+                return False
+            if now - looked_at >= LOOK_EVERY:
+                looked_at = now
+                self._insist_on_workers()
+            log.wait(self._position, LOOK_EVERY if until is None else min(LOOK_EVERY, until - now))
+
+    def due_elsewhere(self) -> int:
+        """What is due is for the workers to do."""
+        return 0
+
+    def drain(self) -> None:
+        """See `due_elsewhere`."""
+
+    def _insist_on_workers(self) -> None:
+        workers = self.engine.log.workers()
+        if not are_enough(workers, self._observer.dead(workers)):
+            raise NobodyWorks

@@ -1,0 +1,81 @@
+"""The gateways of an installation, made of its settings. Wrong ones are refused before anything is asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+from hermes_jobs.bootstrap import Installation
+from hermes_jobs.delivery.telegram_token import TOKEN
+from hermes_jobs.domain.gateway.commands import House
+from hermes_jobs.errors import Misconfigured, Rejected
+from hermes_jobs.interfaces.gateway.leader import Post
+from hermes_jobs.interfaces.gateway.receiver import Reception
+from hermes_jobs.interfaces.gateway.service import Service
+from hermes_jobs.settings import Settings
+
+_USER = re.compile(r"[a-z]+:\S+")
+
+
+def has_telegram(settings: Settings) -> bool:
+    """Whether there is a bot's token, somebody who may write to it, and what speaks to it."""
+    has_users = bool(settings.gateway.telegram.allowed_users)
+    return has_users and settings.secrets.get(TOKEN) is not None and find_spec("telegram") is not None
+
+
+@contextmanager
+def telegram_service(installation: Installation, told: Callable[[str], None]) -> Iterator[Service]:
+    """The gateway of the bot whose token is set. Raises `Misconfigured`, `Rejected`, `LogUnavailable`."""
+    try:
+        from hermes_jobs.delivery.telegram_bot import bot_of
+        from hermes_jobs.interfaces.gateway.telegram import PLATFORM, TelegramPlatform
+    except ModuleNotFoundError as error:
+        raise Misconfigured(
+            "This installation cannot speak to Telegram.", hint="pip install 'hermes-jobs[telegram]'"
+        ) from error
+    settings = installation.settings
+    token = settings.secrets.get(TOKEN)
+    bot = bot_of(token) if token else None
+    if token is None or bot is None:
+        raise Rejected(
+            f"{TOKEN} is no token of a bot." if token else f"There is no {TOKEN}.",
+            kind="auth",
+            hint=f"Put the token that @BotFather gave you into .env in the home (mode 600), as {TOKEN}=…",
+        )
+    allowed = [f"{PLATFORM}:{user}" for user in settings.gateway.telegram.allowed_users]
+    if not allowed:
+        told("Nobody may write yet: gateway.telegram.allowed_users is empty.")
+        told("  Write to the bot; the number that is ignored below is yours.")
+    platform = TelegramPlatform(token, bot, settings.gateway.telegram.base_url)
+    house = House(
+        users=joined(settings.gateway.users),
+        if_busy=settings.session.if_busy,
+        workdir=settings.agent.workdir,
+    )
+    engine = installation.engine()
+    reception = Reception(engine, house, allowed)
+    post = Post(engine, platform.name, lambda: installation.lease("gateway"), installation.observer())
+    try:
+        yield Service(platform, reception, post, told)
+    finally:
+        post.close()
+
+
+def joined(users: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+    """`gateway.users`, each of whose ids belongs to one person. Raises `Misconfigured`."""
+    owners: dict[str, str] = {}
+    for person, ids in users.items():
+        for user in ids:
+            if not _USER.fullmatch(user):
+                raise Misconfigured(
+                    f"gateway.users.{person}: {user!r} is no id on a platform.",
+                    hint="Write the platform before it, such as 'telegram:123456'.",
+                )
+            if owners.setdefault(user, person) != person:
+                raise Misconfigured(
+                    f"gateway.users: {user} stands under {owners[user]!r} and under {person!r}.",
+                    hint="An id belongs to one person.",
+                )
+    return users

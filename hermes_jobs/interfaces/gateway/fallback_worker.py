@@ -1,0 +1,68 @@
+"""A worker within the process of a gateway or a chat, while there is no other: each answers alone too."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap.worker_status import workers_are_alive
+from hermes_jobs.engine.live import Heard, nobody_listens
+from hermes_jobs.runtime.inline_worker import InlineWorker
+
+logger = logging.getLogger(__name__)
+
+LOOK_EVERY = 1.0  # seconds between looks at whether others work
+
+
+class Helper:
+    """A thread that performs due steps whenever nobody else does. `told` hears when it begins and ends,
+    `heard` what it lets models say."""
+
+    def __init__(
+        self, installation: Installation, told: Callable[[str], None], *, heard: Heard = nobody_listens
+    ) -> None:
+        self._installation = installation
+        self._heard = heard
+        self._told = told
+        self._stopping = threading.Event()
+        self._looked_at = float("-inf")
+        self._is_relieved = False
+        self._thread = threading.Thread(target=self._run, name="helper", daemon=True)
+
+    def start(self) -> None:
+        """Begin, in a thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Claim nothing more, let writes end, and leave the rest to others."""
+        self._stopping.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                if workers_are_alive(self._installation):
+                    self._stopping.wait(LOOK_EVERY)
+                else:
+                    self._work()
+            except Exception:
+                logger.exception("working was broken off; it goes on")
+                self._stopping.wait(LOOK_EVERY)
+
+    def _work(self) -> None:
+        """Perform due steps until told to stop, or until a worker is alive again."""
+        self._told("No worker is alive: this process works on the turns too.")
+        self._is_relieved, self._looked_at = False, self._installation.clock.monotonic()
+        with InlineWorker(self._installation, heard=self._heard) as worker:
+            worker.work(self._is_done)
+        if not self._stopping.is_set():
+            self._told("Workers are alive: they do the work.")
+
+    def _is_done(self) -> bool:
+        now = self._installation.clock.monotonic()
+        if now - self._looked_at >= LOOK_EVERY:
+            self._looked_at = now
+            self._is_relieved = workers_are_alive(self._installation)
+        return self._is_relieved or self._stopping.is_set()

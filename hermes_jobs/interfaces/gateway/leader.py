@@ -1,0 +1,77 @@
+"""Exactly one process a log speaks for an account; the others stand by and take over when it ends.
+
+Who does stands in the log (`GatewayTaken`), and its lease tells whether that process lives, as with steps.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import Change, Changed, Load, StreamFacts
+from hermes_jobs.domain.gateway.gateway import Gateway, stream_of
+from hermes_jobs.engine.engine import Engine
+from hermes_jobs.eventlog.leases import Lease
+from hermes_jobs.runtime.recovery import Observer
+
+logger = logging.getLogger(__name__)
+
+
+class Post:
+    """This process's claim to speak for a gateway. Used by one thread at a time."""
+
+    def __init__(
+        self, engine: Engine, gateway: str, new_lease: Callable[[], Lease], observer: Observer
+    ) -> None:
+        self._engine = engine
+        self._gateway = gateway
+        self._new_lease = new_lease
+        self._observer = observer
+        self._lease = self._begun()
+
+    def close(self) -> None:
+        """Leave it to others. Raises `LogUnavailable`."""
+        self._lease.close()
+
+    def is_mine(self) -> bool:
+        """Whether this process speaks for the gateway, taking that over where nobody alive does.
+
+        Raises `LogUnavailable`.
+        """
+        if self._lease.is_lost:
+            logger.warning("this process was taken for dead; it stands by from now on")
+            self._lease.close()
+            self._lease = self._begun()
+        if not self._lease.is_fresh():
+            return False
+        holder = self._state().worker
+        if holder != self._lease.worker and not self._is_alive(holder):
+            self._engine.change(self._take_from(holder), "gateway")
+        return self._state().worker == self._lease.worker
+
+    def _begun(self) -> Lease:
+        lease = self._new_lease()
+        lease.start()
+        self._engine.worker = lease.worker
+        return lease
+
+    def _state(self) -> Gateway:
+        state = self._engine.state(stream_of(self._gateway))
+        assert isinstance(state, Gateway)
+        return state
+
+    def _is_alive(self, holder: str | None) -> bool:
+        if holder is None:
+            return False
+        return holder not in self._observer.dead(self._engine.log.workers(), {holder})
+
+    def _take_from(self, holder: str | None) -> Change:
+        def change(load: Load) -> Changed:
+            gateway: Gateway = load(stream_of(self._gateway))
+            if gateway.worker != holder:  # somebody else was faster
+                return Changed()
+            taken = e.GatewayTaken(gateway=self._gateway, worker=self._lease.worker)
+            return Changed(writes=(StreamFacts(gateway.stream, (taken,)),))
+
+        return change

@@ -1,0 +1,54 @@
+"""The port of a chat platform, and the values that cross it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from hermes_jobs.domain.gateway.commands import Said
+
+
+class Update(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that the platform had to tell. `number` grows; `said` null: it is of no concern."""
+
+    number: int
+    said: Said | None = None
+
+
+class PlatformAway(Exception):
+    """The platform cannot be asked just now. `retry_after`: seconds it wants to be left alone."""
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class Platform(Protocol):
+    """One account on a chat platform. Used from one asyncio loop.
+
+    Its methods raise `PlatformAway`, and `Rejected`, kind `auth`, where the credentials are refused.
+    """
+
+    @property
+    def name(self) -> str:
+        """The platform and the account on it, such as `telegram:123456`."""
+
+    async def open(self) -> None:
+        """Make ready to ask."""
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+
+    async def introduce(self) -> str:
+        """What people call the account."""
+
+    async def receive(self, after: int) -> Sequence[Update]:
+        """Wait a while for what was written, in order.
+
+        Those up to `after` are given up by the platform: they must be in the log. 0 gives up nothing.
+        """
+
+    async def show_typing(self, target: str) -> None:
+        """Let the target see for some seconds that an answer is being worked on."""

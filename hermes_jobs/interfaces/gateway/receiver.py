@@ -1,0 +1,56 @@
+"""Who is heard: messages of those who may write become facts, once each."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Sequence
+
+from hermes_jobs.domain.gateway.commands import FreshNames, House, Said, heard
+from hermes_jobs.domain.gateway.gateway import Person, person_named, stream_of_person
+from hermes_jobs.domain.session.session import stream_of
+from hermes_jobs.engine.engine import Engine
+from hermes_jobs.errors import KeyTaken
+
+logger = logging.getLogger(__name__)
+
+STRANGERS_NAMED = 1_000  # users whose messages the process log says to be ignored
+
+
+class Reception:
+    """`allowed` are the users that may write, such as `telegram:12`; all others get nothing."""
+
+    def __init__(self, engine: Engine, house: House, allowed: Collection[str]) -> None:
+        self._engine = engine
+        self._house = house
+        self._allowed = frozenset(allowed)
+        self._strangers: set[str] = set()
+
+    def hear(self, said: Said) -> None:
+        """Take a message into the log, unless it is there. Raises `LogUnavailable`."""
+        if said.user not in self._allowed:
+            self._ignore(said.user)
+            return
+        ids = self._engine.ids
+        names = FreshNames(turn=ids.name("t"), session=ids.name("s"))
+        try:
+            self._engine.change(heard(said, self._house, names), f"gateway {said.key}")
+        except KeyTaken:
+            logger.info("message %s was heard before", said.key)
+
+    def waiting_targets(self) -> Sequence[str]:
+        """The targets for which a turn is under way."""
+        found: list[str] = []
+        for user in sorted(self._allowed):
+            person = self._engine.state(stream_of_person(person_named(user, self._house.users)))
+            assert isinstance(person, Person)
+            if person.session is None:
+                continue
+            turn = self._engine.sessions.load(stream_of(person.session)).current
+            found.extend(turn.deliver if turn is not None else ())
+        return tuple(dict.fromkeys(found))
+
+    def _ignore(self, user: str) -> None:
+        """Once a user, so that nobody can fill the logs."""
+        if user not in self._strangers and len(self._strangers) < STRANGERS_NAMED:
+            self._strangers.add(user)
+            logger.info("messages of %s are ignored: the settings do not allow this user", user)

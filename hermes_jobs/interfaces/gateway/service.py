@@ -1,0 +1,130 @@
+"""A gateway at work: it holds the post or stands by, asks for messages, hears them in order, shows typing.
+
+What was received is given up by the platform only with the next question, when it stands in the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+
+from hermes_jobs.domain.gateway.commands import Said
+from hermes_jobs.errors import LogUnavailable, Rejected
+from hermes_jobs.interfaces.gateway.leader import Post
+from hermes_jobs.interfaces.gateway.platform import Platform, PlatformAway
+from hermes_jobs.interfaces.gateway.receiver import Reception
+
+logger = logging.getLogger(__name__)
+
+STAND_BY = 1.0  # seconds between looks at whether the one who holds the post lives
+LOG_AWAY = 1.0  # seconds before an unreachable log is tried again
+FIRST_WAIT = 1.0  # seconds before the platform is asked again, doubled with every failure
+LONGEST_WAIT = 30.0
+TYPING_EVERY = 4.0  # seconds; platforms show it for about five
+TRIES = 3  # of a message that this program stumbles over
+
+
+class Service:
+    """One account's gateway in one process. `told` hears, in words for people, what it is doing."""
+
+    def __init__(
+        self, platform: Platform, reception: Reception, post: Post, told: Callable[[str], None]
+    ) -> None:
+        self._platform = platform
+        self._reception = reception
+        self._post = post
+        self._told = told
+        self._said = ""
+        self._holds = False
+        self._last = 0
+        self._failures = 0
+
+    async def run(self) -> None:
+        """Serve until cancelled. Raises `Rejected` where the platform refuses the credentials at first."""
+        await self._platform.open()
+        typing = asyncio.create_task(self._show_typing())
+        try:
+            while True:
+                await self._round()
+        finally:
+            typing.cancel()
+            with suppress(asyncio.CancelledError):
+                await typing
+            await self._platform.close()
+
+    async def _round(self) -> None:
+        """Ask once and hear what was said, or wait."""
+        try:
+            if not await self._holds_post():
+                await asyncio.sleep(STAND_BY)
+                return
+            updates = await self._platform.receive(self._last)
+            self._failures = 0
+            if not updates:
+                # All are given up by now, and after a quiet week Telegram goes on with any number.
+                self._last = 0
+            for update in updates:
+                if not await self._holds_post():
+                    return
+                if update.said is not None:
+                    await self._hear(update.said)
+                self._last = update.number
+        except LogUnavailable as error:
+            logger.warning("%s", error)
+            await asyncio.sleep(LOG_AWAY)
+        except PlatformAway as error:
+            await asyncio.sleep(self._wait_after(error))
+        except Rejected as refused:
+            if not self._holds:
+                raise
+            await asyncio.sleep(self._wait_after(PlatformAway(refused.message)))
+
+    async def _holds_post(self) -> bool:
+        holds = await asyncio.to_thread(self._post.is_mine)
+        if holds and not self._holds:
+            name = await self._platform.introduce()
+            self._tell(f"Listening as {name}.")
+        elif not holds:
+            self._last = 0  # what is heard meanwhile is given up by who hears it, and numbers may begin anew
+            self._tell("Another process listens for this account: standing by.")
+        self._holds = holds
+        return holds
+
+    async def _hear(self, said: Said) -> None:
+        """Until it is in the log; what this program stumbles over again and again is passed over."""
+        for _ in range(TRIES):
+            try:
+                await asyncio.to_thread(self._reception.hear, said)
+            except LogUnavailable:
+                raise
+            except Exception:
+                logger.exception("message %s could not be heard", said.key)
+                await asyncio.sleep(LOG_AWAY)
+            else:
+                return
+        logger.error("message %s is passed over", said.key)
+
+    async def _show_typing(self) -> None:
+        while True:
+            try:
+                targets = await asyncio.to_thread(self._reception.waiting_targets) if self._holds else ()
+                for target in targets:
+                    await self._platform.show_typing(target)
+            except (PlatformAway, LogUnavailable) as error:
+                logger.debug("no typing is shown: %s", error)
+            except Exception:
+                logger.exception("no typing is shown")
+            await asyncio.sleep(TYPING_EVERY)
+
+    def _wait_after(self, error: PlatformAway) -> float:
+        wait = max(min(FIRST_WAIT * 2.0**self._failures, LONGEST_WAIT), error.retry_after or 0.0)
+        self._failures += 1
+        logger.warning("%s; asking again in %g s", error, wait)
+        return wait
+
+    def _tell(self, text: str) -> None:
+        if text != self._said:
+            self._said = text
+            self._told(text)

@@ -1,0 +1,106 @@
+"""Telegram as a platform: private chats with one bot, asked for by `getUpdates`.
+
+python-telegram-bot's own Updater confirms messages before they are handled; here the offset follows the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from datetime import timedelta
+
+import telegram
+from telegram import Bot
+from telegram.constants import ChatAction, ChatType
+from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
+
+from hermes_jobs.delivery.telegram_bot import opened_bot, seconds_asked_for
+from hermes_jobs.delivery.telegram_token import TOKEN
+from hermes_jobs.domain.gateway.commands import Said
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.gateway.platform import PlatformAway, Update
+
+PLATFORM = "telegram"
+POLL = timedelta(seconds=25)
+
+
+class TelegramPlatform:
+    """One bot; `bot` is its id, `base_url` that of a Bot API server, null for Telegram's own."""
+
+    def __init__(self, token: str, bot: str, base_url: str | None) -> None:
+        self._token = token
+        self._name = f"{PLATFORM}:{bot}"
+        self._base_url = base_url
+        self._open = AsyncExitStack()
+        self._bot: Bot | None = None
+
+    @property
+    def name(self) -> str:
+        """`telegram:BOT`."""
+        return self._name
+
+    async def open(self) -> None:
+        """Make ready to ask."""
+        self._bot = await self._open.enter_async_context(opened_bot(self._token, self._base_url))
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        await self._open.aclose()
+
+    async def introduce(self) -> str:
+        """The bot's user name. Raises `PlatformAway`, `Rejected`."""
+        with _failures():
+            me = await self._asked.get_me()
+        return f"@{me.username}"
+
+    async def receive(self, after: int) -> Sequence[Update]:
+        """What was written to the bot. Raises `PlatformAway`, `Rejected`."""
+        with _failures():
+            updates = await self._asked.get_updates(
+                offset=after + 1 if after else None, timeout=POLL, allowed_updates=["message"]
+            )
+        return tuple(Update(number=each.update_id, said=self._said(each)) for each in updates)
+
+    async def show_typing(self, target: str) -> None:
+        """Show it in the chat. Raises `PlatformAway`, `Rejected`."""
+        platform, _, chat = target.partition(":")
+        if platform == PLATFORM:
+            with _failures():
+                await self._asked.send_chat_action(chat, ChatAction.TYPING)
+
+    @property
+    def _asked(self) -> Bot:
+        assert self._bot is not None, "it is not open"
+        return self._bot
+
+    def _said(self, update: telegram.Update) -> Said | None:
+        """A message in a private chat; nothing that is written where others read along."""
+        message = update.message
+        if message is None or message.from_user is None or message.chat.type != ChatType.PRIVATE:
+            return None
+        return Said(
+            key=f"{self._name}:{update.update_id}",
+            user=f"{PLATFORM}:{message.from_user.id}",
+            target=f"{PLATFORM}:{message.chat.id}",
+            text=message.text,
+        )
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    """What the library raises, as the port has it."""
+    try:
+        yield
+    except RetryAfter as error:
+        wait = seconds_asked_for(error)
+        raise PlatformAway("Telegram wants to be left alone", retry_after=wait) from error
+    except InvalidToken as error:
+        raise Rejected(
+            f"Telegram refuses the bot's token: {error.message}.",
+            kind="auth",
+            hint=f"Put the token that @BotFather gave you into .env in the home, as {TOKEN}=…",
+        ) from error
+    except Conflict as error:
+        raise PlatformAway(f"Something else asks for this bot's messages ({error.message})") from error
+    except TelegramError as error:
+        raise PlatformAway(f"Telegram cannot be reached: {error.message}") from error

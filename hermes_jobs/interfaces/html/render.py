@@ -1,0 +1,43 @@
+"""Templates into pages. Whatever is put into one is redacted, then escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+from hermes_jobs.domain.session.titles import printable
+from hermes_jobs.interfaces.html import figures
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+Redact = Callable[[str], str]
+
+
+def render(template: str, redact: Redact, **values: Any) -> str:
+    """The page that a template makes of the values."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=lambda value: _clean(value, redact),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {name: getattr(figures, name) for name in ("duration", "money", "amount", "when")}
+    return environment.get_template(template).render(values)
+
+
+def prose(text: str) -> Markup:
+    """Markdown as HTML: tags in it are text, pictures are links, and links lead to the web or nowhere."""
+    markdown = MarkdownIt("js-default", {"html": False}).disable("image")
+    return Markup(markdown.render(printable(text)))
+
+
+def _clean(value: object, redact: Redact) -> object:
+    return redact(printable(value)) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -1,0 +1,105 @@
+"""A report as a page: charts and tables of what was spent, waited for, remembered and fired."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from hermes_jobs.domain.memory.memory import TARGETS, Limits
+from hermes_jobs.interfaces.html import figures
+from hermes_jobs.interfaces.html.charts import Block, Line, bars, line, stacked, ticks
+from hermes_jobs.interfaces.html.render import Redact, render
+from hermes_jobs.views.report import Report, Spent, Waited
+from hermes_jobs.views.totals import SpentKey, planned_by_schedule, spent, spent_by
+
+ROW = 44.0  # pixels that a queue's bars are high
+
+
+class Queue(msgspec.Struct, frozen=True, kw_only=True):
+    """A queue's waiting: over all of the time, and by period as bars."""
+
+    waited: Waited
+    blocks: tuple[Block, ...]
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """A target of the memory as it is at the end, and on its way there. `share` is of its limit."""
+
+    name: str
+    entries: int
+    chars: int
+    limit: int
+    line: Line
+
+    @property
+    def share(self) -> float:
+        """Which part of its limit it takes."""
+        return self.chars / self.limit
+
+
+def report_page(report: Report, limits: Limits, redact: Redact) -> str:
+    """The page, as HTML."""
+    turns = {
+        status: sum(each.turns for each in report.turns if each.status == status)
+        for status in ("completed", "failed", "cancelled")
+    }
+    return render(
+        "report.html",
+        redact,
+        title=f"Report, {report.since} to {report.until}",
+        report=report,
+        turns=turns,
+        num_turns=sum(each.turns for each in report.turns),
+        total=spent(report.spending),
+        cost=stacked(report.periods, _by(report.spending, "model", "cost_usd"), figures.money),
+        tokens=stacked(report.periods, _by(report.spending, "purpose", "tokens"), figures.amount),
+        tables=[(key, spent_by(report.spending, key)) for key in ("model", "purpose")],
+        queues=[_queue(report, each) for each in report.waited],
+        queue_ticks=ticks(report.periods),
+        row=ROW,
+        targets=[target for target in _targets(report, limits) if target.entries or target.chars],
+        runs=stacked(report.periods, _runs(report), figures.amount),
+        schedules=planned_by_schedule(report.schedules),
+    )
+
+
+def _by(rows: Iterable[Spent], key: SpentKey, what: str) -> Mapping[str, Mapping[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    for row in rows:
+        by = found.setdefault(getattr(row, key) or "unknown", {})
+        value = row.cost_usd if what == "cost_usd" else row.usage.total_tokens
+        by[row.period] = by.get(row.period, 0.0) + value
+    return found
+
+
+def _queue(report: Report, waited: Waited) -> Queue:
+    own = [each for each in report.waiting if each.queue == waited.queue]
+    layers = [{each.period: getattr(each, name) for each in own} for name in ("p95", "p50")]
+    return Queue(waited=waited, blocks=tuple(bars(report.periods, layers, ROW)))
+
+
+def _targets(report: Report, limits: Limits) -> Sequence[Target]:
+    found = []
+    for number, name in enumerate(TARGETS, 1):
+        own = [each for each in report.memory if each.target == name]
+        limit = limits.of(name)
+        found.append(
+            Target(
+                name=name,
+                entries=own[-1].entries if own else 0,
+                chars=own[-1].chars if own else 0,
+                limit=limit,
+                line=line(number, name, report.periods, {each.period: each.chars for each in own}, limit),
+            )
+        )
+    return found
+
+
+def _runs(report: Report) -> Mapping[str, Mapping[str, float]]:
+    """By what became of due times, by period."""
+    found: dict[str, dict[str, float]] = {"on time": {}, "late": {}, "missed": {}}
+    for row in report.schedules:
+        for name, count in (("on time", row.on_time), ("late", row.late), ("missed", row.missed)):
+            found[name][row.period] = found[name].get(row.period, 0.0) + count
+    return found

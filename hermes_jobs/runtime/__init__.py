@@ -1,0 +1,1 @@
+"""What a working process does apart from Celery: leases, relay, recovery, the inline worker, live text."""

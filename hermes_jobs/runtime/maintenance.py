@@ -1,0 +1,121 @@
+"""The thread of a worker process that needs neither pool nor broker: it keeps the process honest and useful.
+
+It hears cancels, appends outcomes that had found the log unreachable, gives up what the process does when its
+lease has run out, takes over from the dead, and, where it is elected, relays.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+
+from hermes_jobs.engine.engine import Engine
+from hermes_jobs.errors import LogUnavailable
+from hermes_jobs.eventlog.leases import Observer
+from hermes_jobs.eventlog.log import Recorded, WorkerRow
+from hermes_jobs.runtime.cpu_pinning import OneCpu
+from hermes_jobs.runtime.recovery import LogWatch, take_over_from_the_dead
+from hermes_jobs.runtime.relay import Relay, Sender, is_elected
+from hermes_jobs.runtime.worker_lease import Tenure
+
+logger = logging.getLogger(__name__)
+
+LOOK_EVERY = 0.25  # seconds between looks at all due work, where that takes little time
+LOOK_AT_MOST = 1 / 40  # of the time: a long backlog takes long to look at, and is no reason to hurry
+LOOK_LATEST = 1.0  # seconds
+OBSERVE_EVERY = 0.5  # seconds between looks at the other workers
+BREATH = 0.02  # seconds from one round to the next: a busy log has news all the time
+LOG_AWAY = 1.0  # seconds before an unreachable log is tried again
+
+
+class Attendant:
+    """One a process. `place` is minded where the process stays on one CPU."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        observer: Observer,
+        tenure: Tenure,
+        sender: Sender,
+        place: OneCpu | None = None,
+    ) -> None:
+        self._engine = engine
+        self._observer = observer
+        self._tenure = tenure
+        self._relay = Relay(engine.log, engine.clock, sender)
+        self._place = place
+        self._watch = LogWatch(engine)
+        self._alive: Sequence[WorkerRow] = ()
+        self._observed_at = float("-inf")
+        self._look_at = float("-inf")
+        self._hurried_at = float("-inf")
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="attendant", daemon=True)
+
+    def start(self) -> None:
+        """Renew the lease and attend, in threads."""
+        self._tenure.start()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread and leave the list of workers."""
+        self._stopping.set()
+        self._thread.join()
+        try:
+            self._tenure.close()
+        except LogUnavailable:
+            logger.warning("the log is unreachable: this worker could not sign off")
+
+    def look(self) -> None:
+        """One round: everything that an attendant does, once. Raises `LogUnavailable`."""
+        news = self._watch.poll()
+        self._engine.retry_unsaved()
+        self._tenure.mind()
+        now = self._engine.clock.monotonic()
+        if now - self._observed_at >= OBSERVE_EVERY:
+            self._observed_at = now
+            self.observe()
+            if self._place is not None:
+                self._place.mind()
+        if not is_elected(self._engine.worker, self._alive):
+            self._relay.overhear(self._unsent(news))
+            return
+        self._relay.send_at_once(self._unsent(news))
+        if now >= self._look_at:
+            self._relay.look()
+            took = self._engine.clock.monotonic() - now
+            self._look_at = now + max(LOOK_EVERY, min(took / LOOK_AT_MOST, LOOK_LATEST))
+
+    def observe(self) -> None:
+        """Take over from the dead; remember the others."""
+        taken = take_over_from_the_dead(self._engine, self._observer)
+        for row in taken:
+            logger.info("step %s of %s is taken over: its worker has ended", row.step.id, row.owner)
+        self._alive = self._engine.log.workers()
+
+    def _unsent(self, news: Sequence[Recorded]) -> set[str]:
+        """The streams that somebody wrote to who sends no messages: the command line, another tool."""
+        senders = {worker.id for worker in self._alive if worker.lanes} | {self._engine.worker}
+        return {recorded.stream for recorded in news if recorded.meta.worker not in senders}
+
+    def _breathe(self) -> None:
+        """Rest before the next round. Who writes elsewhere cuts that short, but no more often than that."""
+        if self._engine.log.wait_for_others(BREATH):
+            now = self._engine.clock.monotonic()
+            self._stopping.wait(max(0.0, self._hurried_at + BREATH - now))
+            self._hurried_at = now
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self.look()
+                self._breathe()
+                if not self._stopping.is_set():
+                    self._engine.log.wait(self._watch.position, LOOK_EVERY)
+            except LogUnavailable as error:
+                logger.warning("%s", error)
+                self._stopping.wait(LOG_AWAY)
+            except Exception:
+                logger.exception("the attendant stumbled; it goes on")
+                self._stopping.wait(LOG_AWAY)

@@ -1,0 +1,9 @@
+"""The queues by name: the one of each Celery task."""
+
+from __future__ import annotations
+
+from hermes_jobs.domain.session.steps import LANES
+
+QUEUES = dict[str, str](LANES.items()) | {"recovery.sweep": "recovery"}
+"""The queue of each task: the queue of its kind of step. One task belongs to no step."""
+ALL_QUEUES = tuple(dict.fromkeys(QUEUES.values()))

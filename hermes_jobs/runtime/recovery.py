@@ -1,0 +1,73 @@
+"""What keeps a process honest about itself and others: cancels that reach it, and steps of the dead."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from hermes_jobs.domain.events import TurnCancelRequested
+from hermes_jobs.domain.streams import SESSIONS
+from hermes_jobs.engine.engine import Engine
+from hermes_jobs.errors import NewerSchema
+from hermes_jobs.eventlog.log import Recorded, StepRow, WorkerRow
+
+logger = logging.getLogger(__name__)
+
+
+class Observer(Protocol):
+    """Tells which workers are dead."""
+
+    def dead(self, workers: Sequence[WorkerRow], owners: Collection[str]) -> set[str]:
+        """The ids, among the workers and the owners of steps, whose process is known to be gone."""
+
+
+class LogWatch:
+    """Follows the log: stops this process's acts for a turn whose cancellation was asked for, and lets
+    this host's files follow what others wrote."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._has_warned = False
+        self.position = engine.log.last_position()
+
+    def poll(self) -> list[Recorded]:
+        """Act on what is new; all of it, in order."""
+        news: list[Recorded] = []
+        while batch := self._readable():
+            news.extend(batch)
+            self.position = batch[-1].position
+        cancelled = {each.event.turn for each in news if isinstance(each.event, TurnCancelRequested)}
+        if cancelled:
+            self._engine.running.stop("cancelled", lambda act: act.turn in cancelled)
+        followed = {
+            each.stream
+            for each in news
+            if not each.stream.startswith(SESSIONS) and each.meta.worker != self._engine.worker
+        }
+        if followed:
+            self._engine.follow(sorted(followed))
+        return news
+
+    def _readable(self) -> Sequence[Recorded]:
+        """What follows, without events that only a newer build can read: their streams are left to it."""
+        while True:
+            try:
+                return self._engine.log.tail(self.position)
+            except NewerSchema as error:
+                if not self._has_warned:
+                    logger.warning("%s Streams that hold such events are left to newer workers.", error)
+                self._has_warned = True
+                self.position += 1
+
+
+def take_over_from_the_dead(engine: Engine, observer: Observer) -> Sequence[StepRow]:
+    """Abandon the steps of dead workers so that they are due again; those that were taken."""
+    log = engine.log
+    held = log.claimed_by_others(engine.worker)
+    workers = [worker for worker in log.workers() if worker.id != engine.worker]
+    dead = observer.dead(workers, {row.owner for row in held if row.owner})
+    # Off the list first: a process that wakes up at this moment either renews its lease before, and keeps its
+    # steps, or is told by its next beat that it has lost them, and starts nothing under them any more.
+    dead -= {worker.id for worker in workers if worker.id in dead and not log.evict(worker)}
+    return [row for row in held if row.owner in dead and engine.take_over(row)]

@@ -1,0 +1,263 @@
+"""The live channel over the broker: Redis pub/sub, one channel a turn.
+
+Two threads a process do it, made when they are first wanted: one tells, one listens. Those who work on turns
+and those who watch only leave something for them. A broker that is away, or of a kind without pub/sub, costs
+the liveliness and nothing else.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from hermes_jobs.bootstrap import Installation
+from hermes_jobs.engine.live import Heard, Listeners, Piece
+from hermes_jobs.runtime.broker_address import LIVE_SCHEMES, broker_url
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+logger = logging.getLogger(__name__)
+
+PACE = 0.05  # seconds from one message of a turn to the next at least
+PROBE_EVERY = 0.25  # seconds between looks at who listens
+ANSWER_SECONDS = 2.0  # after which a broker that does not answer counts as gone
+AWAY = 2.0  # seconds before one that is gone is tried again
+GLANCE = 0.1  # seconds that a listener waits at a time, before it looks which turns are wanted
+
+
+def channel_of(installation: Installation) -> BrokerChannel:
+    """The channel of this home's broker, looked up when it is first wanted, and again when it was gone."""
+    return BrokerChannel(lambda: broker_url(installation.settings), prefix=f"{installation.log.log_id}.")
+
+
+class BrokerChannel:
+    """The `LiveChannel` between processes. `url` finds the broker, null where there is none; `prefix` keeps
+    installations that share it apart."""
+
+    def __init__(self, url: Callable[[], str | None], *, prefix: str) -> None:
+        self._teller = _Teller(url, prefix)
+        self._listener = _Listener(url, prefix)
+
+    def tell(self, piece: Piece) -> None:
+        """See `LiveChannel.tell`."""
+        self._teller.tell(piece)
+
+    def listen(self, turn: str, hear: Heard) -> Callable[[], None]:
+        """See `LiveChannel.listen`."""
+        return self._listener.listen(turn, hear)
+
+    def close(self) -> None:
+        """See `LiveChannel.close`."""
+        self._teller.close()
+        self._listener.close()
+
+
+class _Spoken(msgspec.Struct):
+    """An attempt under way: its text, how much of it was sent, and to how many."""
+
+    piece: Piece
+    text: list[str] = []
+    length: int = 0
+    sent: int = 0
+    listeners: int = -1  # nobody has looked yet
+    over: bool = False
+
+    def take(self, piece: Piece) -> None:
+        self.text.append(piece.text)
+        self.length += len(piece.text)
+        self.over = self.over or piece.over
+
+    def unsent(self) -> Piece:
+        """What was not sent yet, as one piece."""
+        whole = "".join(self.text)
+        self.text[:] = [whole]
+        at, self.sent = self.sent, len(whole)
+        return msgspec.structs.replace(self.piece, at=at, text=whole[at:], over=self.over)
+
+
+class _Loop:
+    """A thread that is there once it is wanted, and talks to the broker while there is one."""
+
+    def __init__(self, url: Callable[[], str | None], prefix: str, name: str) -> None:
+        self._url = url
+        self._prefix = prefix
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._client: Redis | None = None
+
+    def close(self) -> None:
+        """End the thread, which sends what is left."""
+        self._stopping.set()
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join(ANSWER_SECONDS)
+
+    def _want(self) -> None:
+        """Have the thread look; to be called under the lock."""
+        if not self._thread.is_alive() and not self._stopping.is_set():
+            self._thread.start()
+        self._wake.set()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self._round()
+            except Exception as error:  # noqa: BLE001 - whatever it is, no turn may suffer from it
+                logger.info("the live channel is interrupted: %s", type(error).__name__)
+                self._hang_up()
+                self._stopping.wait(AWAY)
+        self._hang_up()
+
+    def _round(self) -> None:
+        raise NotImplementedError
+
+    def _connected(self) -> Redis | None:
+        """The broker's client; null where there is no broker, or one of another kind."""
+        if self._client is None:
+            url = _redis_url(self._url() or "")
+            if url is None:
+                return None
+            from redis import Redis
+
+            over_tcp = {} if url.startswith("unix:") else {"socket_keepalive": True}
+            self._client = Redis.from_url(
+                url, socket_connect_timeout=ANSWER_SECONDS, socket_timeout=ANSWER_SECONDS, **over_tcp
+            )
+        return self._client
+
+    def _hang_up(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    def _channel(self, turn: str) -> str:
+        return f"{self._prefix}live.{turn}"
+
+
+def _redis_url(url: str) -> str | None:
+    """A Celery broker's URL as redis-py reads it; null where the broker is of another kind."""
+    scheme, _, rest = url.partition("://")
+    if scheme not in LIVE_SCHEMES:
+        return None
+    address, mark, options = rest.partition("?")
+    named = options.replace("virtual_host=", "db=") if LIVE_SCHEMES[scheme] == "unix" else options
+    return f"{LIVE_SCHEMES[scheme]}://{address}{mark}{named}"
+
+
+class _Teller(_Loop):
+    """Sends what was said since it last looked, where somebody listens; to one who came late, all of it."""
+
+    def __init__(self, url: Callable[[], str | None], prefix: str) -> None:
+        super().__init__(url, prefix, "live-teller")
+        self._spoken: dict[str, _Spoken] = {}
+        self._probed_at = float("-inf")
+
+    def tell(self, piece: Piece) -> None:
+        with self._lock:
+            spoken = self._spoken.get(piece.call)
+            if spoken is None:
+                if piece.over:
+                    return
+                spoken = self._spoken[piece.call] = _Spoken(piece)
+            spoken.take(piece)
+            if not self._wake.is_set():
+                self._want()
+
+    def _round(self) -> None:
+        self._wake.wait(PROBE_EVERY if self._spoken else None)
+        self._wake.clear()
+        with self._lock:
+            under_way = list(self._spoken.values())
+            self._spoken = {call: each for call, each in self._spoken.items() if not each.over}
+        client = self._connected()
+        if client is None:
+            self._stopping.wait(AWAY)
+            return
+        self._probe(client, under_way)
+        with client.pipeline(transaction=False) as pipeline:
+            for each in under_way:
+                if each.listeners > 0 and (each.sent < each.length or each.over):
+                    with self._lock:
+                        piece = each.unsent()
+                    pipeline.publish(self._channel(piece.turn), msgspec.json.encode(piece))
+            pipeline.execute()
+        self._stopping.wait(PACE)
+
+    def _probe(self, client: Redis, under_way: list[_Spoken]) -> None:
+        """Look who listens, every now and then, and at once where nobody has looked."""
+        now = time.monotonic()
+        if now - self._probed_at < PROBE_EVERY and all(each.listeners >= 0 for each in under_way):
+            return
+        self._probed_at = now
+        channels = {each.piece.turn: self._channel(each.piece.turn) for each in under_way}
+        counted: Any = client.pubsub_numsub(*channels.values()) if channels else []
+        listeners = {name.decode(): count for name, count in counted}
+        for each in under_way:
+            count = listeners.get(channels[each.piece.turn], 0)
+            if count > each.listeners:
+                each.sent = 0
+            each.listeners = count
+
+    def _hang_up(self) -> None:
+        super()._hang_up()
+        with self._lock:
+            for each in self._spoken.values():
+                each.listeners = -1
+
+
+class _Listener(_Loop):
+    """Hears the channels of the turns that are wanted."""
+
+    def __init__(self, url: Callable[[], str | None], prefix: str) -> None:
+        super().__init__(url, prefix, "live-listener")
+        self._wanted = Listeners()
+        self._heard: set[str] = set()
+        self._subscription: Any = None
+
+    def listen(self, turn: str, hear: Heard) -> Callable[[], None]:
+        with self._lock:
+            self._wanted.add(turn, hear)
+            self._want()
+        return lambda: self._leave(turn, hear)
+
+    def _leave(self, turn: str, hear: Heard) -> None:
+        with self._lock:
+            self._wanted.remove(turn, hear)
+
+    def _round(self) -> None:
+        with self._lock:
+            wanted = {self._channel(turn) for turn in self._wanted.turns}
+            self._wake.clear()
+        if not wanted and not self._heard:
+            self._wake.wait()
+            return
+        client = self._connected()
+        if client is None:
+            self._stopping.wait(AWAY)
+            return
+        if self._subscription is None:
+            self._subscription = client.pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]
+        if wanted - self._heard:
+            self._subscription.subscribe(*wanted - self._heard)
+        if self._heard - wanted:
+            self._subscription.unsubscribe(*self._heard - wanted)
+        self._heard = wanted
+        message = self._subscription.get_message(timeout=GLANCE) if wanted else None
+        if message is not None and message["type"] == "message":
+            with self._lock:
+                self._wanted.tell(msgspec.json.decode(message["data"], type=Piece))
+
+    def _hang_up(self) -> None:
+        subscription, self._subscription = self._subscription, None
+        self._heard = set()
+        if subscription is not None:
+            subscription.close()
+        super()._hang_up()

@@ -1,0 +1,157 @@
+"""The relay: sends what is due and what nobody has claimed, whoever forgot or lost its message.
+
+Every worker carries one and the elected one acts. Two that act at once only wake twice, which is harmless.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+import msgspec
+
+from hermes_jobs.domain.session.steps import Lane, Step
+from hermes_jobs.engine.ports import Clock
+from hermes_jobs.eventlog.log import EventLog, WorkerRow
+
+PATIENCE = 1.0  # seconds for a message to be claimed before it is sent again
+LONGEST = 30.0  # seconds between two messages for the same step
+FEW = 4  # streams; for more than that, one look at all due steps costs less than one at each
+MOST_DUE = 1000  # steps that one look sees; a longer backlog hides those that became due last
+OVERHEARD = 15.0  # seconds for which another relay may have ended unnoticed, on another host
+MOST_OUT = 64  # messages of one lane that wait to be claimed and may be second ones
+
+
+class Sender(Protocol):
+    """Sends messages; each method says whether the broker took them."""
+
+    def send(self, steps: Sequence[Step]) -> bool:
+        """Send steps for which there was no message yet."""
+
+    def send_again(self, steps: Sequence[Step]) -> bool:
+        """Send steps whose first message may be lost."""
+
+
+class _Seen(msgspec.Struct):
+    """A due step, in monotonic seconds: seen first, to be sent next, and the wait after that.
+
+    `sent` is whether this relay has sent it: what it has merely seen may have no message at all. `again`:
+    as one whose first message may be lost.
+    """
+
+    since: float
+    at: float
+    wait: float = PATIENCE
+    sent: bool = False
+    again: bool = False
+
+
+class _Progress(msgspec.Struct):
+    """How a lane's steps get claimed by their first messages: when that was last seen, and since when the
+    latest had been due."""
+
+    at: float
+    reached: float = float("-inf")
+
+
+class Relay:
+    """Remembers what it has seen due, and for how long."""
+
+    def __init__(self, log: EventLog, clock: Clock, sender: Sender) -> None:
+        self._log = log
+        self._clock = clock
+        self._sender = sender
+        self._seen: dict[Step, _Seen] = {}
+        self._lanes: dict[Lane, _Progress] = {}
+        self._overheard: dict[str, float] = {}
+
+    def overhear(self, streams: Collection[str]) -> None:
+        """Leave streams to the elected relay, but remember them: it may end before it sends what is due."""
+        now = self._clock.monotonic()
+        for stream in streams:
+            self._overheard.pop(stream, None)
+            self._overheard[stream] = now  # behind all others: the oldest stands first
+        while self._overheard and now - next(iter(self._overheard.values())) >= OVERHEARD:
+            del self._overheard[next(iter(self._overheard))]
+
+    def send_at_once(self, streams: Collection[str]) -> int:
+        """Send what is due in streams that were written to by somebody who sends nothing, and in those that
+        were overheard; how many steps."""
+        now = self._clock.monotonic()
+        streams = self._overheard.keys() | streams
+        self._overheard = {}
+        unsent = [step for step in self._due_in(streams) if not self._has_sent(step)]
+        if not unsent or not self._sender.send(unsent):
+            return 0
+        for step in unsent:
+            self._seen[step] = _Seen(since=now, at=now + PATIENCE, wait=2 * PATIENCE, sent=True)
+        return len(unsent)
+
+    def look(self) -> int:
+        """Send everything else that has to be sent by now; how many steps.
+
+        Timers that ran out at once. Others when they were not claimed for a second, then at twice the
+        interval up to half a minute; but not while the lane is merely busy: its steps are being claimed by
+        their first messages, and none that became due later. What is sent may be a second message, so only
+        as many are out at a time as keep the workers busy.
+        """
+        now = self._clock.monotonic()
+        due = [row.step for row in self._log.due(self._clock.now(), limit=MOST_DUE)]
+        self._remember(due, now)
+        late = self._late(due, now)
+        if not late or not self._sender.send_again(late):
+            return 0
+        for step in late:
+            seen = self._seen[step]
+            seen.at, seen.wait = now + seen.wait, min(seen.wait * 2, LONGEST)
+            seen.sent = seen.again = True
+        return len(late)
+
+    def _due_in(self, streams: Collection[str]) -> list[Step]:
+        now = self._clock.now()
+        if len(streams) > FEW:
+            oldest = self._log.due(now, limit=MOST_DUE)
+            if len(oldest) < MOST_DUE:
+                return [row.step for row in oldest if row.step.stream in streams]
+        return [row.step for stream in sorted(streams) for row in self._log.due(now, stream=stream)]
+
+    def _has_sent(self, step: Step) -> bool:
+        seen = self._seen.get(step)
+        return seen is not None and seen.sent
+
+    def _remember(self, due: Sequence[Step], now: float) -> None:
+        for step in self._seen.keys() - set(due):
+            if not self._seen[step].again:
+                progress = self._lanes.setdefault(step.lane, _Progress(now))
+                progress.at = now
+                progress.reached = max(progress.reached, self._seen[step].since)
+        self._seen = {step: self._seen.get(step) or _first(step, now) for step in due}
+
+    def _late(self, due: Sequence[Step], now: float) -> list[Step]:
+        """What has to be sent by now: what is out already, and the oldest that a lane has room for."""
+        out = Counter(step.lane for step in due if self._seen[step].again)
+        late = []
+        for step in due:
+            is_out = self._seen[step].again
+            if self._is_late(step, now) and (is_out or out[step.lane] < MOST_OUT):
+                out[step.lane] += not is_out
+                late.append(step)
+        return late
+
+    def _is_late(self, step: Step, now: float) -> bool:
+        seen = self._seen[step]
+        if seen.at > now:
+            return False
+        progress = self._lanes.get(step.lane)
+        return progress is None or now - progress.at >= PATIENCE or progress.reached > seen.since
+
+
+def _first(step: Step, now: float) -> _Seen:
+    """A timer that ran out has no message on its way; anything else gets the time to be claimed."""
+    return _Seen(since=now, at=now if step.not_before > 0 else now + PATIENCE)
+
+
+def is_elected(worker: str, alive: Sequence[WorkerRow]) -> bool:
+    """Whether this worker's relay acts: it is the first by id among those that consume queues."""
+    return worker == min((each.id for each in alive if each.lanes), default=None)

@@ -1,0 +1,128 @@
+"""Changing `config.yaml` and `.env` of a home: everything else in them stays as it is, comments too."""
+
+import os
+from collections.abc import Mapping
+from io import StringIO
+from pathlib import Path
+
+from hermes_jobs.errors import Misconfigured
+from hermes_jobs.settings.home import Paths, ensure_home
+from hermes_jobs.settings.load import TIMEZONE, check_timezone
+from hermes_jobs.settings.secrets import Secrets
+from hermes_jobs.settings.sources import Given, broken, from_file, from_text, read_config, read_env_file
+
+_NOTHING_SECRET = Secrets({})
+
+
+def set_value(home: Path, key: str, text: str) -> None:
+    """Write one key into `config.yaml`. See `set_up`."""
+    set_up(home, {key: text})
+
+
+def set_up(home: Path, values: Mapping[str, str], secrets: Mapping[str, str] | None = None) -> None:
+    """Write keys into `config.yaml` of a home, and `secrets` by their variables into its `.env` (mode 600).
+
+    A value is read as YAML where its key takes no text. Raises `Misconfigured` and leaves both files as they
+    were when a key, a value or what else stands in them is wrong, or one cannot be written.
+    """
+    paths = Paths(home)
+    config = _with_values(paths.config, values)
+    if not secrets:
+        ensure_home(paths)
+        _write_atomically(paths.config, config)
+        return
+    read_env_file(paths.env_file)  # refuses one that others can read
+    before = _text(paths.env_file)
+    env = before or ""
+    for name, value in secrets.items():
+        env = with_variable(env, name, value)
+    ensure_home(paths)
+    _write_atomically(paths.env_file, env)
+    try:
+        _write_atomically(paths.config, config)
+    except Misconfigured:
+        if before is None:
+            paths.env_file.unlink()
+        else:
+            _write_atomically(paths.env_file, before)
+        raise
+
+
+def with_variable(text: str, name: str, value: str) -> str:
+    """The text of a `.env` with that variable set, in its old place where it had one."""
+    from dotenv.parser import parse_stream
+
+    line = f"{name}={_quoted(value)}"
+    parts: list[str] = []
+    written = False
+    for binding in parse_stream(StringIO(text)):
+        original = binding.original.string
+        if binding.key == name:
+            before = original[: len(original) - len(original.lstrip())]
+            parts.append(before + ("" if written else f"{line}\n"))
+            written = True
+        else:
+            parts.append(original)
+    kept = "".join(parts)
+    if written:
+        return kept
+    return f"{kept}\n{line}\n" if kept and not kept.endswith("\n") else f"{kept}{line}\n"
+
+
+def _quoted(value: str) -> str:
+    if value and all(each.isalnum() or each in "-_.:/+=~" for each in value):
+        return value
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+
+
+def _with_values(config: Path, values: Mapping[str, str]) -> str:
+    """The text of a `config.yaml` with these values, checked."""
+    from hermes_jobs.settings.yaml_text import CannotEdit, YamlError, replace
+
+    edited = read_config(config)
+    for key, text in values.items():
+        which, value = from_text(key, text)
+        if key == TIMEZONE:
+            check_timezone(Given(key, value, "config set"))
+        try:
+            edited = replace(edited, which.parts, value)
+        except YamlError as error:
+            raise broken(config, error, _NOTHING_SECRET) from error
+        except CannotEdit as error:
+            raise Misconfigured(
+                f"{config} is written in a way that `config set` cannot change: {error}.",
+                hint=f"Set {key} there by hand.",
+            ) from error
+    from_file(config, edited, _NOTHING_SECRET)
+    return edited
+
+
+def _write_atomically(path: Path, text: str) -> None:
+    """Replace a file so that a crash leaves the old or the new one; links stay links, the mode as it was."""
+    import tempfile
+
+    target = path.resolve()
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", newline="", dir=target.parent, prefix=f"{target.name}.", delete=False
+        ) as file:
+            written = Path(file.name)
+            try:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+                if target.exists():
+                    written.chmod(target.stat().st_mode)
+                written.replace(target)
+            except OSError:
+                written.unlink()
+                raise
+    except OSError as error:
+        raise Misconfigured(f"{path} cannot be written: {error.strerror}.") from error

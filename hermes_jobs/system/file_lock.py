@@ -1,0 +1,220 @@
+"""A lock on a file, between the processes of one host; it ends with its process, however that ends.
+
+Who holds it stands in the file, so that those who wait can say for whom.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import logging
+import math
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Literal
+
+from hermes_jobs.system.lock_holder import described
+
+logger = logging.getLogger(__name__)
+
+TOLD_AFTER = 2.0  # seconds of waiting after which people are told for whom
+TOLD_AGAIN = 60.0
+WAIT_SECONDS = 30.0  # a limit for what others hold for milliseconds
+_NOTE = 128  # bytes
+
+
+class LockTimeout(TimeoutError):
+    """Another process has kept the lock for longer than one waits for it; `holder` says which, for people."""
+
+    def __init__(self, path: Path, seconds: float, holder: str) -> None:
+        super().__init__(errno.ETIMEDOUT, f"{holder} has kept it locked for {seconds:.0f} s", str(path))
+        self.seconds = seconds
+        self.holder = holder
+
+
+class FileLock:
+    """Between processes, and between two of these on one file; not between threads that share one.
+
+    `wanted` is what waits for it, as people call it; `notify` is told when that takes long. `seconds` is how
+    long one waits at most; None: until the lock is free.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        wanted: str = "the lock",
+        notify: Callable[[str], None] = logger.warning,
+        *,
+        seconds: float | None = None,
+    ) -> None:
+        self._path = path
+        self._wanted = wanted
+        self._notify = notify
+        self._seconds = math.inf if seconds is None else seconds
+        self._file: int | None = None
+        self._waiter = _Waiter()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Wait for the lock and hold it. Raises `LockTimeout`, `OSError`."""
+        file = self.open()
+        self._take(file)
+        try:
+            yield
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)
+
+    @contextmanager
+    def held_if_free(self) -> Iterator[bool]:
+        """Hold the lock unless another process does; whether it is held. Raises `OSError`."""
+        file = self.open()
+        if not self._take_if_free(file):
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)
+
+    def open(self) -> int:
+        """The lock's file, made where it is missing. Raises `OSError`."""
+        if self._file is None:
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        return self._file
+
+    def holder(self) -> str:
+        """Who holds it, or was the last to: for people."""
+        note = b"" if self._file is None else os.pread(self._file, _NOTE, 0)
+        pid, _, host = note.rstrip(b" \n").decode(errors="replace").partition(" ")
+        return described(int(pid), host) if pid.isdecimal() else "another process"
+
+    def close(self) -> None:
+        """Let go of the file. The lock is not used after."""
+        self._waiter.close()
+        if self._file is not None:
+            os.close(self._file)
+
+    def _take(self, file: int) -> None:
+        if not self._take_if_free(file):
+            self._wait(file)
+        os.pwrite(file, f"{os.getpid()} {os.uname().nodename}".encode()[:_NOTE].ljust(_NOTE), 0)
+
+    def _take_if_free(self, file: int) -> bool:
+        if self._waiter.is_waiting:  # it would take the same lock a second time, and let go of it
+            return False
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _wait(self, file: int) -> None:
+        """Wait for whoever holds it, and say so after a while. Raises `LockTimeout`."""
+        waited, pause = 0.0, min(TOLD_AFTER, self._seconds)
+        while not self._waiter.take(file, pause):
+            waited += pause
+            if waited >= self._seconds:
+                raise LockTimeout(self._path, self._seconds, self.holder())
+            self._notify(f"Waiting for {self._wanted}: {self.holder()} has it.")
+            pause = min(TOLD_AGAIN, self._seconds - waited)
+
+
+class _Waiter:
+    """Takes a lock in a thread, because `flock` itself waits without limit.
+
+    | state     | meaning                                                                    |
+    |-----------|----------------------------------------------------------------------------|
+    | idle      | the thread has nothing to do                                               |
+    | wanted    | it waits in `flock`, and somebody waits for it                             |
+    | abandoned | it waits in `flock`, and nobody does: it lets go of the lock when it comes |
+
+    The thread begins with the first wait, and serves all that follow.
+    """
+
+    def __init__(self) -> None:
+        self._state: Literal["idle", "wanted", "abandoned"] = "idle"
+        self._mutex = threading.Lock()
+        self._files: SimpleQueue[int | None] = SimpleQueue()
+        self._taken: SimpleQueue[OSError | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a wait goes on that nobody waits for."""
+        return self._state == "abandoned"
+
+    def take(self, file: int, seconds: float) -> bool:
+        """Take the lock within so many seconds; whether it is held then. Raises `OSError`."""
+        self._want(file)
+        try:
+            failed = self._taken.get(timeout=seconds)
+        except Empty:
+            return self._abandon()
+        except BaseException:
+            if self._abandon():
+                fcntl.flock(file, fcntl.LOCK_UN)
+            raise
+        if failed is not None:
+            raise failed
+        return True
+
+    def close(self) -> None:
+        """End the thread, once it waits no more."""
+        self._files.put(None)
+
+    def _want(self, file: int) -> None:
+        with self._mutex:
+            was_idle = self._state == "idle"
+            self._state = "wanted"
+        if was_idle:
+            # A descriptor of its own for the same lock: the other may be closed, and its number used again.
+            self._files.put(os.dup(file))
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._serve, name="file-lock", daemon=True)
+            self._thread.start()
+
+    def _abandon(self) -> bool:
+        """Wait no more; whether the lock has come all the same."""
+        with self._mutex:
+            if self._state == "wanted":
+                self._state = "abandoned"
+                return False
+        try:
+            return self._taken.get_nowait() is None
+        except Empty:  # it was taken from the queue when the interrupt came
+            return True
+
+    def _serve(self) -> None:
+        for file in iter(self._files.get, None):
+            failed: OSError | None = None
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX)
+            except OSError as error:
+                failed = error
+            with self._mutex:
+                if self._state == "wanted":
+                    self._taken.put(failed)
+                elif failed is None:
+                    fcntl.flock(file, fcntl.LOCK_UN)
+                self._state = "idle"
+                os.close(file)
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a process holds the file's lock; a missing file has none."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        # Shared, so that two who look do not take each other for the holder.
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)
+    return False

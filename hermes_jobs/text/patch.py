@@ -1,0 +1,169 @@
+"""Replacing a text within a text: where it stands, what is like it if it does not, and what changed."""
+
+from __future__ import annotations
+
+import difflib
+import heapq
+from dataclasses import dataclass
+
+from hermes_jobs.errors import Rejected
+
+CONTEXT = 3  # unchanged lines shown around a change
+DIFF_CHARS = 4_000
+DIFF_LINES = 5_000  # of more changed lines no diff is made
+SHOWN_LINE = 300
+NEAREST_LINES = 20_000  # of a longer file the rest is not compared
+LISTED = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patched:
+    """The new text, how many places were changed, and a short unified diff without file names."""
+
+    text: str
+    count: int
+    diff: str
+
+
+def patched(text: str, old: str, new: str, *, replace_all: bool) -> Patched:
+    """Replace `old`, which must stand in the text exactly once unless `replace_all`.
+
+    In a text with CRLF line endings both may be written with plain newlines. Raises `Rejected`.
+    """
+    if old == new:
+        raise Rejected("old_string and new_string are the same: there is nothing to change.")
+    old, new = _as_written_there(text, old, new)
+    places = _places(text, old)
+    if not places:
+        raise Rejected(f"old_string does not occur in the file. {_nearest(text, old)}")
+    if len(places) > 1 and not replace_all:
+        raise Rejected(
+            f"old_string occurs {len(places):,} times, in the lines {_lines_of(text, places)}. "
+            "Give more of the text around the one that is meant, or set replace_all."
+        )
+    changed = text.replace(old, new)
+    return Patched(text=changed, count=text.count(old), diff=short_diff(text, changed))
+
+
+def _as_written_there(text: str, old: str, new: str) -> tuple[str, str]:
+    """Both with the text's own line endings, where most of its lines end with CRLF."""
+    if text.count("\r\n") * 2 <= text.count("\n"):
+        return old, new
+    there = tuple(each.replace("\r\n", "\n").replace("\n", "\r\n") for each in (old, new))
+    return (there[0], there[1]) if there[0] in text else (old, new)
+
+
+def _places(text: str, old: str) -> list[int]:
+    """Where it begins, overlapping places too: of those, neither is the one that is meant."""
+    found = []
+    at = text.find(old)
+    while at >= 0:
+        found.append(at)
+        at = text.find(old, at + 1)
+    return found
+
+
+def _lines_of(text: str, places: list[int]) -> str:
+    shown = [f"{text.count(chr(10), 0, at) + 1:,}" for at in places[:LISTED]]
+    return ", ".join(shown) + (" and more" if len(places) > LISTED else "")
+
+
+def _nearest(text: str, old: str) -> str:
+    """The lines of the text that are most like those that were looked for, under their numbers."""
+    lines = text.split("\n")[:NEAREST_LINES]
+    wanted = old.strip("\r\n").split("\n")
+    found = _same_but_for_blanks(lines, wanted)
+    if found is not None:
+        return f"These lines differ from it in blanks alone:\n{_numbered(lines, found, len(wanted))}"
+    found = _most_like(lines, wanted)
+    if found is None:
+        return "Nothing in the file is like it: read the file."
+    return f"The nearest there is:\n{_numbered(lines, found, len(wanted))}"
+
+
+def _same_but_for_blanks(lines: list[str], wanted: list[str]) -> int | None:
+    plain = [" ".join(each.split()) for each in lines]
+    sought = [" ".join(each.split()) for each in wanted]
+    size = len(sought)
+    starts = range(len(plain) - size + 1)
+    return next((i for i in starts if any(sought) and plain[i : i + size] == sought), None)
+
+
+def _most_like(lines: list[str], wanted: list[str]) -> int | None:
+    """The line at which a block most like the wanted one begins, found by the wanted block's longest line."""
+    anchor = max(range(len(wanted)), key=lambda i: len(wanted[i].strip()))
+    matcher = difflib.SequenceMatcher(None, b=wanted[anchor].strip()[:SHOWN_LINE], autojunk=False)
+
+    def likeness(index: int) -> float:
+        matcher.set_seq1(lines[index].strip()[:SHOWN_LINE])
+        return 0.0 if matcher.real_quick_ratio() < 0.5 else matcher.quick_ratio()
+
+    candidates = heapq.nlargest(LISTED, range(len(lines)), key=likeness)
+    sought = "\n".join(wanted)[: DIFF_CHARS // 2]
+    best, best_ratio = None, 0.5
+    for index in candidates:
+        start = max(0, index - anchor)
+        block = "\n".join(lines[start : start + len(wanted)])[: DIFF_CHARS // 2]
+        ratio = difflib.SequenceMatcher(None, block, sought, autojunk=False).ratio()
+        if ratio > best_ratio:
+            best, best_ratio = start, ratio
+    return best
+
+
+def _numbered(lines: list[str], start: int, count: int) -> str:
+    shown = range(max(0, start - 1), min(len(lines), start + min(count, LISTED) + 1))
+    return "\n".join(f"{i + 1:>5}  {_cut(lines[i])}" for i in shown)
+
+
+def short_diff(before: str, after: str) -> str:
+    """The unified diff of two texts that have most in common, at most `DIFF_CHARS` of it."""
+    old, new = before.split("\n"), after.split("\n")
+    head = _common(old, new)
+    tail = _common(old[head:][::-1], new[head:][::-1])
+    skipped = max(0, head - CONTEXT)
+    a = old[skipped : len(old) - max(0, tail - CONTEXT)]
+    b = new[skipped : len(new) - max(0, tail - CONTEXT)]
+    if max(len(a), len(b)) > DIFF_LINES:
+        return f"({len(a):,} lines became {len(b):,}, from line {skipped + 1:,} on.)"
+    lines = [line for group in _groups(a, b) for line in _hunk(a, b, group, skipped)]
+    return _bounded(lines)
+
+
+def _common(some: list[str], others: list[str]) -> int:
+    pairs = enumerate(zip(some, others, strict=False))
+    return next((i for i, (one, other) in pairs if one != other), min(len(some), len(others)))
+
+
+_Opcode = tuple[str, int, int, int, int]
+
+
+def _groups(a: list[str], b: list[str]) -> list[list[_Opcode]]:
+    matcher = difflib.SequenceMatcher(None, a, b)
+    return [list(group) for group in matcher.get_grouped_opcodes(CONTEXT)]
+
+
+def _hunk(a: list[str], b: list[str], group: list[_Opcode], skipped: int) -> list[str]:
+    _, a1, _, b1, _ = group[0]
+    _, _, a2, _, b2 = group[-1]
+    lines = [f"@@ -{a1 + skipped + 1},{a2 - a1} +{b1 + skipped + 1},{b2 - b1} @@"]
+    for kind, i1, i2, j1, j2 in group:
+        if kind == "equal":
+            lines += [f" {_cut(each)}" for each in a[i1:i2]]
+            continue
+        lines += [f"-{_cut(each)}" for each in a[i1:i2]]
+        lines += [f"+{_cut(each)}" for each in b[j1:j2]]
+    return lines
+
+
+def _bounded(lines: list[str]) -> str:
+    room = DIFF_CHARS
+    for count, line in enumerate(lines):
+        room -= len(line) + 1
+        if room < 0:
+            return "\n".join([*lines[:count], f"(… {len(lines) - count:,} more lines of the diff)"])
+    return "\n".join(lines)
+
+
+def _cut(line: str) -> str:
+    line = line.removesuffix("\r")
+    return line if len(line) <= SHOWN_LINE else f"{line[:SHOWN_LINE]}…"

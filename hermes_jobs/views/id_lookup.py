@@ -1,0 +1,163 @@
+"""What a person means by a few characters: an id, the unique beginning of one, or a title."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from sqlite3 import Connection
+
+from hermes_jobs.domain.session.titles import number_of, title_key
+from hermes_jobs.errors import Rejected
+
+SHOWN = 6  # candidates that a message names
+NEAR = 400  # newest names among which the nearest are looked for
+
+
+def find_turn(connection: Connection, given: str) -> str:
+    """The id of the turn that the text names; a step's id, as Flower shows it, names its turn.
+
+    Raises `Rejected`, kind `ambiguous` or `unknown_turn`.
+    """
+    if _exists(connection, "SELECT 1 FROM turns WHERE turn = ?", given):
+        return given
+    turn, dash, _ = given.partition("-")
+    if dash and _exists(connection, "SELECT 1 FROM turns WHERE turn = ?", turn):
+        return turn
+    query = "SELECT turn, preview FROM turns WHERE turn >= ? AND turn < ? ORDER BY turn LIMIT ?"
+    found = connection.execute(query, (*_range(given), SHOWN + 1)).fetchall() if given else []
+    if len(found) == 1:
+        return str(found[0][0])
+    if found:
+        raise _ambiguous(given, "turns", [_named(turn, text) for turn, text in found], "more of its id")
+    known = connection.execute("SELECT turn FROM turns ORDER BY position DESC LIMIT ?", (NEAR,))
+    raise _unknown(given, "turn", [turn for (turn,) in known], "hermes-jobs turns list")
+
+
+def find_delivery(connection: Connection, given: str) -> str:
+    """The id of the delivery that the text names. Raises `Rejected`: `ambiguous` or `unknown_delivery`."""
+    if _exists(connection, "SELECT 1 FROM deliveries WHERE delivery = ?", given):
+        return given
+    query = "SELECT delivery, text FROM deliveries WHERE delivery >= ? AND delivery < ? LIMIT ?"
+    found = connection.execute(query, (*_range(given), SHOWN + 1)).fetchall() if given else []
+    if len(found) == 1:
+        return str(found[0][0])
+    if found:
+        raise _ambiguous(given, "deliveries", [_named(each, text) for each, text in found], "more of its id")
+    known = connection.execute("SELECT delivery FROM deliveries ORDER BY position DESC LIMIT ?", (NEAR,))
+    raise _unknown(given, "delivery", [each for (each,) in known], "hermes-jobs inbox list --all")
+
+
+def find_schedule(connection: Connection, given: str, *, removed: bool = False) -> str:
+    """The schedule that the text names: an id, a name in any case, or the unique beginning of either.
+
+    One that was removed is known by its id, and with `removed` by all of that where no other one is meant.
+    Raises `Rejected`: `ambiguous` or `unknown_schedule`.
+    """
+    if _exists(connection, "SELECT 1 FROM schedules WHERE schedule = ?", given):
+        return given
+    query = "SELECT schedule, name FROM schedules WHERE removed = ?"
+    try:
+        return _schedule_among(connection.execute(query, (False,)).fetchall(), given)
+    except Rejected as refused:
+        gone = connection.execute(query, (True,)).fetchall() if removed else []
+        if refused.kind == "ambiguous" or not gone:
+            raise
+    return _schedule_among(gone, given)
+
+
+def _schedule_among(there: Sequence[tuple[str, str]], given: str) -> str:
+    wanted = title_key(given)
+    found = {each for each, name in there if title_key(name) == wanted} or {
+        each
+        for each, name in there
+        if wanted and (each.startswith(given) or title_key(name).startswith(wanted))
+    }
+    if len(found) == 1:
+        return str(found.pop())
+    if found:
+        named = [_named(each, name) for each, name in there if each in found]
+        raise _ambiguous(given, "schedules", named, "more of its id")
+    names = [text for each in there for text in each]
+    raise _unknown(given, "schedule", names, "hermes-jobs schedule list")
+
+
+def find_session(connection: Connection, given: str) -> str:
+    """The lineage that the text names: an id of one of its sessions, a unique prefix, or a title in any case,
+    also without the number that it has since it was continued.
+
+    Raises `Rejected`, kind `ambiguous` or `unknown_session`.
+    """
+    exact = connection.execute("SELECT lineage FROM sessions WHERE session = ?", (given,)).fetchone()
+    if exact:
+        return str(exact[0])
+    begun = connection.execute(
+        "SELECT DISTINCT lineage FROM sessions WHERE session >= ? AND session < ? ORDER BY session LIMIT ?",
+        (*_range(given), SHOWN + 1),
+    )
+    found = {lineage for (lineage,) in begun} if given else set()
+    found |= set(_titled(connection, given))
+    if len(found) == 1:
+        return str(found.pop())
+    if found:
+        raise _ambiguous(given, "sessions", _labels(connection, sorted(found)), "more of its id")
+    known = connection.execute(
+        "SELECT lineage FROM lineages ORDER BY last_position DESC LIMIT ?", (NEAR,)
+    ).fetchall()
+    names = [name for _, *both in _titles(connection) for name in both] + [lineage for (lineage,) in known]
+    raise _unknown(given, "session", names, "hermes-jobs sessions list")
+
+
+def _titled(connection: Connection, given: str) -> list[str]:
+    """The lineages of that title, in any case; else those that were called so before they were continued."""
+    wanted, titles = title_key(given), _titles(connection)
+    exact = [lineage for lineage, title, _ in titles if title_key(title) == wanted]
+    return exact or [lineage for lineage, title, named in titles if _was_called(given, title, named)]
+
+
+def _was_called(given: str, title: str, named: str) -> bool:
+    """Whether that names a lineage, or an earlier session of it, whose newest session has the title."""
+    if title_key(given) == title_key(named):
+        return True
+    number, newest = number_of(given, named), number_of(title, named)
+    return number is not None and newest is not None and 2 <= number <= newest
+
+
+def _titles(connection: Connection) -> list[tuple[str, str, str]]:
+    query = "SELECT lineage, title, coalesce(named, title) FROM lineages WHERE title IS NOT NULL"
+    return connection.execute(query).fetchall()
+
+
+def _range(prefix: str) -> tuple[str, str]:
+    """What begins so is at least the first and less than the second."""
+    return prefix, prefix + "\U0010ffff"
+
+
+def _exists(connection: Connection, query: str, *values: str) -> bool:
+    return connection.execute(query, values).fetchone() is not None
+
+
+def _labels(connection: Connection, lineages: Sequence[str]) -> list[str]:
+    marks = ", ".join("?" * len(lineages))
+    query = f"SELECT tip, coalesce(title, preview) FROM lineages WHERE lineage IN ({marks}) ORDER BY tip"
+    return [_named(tip, label) for tip, label in connection.execute(query, lineages)]
+
+
+def _named(identity: str, text: str) -> str:
+    line = " ".join(text.split())
+    return f"{identity} «{line if len(line) <= 40 else line[:39] + '…'}»"
+
+
+def _ambiguous(given: str, what: str, found: Sequence[str], remedy: str) -> Rejected:
+    more = " and more" if len(found) > SHOWN else ""
+    names = ", ".join(found[:SHOWN])
+    message = f"{given!r} fits several {what}: {names}{more}."
+    return Rejected(message, kind="ambiguous", hint=f"Give {remedy}.")
+
+
+def _unknown(given: str, what: str, names: Sequence[str], listing: str) -> Rejected:
+    from difflib import get_close_matches
+
+    folded = {name.casefold(): name for name in names}
+    near = [folded[name] for name in get_close_matches(given.casefold(), folded, n=3, cutoff=0.4)]
+    nearest = f" The nearest: {', '.join(near)}." if near else ""
+    message = f"There is no {what} {given!r}.{nearest}"
+    return Rejected(message, kind=f"unknown_{what}", hint=f"See `{listing}`.")

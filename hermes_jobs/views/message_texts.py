@@ -1,0 +1,41 @@
+"""The texts of messages: they stand in the log alone, and are read there where somebody wants to see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session.synthetic_messages import INTERRUPTED, is_unfinished, unfinished
+from hermes_jobs.errors import Corrupt
+from hermes_jobs.eventlog.log import EventLog
+
+Texts = Callable[[Iterable[int]], Mapping[int, str]]
+"""Gives what the events at these positions say, by position."""
+
+
+def said(event: e.Event) -> str:
+    """The text of the message that the event is; nothing where it is none."""
+    match event:
+        case e.TurnSubmitted():
+            return event.text
+        case e.ModelReplied() | e.ToolFinished():
+            return event.content
+        case e.ModelCallFailed() if is_unfinished(event):
+            return unfinished(event.content)
+        case e.ToolInterrupted():
+            return INTERRUPTED[event.reason]
+        case _:
+            return ""
+
+
+def texts_of(log: EventLog) -> Texts:
+    """The texts of a log. They raise `Corrupt` where an event is not there that was read before."""
+
+    def texts(positions: Iterable[int]) -> Mapping[int, str]:
+        wanted = frozenset(positions)
+        found = {each.position: said(each.event) for each in log.at(wanted)} if wanted else {}
+        if missing := wanted - found.keys():
+            raise Corrupt(f"The log has no event at position {min(missing)}, where there was one.")
+        return found
+
+    return texts

@@ -1,0 +1,255 @@
+"""Since when the steps of a stream are due, as its events say: the log's times alone, no clock.
+
+`domain.session.steps` says what is due; this says when that became so. A step that has a start of its own
+waits until that start; prefetches, records and deliveries have none and wait until they are done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import cast
+
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.delivery import INBOX
+from hermes_jobs.domain.session import reviews
+from hermes_jobs.domain.session.steps import LANES, Lane, StepKind
+
+COMPRESSION = "compression"
+
+
+class Wait(msgspec.Struct, frozen=True, kw_only=True):
+    """A step was due `since` and is no longer `until`, in seconds since the epoch."""
+
+    step: str
+    kind: StepKind
+    lane: Lane
+    since: float
+    until: float
+
+    @property
+    def seconds(self) -> float:
+        """How long it waited."""
+        return self.until - self.since
+
+
+class Due(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A step, or a turn's next one. `since` null: it waits for something else, as for the calls `after`.
+
+    `lane` where it is not that of its kind: a review's own turns. `begun`: the turn is under way. `held`: the
+    call waits for approval.
+    """
+
+    turn: str
+    since: float | None = None
+    kind: StepKind | None = None
+    lane: Lane | None = None
+    begun: bool = False
+    held: bool = False
+    after: tuple[str, ...] = ()
+
+
+class Dues(msgspec.Struct, kw_only=True):
+    """The fold of one stream: what is due, by call, by review, by delivery, and by turn for its next step."""
+
+    due: dict[str, Due] = {}
+
+    def hear(self, event: e.Event, at: float) -> Wait | None:
+        """One more fact, recorded at that moment; the wait that it ends, if it ends one."""
+        part = PARTS.get(type(event))
+        return None if part is None else part(self, event, at)
+
+    def turn(self, event: e.Event, at: float) -> Wait | None:
+        match event:
+            case e.TurnSubmitted():
+                lane: Lane | None = "reviews" if event.source.startswith(reviews.SOURCE) else None
+                self.due[event.turn] = Due(turn=event.turn, since=at, lane=lane)
+            case e.WaitEnded() if event.turn in self.due:
+                self.due[event.turn].since = at
+            case e.TurnResumed():
+                self.due[event.turn] = Due(turn=event.turn, since=at)
+            case e.ContextPrefetched():
+                wait = self._started(event.turn, f"{event.turn}-prefetch", "turn.prefetch", at)
+                self._again(event.turn, at)
+                return wait
+            case e.TurnCompleted():
+                wait = self._started(event.turn, f"{event.turn}-record", "turn.record_usage", at)
+                self._ended(event.turn, at)
+                return wait
+            case e.TurnFailed() | e.TurnCancelled():
+                self._ended(event.turn, at)
+            case e.TurnMerged():
+                self._forget(event.turn)
+            case _:
+                pass
+        return None
+
+    def model_call(self, event: e.Event, at: float) -> Wait | None:
+        match event:
+            case e.ModelCallStarted():
+                return self._started(event.turn, event.step, "turn.call_model", at)
+            case e.ModelReplied():
+                self._replied(event, at)
+            case e.ModelCallFailed():
+                self._again(event.turn, max(event.retry_at or at, at))
+            case e.StepAbandoned():
+                compressing = "-flush-" in event.step or "-compress-" in event.step
+                own = COMPRESSION if compressing else event.step
+                self._again(own if own in self.due else event.turn, at)
+            case _:
+                pass
+        return None
+
+    def tool(self, event: e.Event, at: float) -> Wait | None:
+        match event:
+            case e.ToolStarted():
+                return self._started(event.call, event.call, "turn.run_tool", at)
+            case e.ToolFinished() | e.ToolInterrupted():
+                self._call_ended(event.turn, event.call, at)
+            case e.ApprovalRequested() if event.call in self.due:
+                self.due[event.call].since = None
+                self.due[event.call].held = True
+            case e.ApprovalGiven() if event.call in self.due:
+                self.due[event.call].held = False
+                self._release(event.call, at)
+            case _:
+                pass
+        return None
+
+    def compression(self, event: e.Event, at: float) -> Wait | None:
+        match event:
+            case e.CompressionRequested():
+                self.due[COMPRESSION] = Due(turn=event.turn or "", since=at)
+            case e.CompressionStarted():
+                kind: StepKind = "compression.flush" if "-flush-" in event.step else "compression.compress"
+                return self._started(COMPRESSION, event.step, kind, at)
+            case e.ContextFlushed():
+                self._again(COMPRESSION, at)
+            case e.CompressionFailed(retry_at=float() as retry_at):
+                self._again(COMPRESSION, max(retry_at, at))
+            case e.ContextCompressed() | e.CompressionFailed():
+                self.due.pop(COMPRESSION, None)
+                self._again(event.turn or "", at)
+            case _:
+                pass
+        return None
+
+    def elsewhere(self, event: e.Event, at: float) -> Wait | None:
+        match event:
+            case e.ReviewRequested():
+                kind = cast(StepKind, f"review.{event.kind}")
+                self.due[event.review] = Due(turn="", since=at, kind=kind)
+            case e.ReviewStarted():
+                wait = self._started(event.review, f"{event.review}-begin", "review.combined", at)
+                self.due.pop(event.review, None)
+                return wait
+            case e.ReviewFailed():
+                self.due.pop(event.review, None)
+            case e.DeliveryRequested() if event.target != INBOX:
+                self.due[event.delivery] = Due(turn=event.turn or "", since=at)
+            case e.DeliverySent():
+                return self._delivered(event.delivery, None, at)
+            case e.DeliveryFailed():
+                return self._delivered(event.delivery, event.retry_at, at)
+            case e.ScheduleFired(by="clock"):
+                since = min(event.due, at)
+                return Wait(step=event.turn, kind="schedule.fire", lane="schedules", since=since, until=at)
+            case _:
+                pass
+        return None
+
+    def _replied(self, event: e.ModelReplied, at: float) -> None:
+        """What a reply asks for is due, unless it was cut: then the model is asked again."""
+        ids = [plan.call for plan in event.plan] or [
+            f"{event.step}-{index}" for index in range(len(event.tool_calls))
+        ]
+        if event.finish_reason == "length":
+            ids = []
+        after = {plan.call: plan.after for plan in event.plan}
+        for call in ids:
+            before = after.get(call, ())
+            self.due[call] = Due(turn=event.turn, since=None if before else at, after=before)
+        self._again(event.turn, at)
+
+    def _call_ended(self, turn: str, call: str, at: float) -> None:
+        self.due.pop(call, None)
+        if not any(due.turn == turn and key != turn for key, due in self.due.items()):
+            self._again(turn, at)
+        for other, due in self.due.items():
+            if call in due.after:
+                due.after = tuple(each for each in due.after if each != call)
+                self._release(other, at)
+
+    def _release(self, call: str, at: float) -> None:
+        due = self.due[call]
+        if not due.after and not due.held:
+            due.since = at
+
+    def _started(self, key: str, step: str, kind: StepKind, at: float) -> Wait | None:
+        due = self.due.get(key)
+        if due is None or due.since is None:
+            return None
+        since, due.since, due.begun = due.since, None, True
+        kind = due.kind or kind
+        return Wait(step=step, kind=kind, lane=due.lane or LANES[kind], since=min(since, at), until=at)
+
+    def _delivered(self, delivery: str, retry_at: float | None, at: float) -> Wait | None:
+        wait = self._started(delivery, delivery, "delivery.send", at)
+        if retry_at is None:
+            self.due.pop(delivery, None)
+        else:
+            self._again(delivery, max(retry_at, at))
+        return wait
+
+    def _again(self, key: str, at: float) -> None:
+        if key in self.due and not self.due[key].held:
+            self.due[key].since = at
+
+    def _ended(self, turn: str, at: float) -> None:
+        """The turn's end is what the session's other turns have waited for."""
+        self._forget(turn)
+        for due in self._unbegun():
+            due.since = at
+
+    def _unbegun(self) -> Iterator[Due]:
+        return (due for key, due in self.due.items() if key == due.turn and not due.begun)
+
+    def _forget(self, turn: str) -> None:
+        for key in [key for key, due in self.due.items() if due.turn == turn]:
+            del self.due[key]
+
+
+PARTS: Mapping[type[e.Event], Callable[[Dues, e.Event, float], Wait | None]] = {
+    kind: part
+    for part, kinds in (
+        (
+            Dues.turn,
+            (
+                *(e.TurnSubmitted, e.TurnResumed, e.WaitEnded, e.ContextPrefetched),
+                *(e.TurnCompleted, e.TurnFailed, e.TurnCancelled, e.TurnMerged),
+            ),
+        ),
+        (Dues.model_call, (e.ModelCallStarted, e.ModelReplied, e.ModelCallFailed, e.StepAbandoned)),
+        (
+            Dues.tool,
+            (e.ToolStarted, e.ToolFinished, e.ToolInterrupted, e.ApprovalRequested, e.ApprovalGiven),
+        ),
+        (
+            Dues.compression,
+            (
+                *(e.CompressionRequested, e.CompressionStarted, e.CompressionFailed),
+                *(e.ContextFlushed, e.ContextCompressed),
+            ),
+        ),
+        (
+            Dues.elsewhere,
+            (
+                *(e.ReviewRequested, e.ReviewStarted, e.ReviewFailed, e.ScheduleFired),
+                *(e.DeliveryRequested, e.DeliverySent, e.DeliveryFailed),
+            ),
+        ),
+    )
+    for kind in kinds
+}
+"""Which part of what is due an event is about."""

@@ -1,0 +1,59 @@
+"""How long each step waited between being due and being begun, as rows.
+
+A turn's last step, its record, has no start of its own and leaves no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from sqlite3 import Connection
+from typing import Final
+
+import msgspec
+
+from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.views.queue_times import PARTS, Dues
+
+
+class Waits:
+    """Tables `waits`, and `dues`, the fold of each stream in which something is due, as JSON.
+
+    `lane` is the queue; `at` is when the wait ended.
+    """
+
+    name: Final = "waits"
+    tables: Final = """
+        CREATE TABLE waits (
+            position INTEGER PRIMARY KEY, at TEXT NOT NULL, lane TEXT NOT NULL, kind TEXT NOT NULL,
+            step TEXT NOT NULL, seconds REAL NOT NULL
+        );
+        CREATE TABLE dues (stream TEXT PRIMARY KEY, state BLOB NOT NULL) WITHOUT ROWID;
+    """
+    hears: Final = tuple(PARTS)
+
+    def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
+        """Take a batch of events into the tables."""
+        dues: dict[str, Dues] = {}
+        rows = []
+        for recorded in events:
+            stream = recorded.stream
+            due = dues.get(stream)
+            if due is None:
+                due = dues[stream] = Dues() if recorded.version == 1 else _stored(connection, stream)
+            wait = due.hear(recorded.event, datetime.fromisoformat(recorded.recorded_at).timestamp())
+            if wait is not None and wait.kind != "turn.record_usage":
+                seconds = round(wait.seconds, 6)
+                ended = (recorded.position, recorded.recorded_at)
+                rows.append((*ended, wait.lane, wait.kind, wait.step, seconds))
+        connection.executemany("INSERT INTO waits VALUES (?, ?, ?, ?, ?, ?)", rows)
+        connection.executemany("DELETE FROM dues WHERE stream = ?", [(stream,) for stream in dues])
+        connection.executemany(
+            "INSERT INTO dues VALUES (?, ?)",
+            [(stream, msgspec.json.encode(each)) for stream, each in dues.items() if each.due],
+        )
+
+
+def _stored(connection: Connection, stream: str) -> Dues:
+    row = connection.execute("SELECT state FROM dues WHERE stream = ?", (stream,)).fetchone()
+    return Dues() if row is None else msgspec.json.decode(row[0], type=Dues)

@@ -1,0 +1,72 @@
+"""Large tool results as files in the home's `results/`, made from the log where they are missing."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hermes_jobs.domain.events import ToolFinished
+from hermes_jobs.errors import Rejected
+from hermes_jobs.eventlog.log import EventLog
+
+if TYPE_CHECKING:
+    from hermes_jobs.views.views import Views
+
+logger = logging.getLogger(__name__)
+
+CALL = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
+
+
+class ResultFiles:
+    """The files of one home. Any host can make them: the log has every result whole."""
+
+    def __init__(self, log: EventLog, views: Views, folder: Path) -> None:
+        self._log = log
+        self._views = views
+        self._folder = folder
+
+    def file_of(self, call: str) -> Path | None:
+        """The file with the whole result of a call; null where there is no such call. Raises `OSError`."""
+        if not CALL.fullmatch(call):
+            return None
+        path = self._folder / f"{call}.txt"
+        if not path.exists():
+            content = self._content(call)
+            if content is None:
+                return None
+            _write(path, content)
+        return path
+
+    def keep(self, call: str, content: str) -> None:
+        """Make the file of a result that enters the log. What fails here is made when it is read."""
+        try:
+            _write(self._folder / f"{call}.txt", content)
+        except OSError as error:
+            logger.warning("results/%s.txt could not be written: %s", call, error.strerror)
+
+    def _content(self, call: str) -> str | None:
+        kept = self._log.result(call)
+        if kept is not None:
+            return kept
+        try:
+            stream = self._views.turn(call.split("-", 1)[0]).stream
+        except Rejected:
+            return None
+        events = (recorded.event for recorded in self._log.read(stream))
+        finished = (each for each in events if isinstance(each, ToolFinished) and each.call == call)
+        return next((each.content for each in finished), None)
+
+
+def _write(path: Path, content: str) -> None:
+    """All of it or nothing, for its owner alone."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content.encode("utf-8", "replace"))
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)

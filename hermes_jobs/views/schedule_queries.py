@@ -1,0 +1,147 @@
+"""What is asked of schedules: how one stands, what became of its due times, what it has cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from sqlite3 import Connection, Row
+from typing import Literal
+
+import msgspec
+
+from hermes_jobs.domain.events import Plan
+from hermes_jobs.domain.schedule.schedule import Schedule, ScheduleStatus, stream_of
+from hermes_jobs.domain.usage import Usage
+from hermes_jobs.errors import Rejected
+from hermes_jobs.views.deliveries import DeliveryView, select_deliveries
+from hermes_jobs.views.models import Books
+from hermes_jobs.views.queries import BOOKS, TOKENS, fetched
+
+RunOutcome = Literal["running", "completed", "failed", "cancelled", "queued", "missed"]
+
+
+class RunView(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a due time: a run, a place in the queue, or none (`missed`, for `count` up to `until`).
+
+    `due` and `until` are seconds since the epoch. `by`: `clock`, or who asked for the run. `reason`: why it
+    was missed; `message`: why the run failed. `at` is when that was decided, `ended_at` when the run ended.
+    """
+
+    due: float
+    until: float | None
+    count: int
+    outcome: RunOutcome
+    reason: str
+    by: str
+    turn: str | None
+    session: str | None
+    message: str
+    at: str
+    ended_at: str | None
+    cost_usd: float | None
+    deliveries: tuple[DeliveryView, ...] = ()
+
+
+class ScheduleView(msgspec.Struct, frozen=True, kw_only=True):
+    """A schedule. `next_due` is in seconds since the epoch. `last` is the newest run or miss.
+
+    `books` holds all its runs, and what a model was asked about its words.
+    """
+
+    id: str
+    status: ScheduleStatus
+    plan: Plan
+    next_due: float | None
+    pause_reason: str
+    running: tuple[str, ...]
+    queued: tuple[float, ...]
+    failures: int
+    said: str
+    added_by: str
+    added_at: str
+    changed_at: str
+    num_runs: int
+    num_missed: int
+    books: Books
+    last: RunView | None
+
+
+def select_schedules(connection: Connection, *, removed: bool = False) -> tuple[ScheduleView, ...]:
+    """Schedules, the next that is due first, then those that are not due; with `removed` those too."""
+    condition = "TRUE" if removed else "NOT removed"
+    rows = fetched(connection, f"SELECT * FROM schedules WHERE {condition} ORDER BY position", ())
+    found = [_schedule(connection, row) for row in rows]
+    return tuple(sorted(found, key=_place))
+
+
+def _place(schedule: ScheduleView) -> tuple[bool, float]:
+    due = schedule.next_due if schedule.status == "active" else None
+    return (due is None, due or 0.0)
+
+
+def select_schedule(connection: Connection, schedule: str) -> ScheduleView:
+    """One schedule, by its whole id. Raises `Rejected`, kind `unknown_schedule`."""
+    rows = fetched(connection, "SELECT * FROM schedules WHERE schedule = ?", (schedule,))
+    if not rows:
+        raise Rejected(
+            f"There is no schedule {schedule!r}.",
+            kind="unknown_schedule",
+            hint="See `hermes-jobs schedule list`.",
+        )
+    return _schedule(connection, rows[0])
+
+
+def select_runs(connection: Connection, schedule: str, limit: int) -> tuple[RunView, ...]:
+    """What became of the schedule's due times, newest first, with what became of the answers."""
+    return tuple(_run(connection, row) for row in _run_rows(connection, schedule, limit))
+
+
+def _run_rows(connection: Connection, schedule: str, limit: int) -> Sequence[Row]:
+    query = f"""
+        SELECT runs.*, {BOOKS} FROM runs LEFT JOIN responses r ON r.turn = runs.turn
+        WHERE runs.schedule = ? GROUP BY runs.position ORDER BY runs.position DESC LIMIT ?
+    """
+    return fetched(connection, query, (schedule, limit))
+
+
+def _run(connection: Connection, row: Row) -> RunView:
+    same = {name: row[name] for name in RunView.__struct_fields__ if name != "deliveries"}
+    deliveries = select_deliveries(connection, turn=row["turn"]) if row["turn"] else ()
+    return RunView(**same, deliveries=tuple(reversed(deliveries)))
+
+
+def _schedule(connection: Connection, row: Row) -> ScheduleView:
+    state = msgspec.json.decode(row["state"], type=Schedule)
+    assert state.plan is not None, f"{state.stream} has a row, and so a plan"
+    name = row["schedule"]
+    counted = "coalesce(sum(turn IS NOT NULL), 0), coalesce(sum(iif(outcome = 'missed', count, 0)), 0)"
+    query = f"SELECT {counted} FROM runs WHERE schedule = ?"
+    num_runs, num_missed = connection.execute(query, (name,)).fetchone()
+    newest = _run_rows(connection, name, 1)
+    return ScheduleView(
+        id=name,
+        status=state.status,
+        plan=state.plan,
+        next_due=state.next_due,
+        pause_reason=state.pause_reason,
+        running=state.running,
+        queued=state.queued,
+        failures=state.failures,
+        said=row["said"],
+        added_by=row["added_by"],
+        added_at=row["added_at"],
+        changed_at=row["changed_at"],
+        num_runs=num_runs,
+        num_missed=num_missed,
+        books=_books(connection, name),
+        last=_run(connection, newest[0]) if newest else None,
+    )
+
+
+def _books(connection: Connection, schedule: str) -> Books:
+    query = f"""
+        SELECT {BOOKS} FROM responses r
+        WHERE r.turn IN (SELECT turn FROM runs WHERE schedule = ?) OR r.lineage = ?
+    """
+    (row,) = fetched(connection, query, (schedule, stream_of(schedule)))
+    usage = Usage(**{column: row[column] for column in TOKENS})
+    return Books(usage=usage, cost_usd=row["cost_usd"], num_model_calls=row["num_model_calls"])

@@ -1,0 +1,38 @@
+"""The events between a turn's submission and its end, from the log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.eventlog.log import EventLog, Recorded
+from hermes_jobs.views.models import TurnView
+
+BATCH = 1000
+_ENDS = (e.TurnCompleted, e.TurnFailed, e.TurnCancelled, e.TurnMerged)
+
+
+def events_of(log: EventLog, turn: TurnView) -> Sequence[Recorded]:
+    """The stream's events from the turn's submission to the last that concerns it, others' among them.
+
+    Raises `LogUnavailable`.
+    """
+    found: list[Recorded] = []
+    after = turn.position - 1
+    while batch := log.tail(after, BATCH, stream=turn.stream):
+        found.extend(batch)
+        after = batch[-1].position
+        if len(batch) < BATCH or any(_is_end(each, turn) for each in batch):
+            break
+    last = max((at for at, each in enumerate(found) if concerns(each.event, turn.id)), default=-1)
+    return found[: last + 1]
+
+
+def concerns(event: e.Event, turn: str) -> bool:
+    """Whether the event is part of that turn's life."""
+    return getattr(event, "turn", None) == turn
+
+
+def _is_end(recorded: Recorded, turn: TurnView) -> bool:
+    ends = isinstance(recorded.event, _ENDS) and concerns(recorded.event, turn.id)
+    return ends and recorded.recorded_at == turn.ended_at

@@ -1,0 +1,135 @@
+"""The commands that start processes: `up`, `down`, `worker`, `beat` and `flower`."""
+
+from __future__ import annotations
+
+import click
+
+from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.logging_setup import log_to_stderr
+from hermes_jobs.interfaces.cli.options import example
+from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.interfaces.cli.param_types import Whole
+from hermes_jobs.runtime.broker_address import require_broker
+from hermes_jobs.runtime.queues import ALL_QUEUES
+
+
+@click.command(epilog=example("hermes-jobs up", "hermes-jobs up -d --concurrency 8"))
+@click.option("-d", "--detach", is_flag=True, help="In the background; `hermes-jobs down` stops it.")
+@click.option("--concurrency", type=Whole(min=1), metavar="N", help="Threads of the worker.")
+@click.option(
+    "--flower-port",
+    type=Whole(1, 65_535),
+    metavar="P",
+    help="Flower's port.  [default: 5555, or the next that is free]",
+)
+@click.option("--no-flower", is_flag=True, help="Without Flower.")
+@click.option("--no-beat", is_flag=True, help="Without beat, which wakes due schedules.")
+@pass_invocation
+def up(
+    invocation: Invocation,
+    detach: bool,
+    concurrency: int | None,
+    flower_port: int | None,
+    no_flower: bool,
+    no_beat: bool,
+) -> None:
+    """Run everything that this machine needs: a broker if none is configured, a worker, beat, Flower.
+
+    Ctrl-C stops it warmly: what is being written may end first (workers.stop_seconds). A second Ctrl-C stops
+    it at once; nothing is lost either way.
+    """
+    if no_flower and flower_port is not None:
+        raise click.UsageError("--flower-port and --no-flower exclude each other.")
+    from workers import daemon
+    from workers import up as supervisor
+
+    options = supervisor.Options(
+        concurrency=concurrency, beat=not no_beat, flower=not no_flower, flower_port=flower_port
+    )
+    installation = invocation.installation
+    installation.check()
+    if not detach:
+        supervisor.Supervisor(installation, options, invocation.environ, note).run()
+        return
+    note("Starting…")
+    state = daemon.start_in_background(
+        installation.settings.paths, supervisor.arguments(options), invocation.environ
+    )
+    flower = f" Flower: {state.flower}" if state.flower else ""
+    note(f"hermes-jobs is up (process {state.pid}).{flower}")
+    note("`hermes-jobs down` stops it; `hermes-jobs queues` shows what it does.")
+
+
+@click.command(epilog=example("hermes-jobs down"))
+@pass_invocation
+def down(invocation: Invocation) -> None:
+    """Stop the `up` of this home, warmly, and wait until it has ended."""
+    from workers import daemon
+
+    stopped = daemon.stop(invocation.settings)
+    note("Nothing was up." if stopped is None else f"hermes-jobs is down (process {stopped}).")
+
+
+@click.command(epilog=example("hermes-jobs worker", "hermes-jobs worker -Q turns,tools -c 64"))
+@click.option("-Q", "--queues", metavar="A,B", help="Only these queues.  [default: all]")
+@click.option("-c", "--concurrency", type=Whole(min=1), metavar="N", help="Threads.")
+@pass_invocation
+def worker(invocation: Invocation, queues: str | None, concurrency: int | None) -> int:
+    """Run one worker in the foreground. SIGTERM or Ctrl-C stops it warmly, a second one at once."""
+    from workers.worker import run
+
+    chosen = _queues(queues, ALL_QUEUES)
+    broker_url = require_broker(invocation.settings)
+    log_to_stderr(invocation)
+    return run(invocation.installation, broker_url, queues=chosen, concurrency=concurrency)
+
+
+@click.command(epilog=example("hermes-jobs beat"))
+@pass_invocation
+def beat(invocation: Invocation) -> int:
+    """Run beat, which wakes the workers when schedules are due. SIGTERM or Ctrl-C stops it.
+
+    Any number of beats may run: each due time has one run.
+    """
+    from schedules.beat import run
+
+    broker_url = require_broker(invocation.settings)
+    log_to_stderr(invocation)
+    return run(invocation.installation, broker_url)
+
+
+@click.command(epilog=example("hermes-jobs flower --port 5556"))
+@click.option("--port", type=Whole(1, 65_535), metavar="P", default=5555, show_default=True, help="Its port.")
+@click.option(
+    "--address",
+    metavar="HOST",
+    default="127.0.0.1",
+    show_default=True,
+    help="Where it listens; others need a password.",
+)
+@pass_invocation
+def flower(invocation: Invocation, port: int, address: str) -> None:
+    """Run Flower, the dashboard of tasks, queues and workers, in the foreground.
+
+    With FLOWER_BASIC_AUTH=name:password, in the environment or in .env, it asks for a password; without one
+    nothing can be changed there, and other machines cannot reach it.
+    """
+    from workers import flower as dashboard
+
+    password = dashboard.password_of(invocation.settings, invocation.environ)
+    dashboard.require_password(address, password)
+    broker_url = require_broker(invocation.settings)
+    log_to_stderr(invocation)
+    dashboard.run(invocation.installation, broker_url, address=address, port=port, password=password)
+
+
+def _queues(chosen: str | None, known: tuple[str, ...]) -> tuple[str, ...]:
+    if chosen is None:
+        return known
+    names = tuple(dict.fromkeys(name.strip() for name in chosen.split(",") if name.strip()))
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        raise click.BadParameter(
+            f"unknown: {', '.join(unknown) or 'none given'}. Known are {', '.join(known)}.", param_hint="-Q"
+        )
+    return names

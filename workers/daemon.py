@@ -1,0 +1,92 @@
+"""`up -d` and `down`: a supervisor that outlives its terminal, and its end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from hermes_jobs.errors import Rejected
+from hermes_jobs.runtime.up_state import UpState, already_up, is_held, read_state
+from hermes_jobs.settings import Paths, Settings
+from hermes_jobs.system.isolation import isolated, python_module
+from workers.processes import bound_log
+
+START_SECONDS = 60.0
+LOOK_EVERY = 0.05
+LINES_SHOWN = 12
+KINDS = {2: "usage", 5: "broker"}
+"""What the supervisor's exit codes stand for, so that `up -d` ends like `up`."""
+
+
+def start_in_background(paths: Paths, arguments: Sequence[str], environ: Mapping[str, str]) -> UpState:
+    """Start `hermes-jobs up` with these arguments in a session of its own, and wait until all is up.
+
+    Raises `Rejected` where that fails, with what it said.
+    """
+    if is_held(paths):
+        raise already_up(read_state(paths))
+    log = paths.logs / "up.log"
+    bound_log(log)
+    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    begun = os.fstat(file).st_size
+    try:
+        process = subprocess.Popen(
+            [*python_module("hermes_jobs"), "up", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            env=isolated(environ),
+            start_new_session=True,
+        )
+    finally:
+        os.close(file)
+    until = time.monotonic() + START_SECONDS
+    while process.poll() is None and time.monotonic() < until:
+        state = read_state(paths)
+        if state is not None and state.ready and state.pid == process.pid:
+            return state
+        time.sleep(LOOK_EVERY)
+    if process.poll() is None:
+        process.terminate()
+    kind = KINDS.get(process.poll() or 0, "rejected")
+    raise Rejected(
+        f"It did not come up.\n{_since(log, begun)}".rstrip(), kind=kind, hint=f"See {log.parent}."
+    )
+
+
+def stop(settings: Settings) -> int | None:
+    """Stop the home's `up` and wait for its end; its process id, null where none ran.
+
+    Raises `Rejected` where it does not end.
+    """
+    from workers.up import BEAT_GRACE, FLOWER_GRACE, STOP_MARGIN
+
+    paths = settings.paths
+    patience = settings.workers.stop_seconds + STOP_MARGIN + BEAT_GRACE + 2 * FLOWER_GRACE
+    until = time.monotonic() + patience
+    state = asked = None
+    while is_held(paths):
+        state = read_state(paths)
+        # Read while the lock is held: the number cannot have become another process's.
+        if state is not None and asked is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(state.pid, signal.SIGTERM)
+            asked = state.pid
+        if time.monotonic() >= until:
+            pid = f" (process {asked})" if asked else ""
+            raise Rejected(f"It has not ended within {patience:g} s{pid}.", hint=f"See {paths.logs}.")
+        time.sleep(LOOK_EVERY)
+    return asked
+
+
+def _since(log: Path, begun: int) -> str:
+    """The last lines that were written to the log from that byte on."""
+    with log.open("rb") as file:
+        file.seek(begun)
+        lines = file.read().decode(errors="replace").splitlines()
+    return "\n".join(lines[-LINES_SHOWN:])

@@ -1,0 +1,127 @@
+"""Wake-ups over Celery: which message says «look at this step», and how one turn stays one chain in Flower.
+
+A message carries a step's id and nothing else. Its task id begins with the step's; a step that is sent again
+gets `~n` behind it, so that no two tasks share an id.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from celery import Celery, Task, signals
+from celery.utils.nodenames import anon_nodename
+
+from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.engine.ports import Ids
+from hermes_jobs.runtime.queues import QUEUES
+from workers.publisher import Message, Outbox
+
+FIRST_CALL = "1"
+
+Sending = Callable[[Step], AbstractContextManager[None]]
+
+
+def unwatched(_step: Step) -> AbstractContextManager[None]:
+    """Where nobody wants to know of a message."""
+    return nullcontext()
+
+
+class CeleryCarrier:
+    """Sends steps to their queues. Never raises: what could not be sent, the relay finds in the log."""
+
+    def __init__(self, app: Celery, ids: Ids, *, sending: Sending = unwatched) -> None:
+        """`sending` is open while a step's message is made."""
+        self._app = app
+        self._ids = ids
+        self._sending = sending
+        self._outbox = Outbox(app)
+        self._origin = anon_nodename()
+        self._here = threading.local()
+
+    @contextmanager
+    def within(self, task: Task) -> Iterator[None]:
+        """While a task runs in this thread, what it makes due is sent as its child; its chain is known."""
+        self._here.task = task
+        try:
+            yield
+        finally:
+            self._here.task = None
+
+    def wake(self, steps: Sequence[Step]) -> None:
+        """Send steps that have just become due."""
+        task = getattr(self._here, "task", None)
+        chained = _next_in_chain(task)
+        fresh = [step for step in steps if step.id != chained]
+        if not fresh:
+            return
+        if task is not None and chained is not None:
+            task.request.chain = None
+        self._outbox.put(self._messages(fresh))
+
+    def send(self, steps: Sequence[Step]) -> bool:
+        """Send steps for which there was no message yet; whether the broker took them."""
+        return self._outbox.send(self._messages(steps))
+
+    def send_again(self, steps: Sequence[Step]) -> bool:
+        """Send steps whose first message may be lost, each under a new id; whether the broker took them."""
+        return self._outbox.send([self._message(step, again=True) for step in steps])
+
+    def _messages(self, steps: Sequence[Step]) -> list[Message]:
+        """The tools of one reply as a group, a new turn's prefetch as a chain with the call after it."""
+        tools = [step for step in steps if step.kind == "turn.run_tool"]
+        group = tools[0].id.rpartition("-")[0] if len(tools) > 1 else None
+        grouped = [self._message(step, group_id=group, group_index=at) for at, step in enumerate(tools)]
+        return grouped + [
+            self._message(step, chain=self._chain(step)) for step in steps if step.kind != "turn.run_tool"
+        ]
+
+    def _chain(self, step: Step) -> list[Any] | None:
+        if step.kind != "turn.prefetch" or step.attempt > 1:
+            return None
+        call = f"{_turn(step)}-{FIRST_CALL}"
+        options = {"task_id": call, "queue": QUEUES["turn.call_model"], "root_id": _root(step)}
+        return [self._app.signature("turn.call_model", args=(call,), immutable=True, options=options)]
+
+    def _message(self, step: Step, *, again: bool = False, **linked: Any) -> Message:
+        once_more = again or step.attempt > 1
+        parent = getattr(self._here, "task", None)
+        headers, properties, body, _ = self._app.amqp.as_task_v2(
+            f"{step.id}~{self._ids.fence() % 1_000_000}" if once_more else step.id,
+            step.kind,
+            (step.id,),
+            root_id=_root(step),
+            parent_id=None if parent is None else parent.request.id,
+            ignore_result=True,
+            origin=self._origin,
+            argsrepr=f"('{step.id}',)",
+            kwargsrepr="{}",
+            **linked,
+        )
+        message = Message(queue=QUEUES[step.kind], headers=headers, properties=properties, body=body)
+        with self._sending(step):
+            _announce(message, step.kind)
+        return message
+
+
+def _announce(message: Message, task: str) -> None:
+    """Tell whoever listens to Celery of a message, as Celery does: it may write into the headers."""
+    told = {"headers": message.headers, "body": message.body, "exchange": "", "routing_key": message.queue}
+    signals.before_task_publish.send(sender=task, properties=message.properties, **told)
+    signals.after_task_publish.send(sender=task, **told)
+
+
+def _turn(step: Step) -> str:
+    return step.id.split("-", 1)[0]
+
+
+def _root(step: Step) -> str:
+    return f"{_turn(step)}-prefetch"
+
+
+def _next_in_chain(task: Task | None) -> str | None:
+    """The step that Celery will send by itself when the task returns."""
+    following = task.request.chain if task is not None else None
+    return str(following[-1]["args"][0]) if following else None

@@ -1,0 +1,132 @@
+"""One Celery worker process, from its settings to its last breath.
+
+Stopping (SIGTERM, Ctrl-C): nothing more is claimed; model calls and reads are given up for others to do;
+writes have `workers.stop_seconds` to end; then the process leaves. A second signal leaves at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import threading
+import warnings
+from collections.abc import Sequence
+
+from celery import Celery, signals
+from celery.exceptions import SecurityWarning
+
+from hermes_jobs.bootstrap import Installation
+from hermes_jobs.runtime.cpu_pinning import Linux, OneCpu
+from hermes_jobs.runtime.maintenance import Attendant
+from hermes_jobs.runtime.queues import ALL_QUEUES
+from hermes_jobs.runtime.redis_live import channel_of
+from hermes_jobs.runtime.worker_lease import Tenure
+from hermes_jobs.system.rlimits import allow_open_files
+from workers import transport
+from workers.app import make_app
+from workers.dispatch import CeleryCarrier, Sending, unwatched
+from workers.tasks import Desk, register
+from workers.worker_events import Flushing
+
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
+LEFT_AT_ONCE = 130
+TOLD_ELSEWHERE = ("celery.worker.strategy", "celery.app.trace", "httpx2")
+"""Loggers with a line or two for each step or request. Flower and the log show those; failures are told."""
+
+
+def run(
+    installation: Installation,
+    broker_url: str,
+    *,
+    queues: Sequence[str] = ALL_QUEUES,
+    concurrency: int | None = None,
+) -> int:
+    """Consume the queues until told to stop; the exit code. Call it from the main thread."""
+    threads = concurrency or installation.settings.workers.concurrency
+    allow_open_files(threads)
+    transport.use()
+    app = make_app(broker_url, prefix=f"{installation.log.log_id}.")
+    carrier = CeleryCarrier(app, installation.ids, sending=_told(installation, app))
+    live = channel_of(installation)
+    engine = installation.engine("worker", carrier, heard=live.tell)
+    tenure = Tenure(engine, lambda: installation.lease("worker", lanes=tuple(queues)))
+    place = OneCpu(Linux()) if installation.settings.workers.one_cpu else None
+    attendant = Attendant(engine, installation.observer(), tenure, carrier, place)
+    desk = Desk(engine, carrier, attendant, tenure, threads)
+    register(app, desk)
+    leaving = _Leaving(desk, installation.settings.workers.stop_seconds)
+    signals.worker_shutting_down.connect(leaving.begin, weak=False)
+    _warm(installation)
+    # Around the worker, not one of its bootsteps: those have no order among themselves, and whoever signs off
+    # before the pool has emptied is taken for dead with its writes still under way.
+    attendant.start()
+    try:
+        return _consume(app, desk, queues, threads)
+    finally:
+        attendant.stop()
+        live.close()
+
+
+def _told(installation: Installation, app: Celery) -> Sending:
+    """Have a collector hear of tasks, where one is configured; what is open while a message is made."""
+    tracing = installation.tracing
+    if tracing is None:
+        return unwatched
+    app.set_default()  # the instrumentation looks for tasks in the application that is current
+    tracing.watch_tasks()
+    return tracing.sending
+
+
+def _consume(app: Celery, desk: Desk, queues: Sequence[str], threads: int) -> int:
+    app.steps["consumer"].add(Flushing)
+    # Celery warns the root user of pickled messages; this application takes JSON alone.
+    warnings.filterwarnings("ignore", category=SecurityWarning)
+    for name in TOLD_ELSEWHERE:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    worker = app.Worker(
+        hostname=f"{desk.engine.worker}@{socket.gethostname()}",
+        queues=list(queues),
+        concurrency=threads,
+        pool="threads",
+        loglevel="INFO",
+        without_gossip=True,
+        without_mingle=True,
+        quiet=True,
+    )
+    worker.start()
+    was_told_to_leave = not desk.open  # Celery calls that a failure where Ctrl-C told it
+    return 0 if was_told_to_leave else int(worker.exitcode or 0)
+
+
+class _Leaving:
+    """What a worker does between the first signal and its end."""
+
+    def __init__(self, desk: Desk, stop_seconds: float) -> None:
+        self._desk = desk
+        self._stop_seconds = stop_seconds
+
+    def begin(self, **_about: object) -> None:
+        """Celery calls it from its handler of the first signal, in the main thread.
+
+        The next one must not meet Celery's own handlers: after Ctrl-C those wait for the tasks all the same.
+        """
+        self._desk.open = False
+        for number in STOPPING:
+            signal.signal(number, lambda _number, _frame: os._exit(LEFT_AT_ONCE))
+        threading.Thread(target=self._let_go, name="leaving", daemon=True).start()
+
+    def _let_go(self) -> None:
+        running = self._desk.engine.running
+        running.stop("shutdown", lambda act: not act.is_write)
+        timer = threading.Timer(self._stop_seconds, running.stop, ("shutdown",))
+        timer.daemon = True
+        timer.start()
+
+
+def _warm(installation: Installation) -> None:
+    """Load the model's client before the first turn waits for it."""
+    warm = getattr(installation.model, "warm", None)
+    if warm is not None:
+        threading.Thread(target=warm, name="warm", daemon=True).start()
