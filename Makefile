@@ -1,17 +1,19 @@
 # One door to everything. `make` alone lists the targets.
 #
 # PYTHON makes .venv, WORKERS is how many processes run the tests, HERMES_JOBS_HOME is the home of `make run`.
+# Several processes import the same modules: pytest keeps them compiled also where the environment is against it.
 
 PYTHON ?= python3
 WORKERS ?= 4
 BIN := .venv/bin
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest
 SENTENCE := Rehearse two tools at once: list the files here and show what you remember.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run lint format test test-all faults soak bench docs clean
+.PHONY: help setup run lint format test test-all faults soak bench docs constraints clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/dev ## Make .venv with everything that developing needs
 
@@ -31,13 +33,13 @@ format: .venv/dev ## Format the code and mend what can be mended
 	$(BIN)/ruff format .
 
 test: .venv/dev ## Run the fast tests
-	$(BIN)/pytest -m "not slow" -n $(WORKERS) --dist worksteal
+	$(PYTEST) -m "not slow" -n $(WORKERS) --dist worksteal
 
 test-all: .venv/dev ## Run every test, the slow ones too
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+	$(PYTEST) -n $(WORKERS) --dist worksteal
 
 faults: .venv/dev ## Kill workers, brokers and beats, and look for what got lost
-	FAULTS=full $(BIN)/pytest tests/faults
+	FAULTS=full $(PYTEST) tests/faults
 
 soak: .venv/dev ## Half an hour of everything at once, with kills: SOAK=5 for five minutes
 	$(BIN)/python -m tests.soak $(SOAK)
@@ -47,6 +49,10 @@ bench: .venv/dev ## Measure against the named baselines
 
 docs: .venv/dev ## Write the generated parts of the documentation anew
 	$(BIN)/python -m tests.docs.generate
+
+constraints: .venv/dev ## Write constraints.txt: the versions that are installed, for CI and to reproduce it
+	@echo '# The versions that CI tests with. To install them: pip install -c constraints.txt -e .' > constraints.txt
+	$(BIN)/pip freeze --exclude-editable >> constraints.txt
 
 clean: ## Remove what was made: .venv, caches, the home of `make run`
 	rm -rf .venv .home .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist *.egg-info

@@ -18,6 +18,43 @@ settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options with which a second run does what a first one has left out, as CI does."""
+    parser.addoption("--write-passed", type=Path, help="write the tests that pass into this file")
+    parser.addoption("--skip-passed", type=Path, help="leave out the tests that this file names")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Collect what passes where that is to be written: in the process that hears from all others."""
+    path = config.getoption("--write-passed")
+    if path and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(PassedTests(path))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect what has passed elsewhere."""
+    path = config.getoption("--skip-passed")
+    if path:
+        passed = set(path.read_text().splitlines())
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in passed])
+        items[:] = [item for item in items if item.nodeid not in passed]
+
+
+class PassedTests:
+    """Writes the names of the tests that passed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._names: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.passed:
+            self._names.append(report.nodeid)
+
+    def pytest_sessionfinish(self) -> None:
+        self._path.write_text("".join(f"{name}\n" for name in self._names))
+
+
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def log_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The URL of an empty log of the test's own, on each kind of database."""
