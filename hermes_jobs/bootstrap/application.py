@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from hermes_jobs.bootstrap.endpoints import Endpoints
     from hermes_jobs.domain.events import Event
     from hermes_jobs.domain.memory.memory import Limits
+    from hermes_jobs.domain.session.messages import ToolCall
     from hermes_jobs.domain.session.steps import Step
     from hermes_jobs.domain.streams import StreamState
+    from hermes_jobs.engine.budget_guard import Asking
     from hermes_jobs.engine.engine import Engine
     from hermes_jobs.engine.ports import Model
     from hermes_jobs.eventlog.leases import Lease, Observer
@@ -302,6 +304,12 @@ class Installation:
         from hermes_jobs.bootstrap.toolbox import toolbox_of
 
         return toolbox_of(self, self._environ)
+
+    def asking(self, call: ToolCall) -> Asking | None:
+        """What a tool call asks of a model; None where it asks none."""
+        from hermes_jobs.bootstrap.toolbox import asking
+
+        return asking(self, call)
 
     @cached_property
     def timezone(self) -> str:

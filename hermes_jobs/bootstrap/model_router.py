@@ -40,6 +40,15 @@ class ByName:
         choice = self._settings.choice(model)
         return self._endpoints.windows(choice.base_url).of(choice.model)
 
+    def longest_answer(self, model: str) -> int | None:
+        """How many tokens an answer of that model can have; None where that is not known."""
+        choice = self._settings.choice(model)
+        if choice.at.api != "anthropic":
+            return None
+        from hermes_jobs.agent.llm.anthropic.abilities import abilities
+
+        return abilities(choice.model).longest
+
     def learn(self, model: str, window: int) -> Change | None:
         """How to remember a window that a refusal names; null where no more was assumed anyway."""
         choice = self._settings.choice(model)

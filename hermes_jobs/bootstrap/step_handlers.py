@@ -86,7 +86,9 @@ class Crew:
         self._sizing = self._sized(self._main)
         self._sizing_reviews = self._sized(self._reviews)
 
-        self._requests = Requests(installation.toolbox, self._limits, with_recall)
+        self._requests = Requests(
+            installation.toolbox, self._limits, with_recall, installation.endpoints.by_name.longest_answer
+        )
         self.purse = Purse(
             request=self._requests.next,
             estimate=estimated_tokens,
@@ -97,6 +99,7 @@ class Crew:
             summariser=self._summary_prices,
             flusher=(self._flusher.name, self._flusher.prices) if self._flusher.name else None,
             reviews=self._reviews.prices,
+            asking=installation.asking,
         )
 
     def preflight(self, session: Session) -> c.RequestCompression | None:

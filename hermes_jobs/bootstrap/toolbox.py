@@ -16,7 +16,7 @@ from hermes_jobs.agent.tools.recall_compacted import RecallCompacted
 from hermes_jobs.agent.tools.roots import Roots
 from hermes_jobs.agent.tools.sandbox import Sandbox
 from hermes_jobs.agent.tools.schedule import Defaults, ScheduleTool
-from hermes_jobs.agent.tools.session_search import SessionSearch
+from hermes_jobs.agent.tools.session_search import SessionSearch, summary_tokens
 from hermes_jobs.agent.tools.skills import skill_tools
 from hermes_jobs.agent.tools.summaries import Summariser
 from hermes_jobs.agent.tools.terminal import TerminalOptions
@@ -24,6 +24,8 @@ from hermes_jobs.agent.tools.tool import Tool
 from hermes_jobs.agent.tools.toolbox import Toolbox
 from hermes_jobs.agent.tools.web import WebOptions
 from hermes_jobs.domain.schedule.schedule import PREFIX
+from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.engine.budget_guard import Asking
 from hermes_jobs.settings import REHEARSAL_MODEL
 
 if TYPE_CHECKING:
@@ -108,3 +110,12 @@ def _summariser(installation: Installation) -> Summariser | None:
         return None
     model, name = installation.auxiliary("session_search")
     return Summariser(model, name, installation.endpoints.prices(choice.base_url))
+
+
+def asking(installation: Installation, call: ToolCall) -> Asking | None:
+    """What a tool call asks of a model; None where it asks none."""
+    tokens = summary_tokens(call)
+    summariser = _summariser(installation) if tokens is not None else None
+    if tokens is None or summariser is None:
+        return None
+    return Asking(summariser.name, summariser.pricing, *tokens)

@@ -66,7 +66,10 @@ def set_aside(session: Session, step: str) -> Reservation | None:
     job, turn = session.compression, session.current
     if job is not None and job.step_id == step:
         return job.reserved
-    return turn.reserved if turn is not None and turn.step_id == step else None
+    if turn is None or turn.step_id == step:
+        return turn.reserved if turn is not None else None
+    call = turn.call(step)
+    return call.reserved if call is not None and call.running else None
 
 
 def charged(abandoned: e.StepAbandoned, reservation: Reservation | None) -> e.StepAbandoned:
@@ -95,7 +98,7 @@ def charges(session: Session, facts: Iterable[e.Event], today: str) -> tuple[Cha
 
 def _charges(session: Session, fact: e.Event, today: str) -> Iterator[Charge]:
     match fact:
-        case e.ModelCallStarted() | e.CompressionStarted():
+        case e.ModelCallStarted() | e.CompressionStarted() | e.ToolStarted():
             if fact.reserved is not None:
                 held = reserved(fact.reserved)
                 yield from _on_all(session, fact.turn, fact.reserved.day, held=held)
@@ -103,6 +106,8 @@ def _charges(session: Session, fact: e.Event, today: str) -> Iterator[Charge]:
             yield from _settled(session, fact.turn, fact.step, _billed(session, fact))
         case e.ContextFlushed() | e.ContextCompressed() | e.CompressionFailed():
             yield from _settled(session, fact.turn, fact.step, NOTHING)  # its responses are booked apart
+        case e.ToolFinished() | e.ToolInterrupted():
+            yield from _settled(session, fact.turn, fact.call, NOTHING)  # and so are those of a tool
         case e.StepAbandoned():
             spent = amount(fact.estimated, fact.estimated_cost_usd)
             yield from _settled(session, fact.turn, fact.step, spent)

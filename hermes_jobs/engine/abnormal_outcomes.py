@@ -95,8 +95,9 @@ def discarded(
         reported = [_with_usage_of(each, fact) for each in command.responses if each.usage != NO_USAGE]
         return (replace(reported[0], reserved=reserved), *reported[1:]) if reported else (fact,)
     if isinstance(command, c.FinishToolCall):
-        paid_for = (each for each in command.facts if isinstance(each, ResponseBooked))
-        return tuple(_with_usage_of(each, fact) for each in paid_for) or (fact,)
+        paid_for = [each for each in command.facts if isinstance(each, ResponseBooked)]
+        reported = [_with_usage_of(each, fact) for each in paid_for]
+        return (replace(reported[0], reserved=reserved), *reported[1:]) if reported else (fact,)
     return (fact,)
 
 

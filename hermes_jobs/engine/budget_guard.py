@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from hermes_jobs.domain.accounts import NANO, Amount, Limit, OverBudget
 from hermes_jobs.domain.budgets import OWN_BUDGET, Budgets, limits_of
 from hermes_jobs.domain.budgets import reserved as held
+from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import StepKind
 from hermes_jobs.domain.session.turn import Turn
@@ -46,12 +47,27 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     fixed: bool = False
 
 
+class Asking(msgspec.Struct, frozen=True):
+    """What a tool asks of a model: about so many tokens, at most."""
+
+    model: str
+    pricing: Pricing
+    input_tokens: int
+    output_tokens: int
+
+
+def asks_nobody(call: ToolCall) -> Asking | None:
+    """Where no tool asks a model."""
+
+
 class Purse:
     """Sets aside what calls may cost. `zone` is where days begin; null for the machine's.
 
     `request` gives a turn's next request, `estimate` about how many tokens one is. `summariser` names the
     model that summarises and says what it costs, and `flusher` that which flushes (null: the session's own);
     without a summariser, compressions set nothing aside. `reviews` are the prices where reviews are made.
+    `asking(call)` is what a tool call asks of a model, None where it asks none: it is set aside so that it is
+    booked where the worker dies, and no limit keeps the call from that.
     """
 
     def __init__(  # noqa: PLR0913 - the ports it needs
@@ -66,6 +82,7 @@ class Purse:
         summariser: Callable[[], tuple[str, Pricing]] | None = None,
         flusher: tuple[str, Pricing] | None = None,
         reviews: Pricing | None = None,
+        asking: Callable[[ToolCall], Asking | None] = asks_nobody,
     ) -> None:
         self._request = request
         self._estimate = estimate
@@ -76,13 +93,14 @@ class Purse:
         self._summariser = summariser
         self._flusher = flusher
         self._reviews = reviews or pricing
+        self._asking = asking
 
     def today(self) -> str:
         """The day that what is used now counts for, as YYYY-MM-DD."""
         return day_of(self._clock.now(), self._zone)
 
-    def terms(self, session: Session, act: StepKind | None) -> Terms | None:
-        """For the due step, whose act that is; null where it calls no model.
+    def terms(self, session: Session, act: StepKind | None, step: str = "") -> Terms | None:
+        """For the due step of that id, whose act that is; null where it calls no model.
 
         Raises `Rejected` where a limit in money meets an unknown price.
         """
@@ -94,6 +112,14 @@ class Purse:
             # Where nothing is limited, the answer need not be either.
             asked = terms.reservation.max_tokens if terms.limits else request.max_tokens
             return replace(terms, reservation=replace(terms.reservation, max_tokens=asked))
+        call = turn.call(step) if act == "turn.run_tool" and turn is not None else None
+        asking = self._asking(call.asked) if call is not None else None
+        if asking is not None:
+            sent = Reservation(
+                model=asking.model, input_tokens=asking.input_tokens, output_tokens=0, day=self.today()
+            )
+            reservation = _with_answer(sent, asking.output_tokens, asking.pricing)
+            return Terms(reservation=reservation, limits=(), pricing=asking.pricing, fixed=True)
         if act not in {"compression.flush", "compression.compress"} or self._summariser is None:
             return None
         (name, pricing), answer = self._flusher or (session.model or "", self._pricing), FLUSH_ANSWER

@@ -33,7 +33,7 @@ class Claims:
         nobody pays for it. Raises `LogUnavailable`.
         """
         try:
-            terms = self._purse.terms(session, act_of(session, step.id)) if self._purse else None
+            terms = self._purse.terms(session, act_of(session, step.id), step.id) if self._purse else None
             if self._purse is not None and terms is not None:
                 return self._paid_for(self._purse, terms, session, step, guard)
             begin = c.BeginStep(step=step.id)

@@ -46,7 +46,7 @@ def main() -> None:
 def _measured(server: AnthropicServer) -> tuple[float, float]:
     """Milliseconds a call of each. They are asked in turn, so that both see the same machine."""
     request = _request()
-    body = request_body(request, Conduct(), lambda payload: True)
+    body = request_body(request, Conduct(), lambda payload, before: True)
     model = AnthropicModel(api_key=KEY, base_url=server.base_url)
     times: dict[str, list[float]] = {"bare": [], "ours": []}
     with asyncio.Runner() as runner:

@@ -6,9 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from hermes_jobs.agent.context.summary import enclosed, todos_note
-from hermes_jobs.domain.session.messages import AssistantMessage, UserMessage
+from hermes_jobs.domain.events import ModelReplied
+from hermes_jobs.domain.session.commands import FinishModelCall
+from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall, UserMessage
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.handlers import Requests
 from tests.domain.world import World
 from tests.engine.simulation import LIMITS, Gates, SimulatedToolbox
@@ -58,3 +61,49 @@ def test_where_the_message_is_gone_nothing_is_said_of_it(begun: tuple[Session, T
     session, turn = begun
     session = replace(session, messages=(UserMessage("Else."), AssistantMessage(ASKED)))
     assert sent(session, turn) == ["Else.", ASKED]
+
+
+@pytest.mark.parametrize(
+    ("configured", "cut_at", "longest", "asked_for"),
+    [
+        (None, 0, None, 16_384),
+        (None, 64_000, None, 128_000),
+        (None, 64_000, 128_000, 128_000),
+        (None, 64_000, 64_000, 64_000),
+        (None, 4_096, 8_192, 8_192),
+        (1_000, 1_000, 128_000, 2_000),
+        (1_000, 5_000, 128_000, 10_000),
+    ],
+)
+def test_an_answer_that_was_cut_off_is_asked_for_with_more_room_than_it_had(
+    begun: tuple[Session, Turn],
+    configured: int | None,
+    cut_at: int,
+    longest: int | None,
+    asked_for: int,
+) -> None:
+    session, turn = begun
+    limits = replace(LIMITS, max_tokens=configured)
+    requests = Requests(SimulatedToolbox(Gates()), limits, longest=lambda model: longest)
+    assert requests.next(session, turn).max_tokens == configured
+    enlarged = replace(turn, enlargements=1, cut_at=cut_at)
+    assert requests.next(session, enlarged).max_tokens == asked_for
+
+
+def test_where_an_answer_was_cut_off_is_remembered() -> None:
+    world = World()
+    world.submit()
+    world.prefetch()
+    step = world.begin()
+    cut = ModelReplied(
+        turn=step.id.split("-")[0],
+        step=step.id,
+        content="",
+        model="m",
+        finish_reason="length",
+        tool_calls=(ToolCall("c1", "write", '{"text": "It beg'),),
+        usage=Usage(10, 64_000),
+    )
+    world.do(FinishModelCall(step=step.id, outcome=cut))
+    assert world.session.current is not None
+    assert (world.session.current.enlargements, world.session.current.cut_at) == (1, 64_000)

@@ -155,6 +155,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         arguments='{"path": 1, "path": 2',
         attempt=2,
         effect="write",
+        reserved=RESERVED,
     ),
     e.ToolFinished(
         turn="t1",

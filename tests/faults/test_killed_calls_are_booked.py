@@ -7,7 +7,7 @@ import pytest
 from hermes_jobs.domain import events as e
 from tests.e2e.home import Home
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
-from tests.model_script import Answer, Hold, Rule, Script
+from tests.model_script import Answer, AskedCall, Hold, Rule, Script
 from tests.model_server import ModelServer
 
 
@@ -43,3 +43,39 @@ def test_a_call_that_died_with_its_process_is_estimated_and_listed(
     shown = home.run("usage")
     assert "1 call ended without a report" in shown.err
     assert "ESTIMATED BESIDES" in shown.out
+
+
+@pytest.mark.slow
+def test_a_search_that_died_while_it_was_summarised_is_estimated(
+    home: Home, model_server: ModelServer
+) -> None:
+    search = AskedCall("session_search", {"query": "nginx proxy", "limit": 2})
+    model_server.follow(
+        Script(
+            rules=(
+                Rule("Looked for:", (Hold(answer=Answer(text="They set up nginx.")),)),
+                Rule("remember", (Answer(tool_calls=(search,)), Answer(text="Yes."))),
+            ),
+            default=Answer(text="nginx is a proxy now."),
+        )
+    )
+    home.send("set up a proxy with nginx")
+    with home.start("send", "do you remember the proxy?") as running:
+        model_server.wait_until(
+            lambda: any("Looked for:" in seen.last_user_text for seen in model_server.requests)
+        )
+        running.process.kill()
+        model_server.wait_until(lambda: model_server.disconnects == 1)
+    model_server.release()
+    home.send("Another.")
+    with home.log() as log:
+        facts = facts_of(log)
+    (abandoned,) = [fact for fact in facts if isinstance(fact, e.StepAbandoned)]
+    (search_step,) = {fact.call for fact in facts if isinstance(fact, e.ToolStarted)}
+    assert abandoned.step == search_step
+    assert (abandoned.estimated.input_tokens, abandoned.estimated.output_tokens) == (50_000, 600)
+    (listed,) = home.run("usage", "--estimated", "--json").json
+    assert (listed["step"], listed["reason"]) == (search_step, "its worker died")
+    booked = [fact for fact in facts if isinstance(fact, e.ResponseBooked)]
+    assert {fact.purpose for fact in booked} == {"session_search"}, "the search was made again, and booked"
+    assert home.run("events", "verify").code == 0

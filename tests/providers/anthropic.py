@@ -39,3 +39,9 @@ class AdaptiveClaude(Anthropic):
     """Claude 4.8, which decides itself how much it thinks."""
 
     model = "claude-opus-4-8"
+
+
+class BindingClaude(Anthropic):
+    """Claude 5.5, which refuses what it thought behind anything but what it was thought after."""
+
+    model = "claude-opus-5-5"

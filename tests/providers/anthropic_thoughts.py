@@ -98,6 +98,8 @@ class Thoughts:
             thoughts = [block for block in listed if block["type"] in THOUGHTS]
             called = [block["id"] for block in listed if block["type"] == "tool_use"]
             wanted = next((self._with_call[call] for call in called if call in self._with_call), [])
+            if self._would_be_refused(wanted, body, number):
+                wanted = []
             if has_budget(body) and called and kinds[0] not in THOUGHTS:
                 yield (
                     f"messages.{number}.content.0.type: Expected `thinking` or `redacted_thinking`, but "
@@ -111,6 +113,12 @@ class Thoughts:
                     f"messages.{number}.content.0: `thinking` or `redacted_thinking` blocks in the latest "
                     "assistant message cannot be modified. These blocks must remain as they were."
                 )
+
+    def _would_be_refused(self, thoughts: list[Json], body: Json, number: int) -> bool:
+        """What is bound to another conversation is to be left out, as the refusal of it says."""
+        keys = [block.get("signature") or block.get("data") or "" for block in thoughts]
+        before = _prefix(body, number)
+        return self._is_bound(body["model"]) and any(self._said[key][1] != before for key in keys)
 
     def _is_own(self, thoughts: list[Json], model: str) -> bool:
         keys = [block.get("signature") or block.get("data") or "" for block in thoughts]

@@ -17,7 +17,7 @@ from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.messages import AssistantMessage
 from hermes_jobs.engine.fork import fork
 from tests.model_script import Action, Answer, AskedCall, Hold, Refuse, Rule, Script, Seen, chooser
-from tests.providers.anthropic import AdaptiveClaude, Anthropic
+from tests.providers.anthropic import AdaptiveClaude, Anthropic, BindingClaude
 from tests.providers.families import DeepSeek, Gemini, Local, Mistral, Moonshot, OpenAI, OpenRouter
 from tests.providers.person import Person
 from tests.providers.responses import Responses
@@ -87,7 +87,7 @@ class Place:
         return self.rules.environ(self.server.base_url)
 
 
-@pytest.fixture(params=[*FAMILIES, AdaptiveClaude], ids=lambda rules: rules.__name__.lower())
+@pytest.fixture(params=[*FAMILIES, AdaptiveClaude, BindingClaude], ids=lambda rules: rules.__name__.lower())
 def place(request: Any) -> Iterator[Place]:
     made = Place(request.param())
     yield made

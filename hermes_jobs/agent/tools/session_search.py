@@ -13,9 +13,10 @@ from msgspec.structs import replace
 from hermes_jobs.agent.tools.expansion import PURPOSE as EXPANDING
 from hermes_jobs.agent.tools.expansion import SECONDS as EXPANDING_SECONDS
 from hermes_jobs.agent.tools.expansion import expansion
-from hermes_jobs.agent.tools.summaries import SECONDS, Summariser, Summary, summaries
+from hermes_jobs.agent.tools.summaries import SECONDS, TOKENS, Summariser, Summary, summaries
 from hermes_jobs.agent.tools.tool import Tool, ToolFailed, tool
 from hermes_jobs.domain.events import ResponseBooked
+from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome
 from hermes_jobs.engine.ports.conversation_search import (
     Archive,
@@ -33,6 +34,7 @@ from hermes_jobs.text.search.folding import normal
 from hermes_jobs.text.search.hints import no_results_hint, relaxed_hint
 from hermes_jobs.text.search.question import question
 from hermes_jobs.text.search.ranking import fused, terms_in
+from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
 
 PURPOSE = "session_search"
 HITS = 50
@@ -44,6 +46,23 @@ EXCERPT_CHARS = 100_000
 
 Choose: TypeAlias = Callable[[], Summariser | None]
 """Gives the model that summarises; null where there is none."""
+
+
+def summary_tokens(call: ToolCall) -> tuple[int, int] | None:
+    """The most tokens that the summaries of a search take and say; None for a call that wants none."""
+    if call.name != "session_search":
+        return None
+    try:
+        asked = msgspec.json.decode(call.arguments, type=_Asked)
+    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
+        return None
+    num = min(max(asked.limit, 0), MOST_SESSIONS) if asked.query.strip() else 0
+    return (num * EXCERPT_CHARS // CHARACTERS_A_TOKEN, num * TOKENS) if num else None
+
+
+class _Asked(msgspec.Struct):
+    query: str = ""
+    limit: int = SESSIONS
 
 
 class SessionSearch:

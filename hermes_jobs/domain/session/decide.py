@@ -231,6 +231,7 @@ def _begin(step_id: str, session: Session, reserved: Reservation | None) -> Iter
                 arguments=call.asked.arguments,
                 attempt=call.attempt,
                 effect=call.effect,
+                reserved=reserved,
             )
 
 

@@ -97,7 +97,7 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
         case e.ModelCallFailed():
             return model_reply.call_failed(session, event)
         case e.ToolStarted():
-            return _on_call(session, event.call, running=True)
+            return _on_call(session, event.call, running=True, reserved=event.reserved)
         case e.ToolFinished():
             session = _saved(session, event) if event.ok else session
             ended = {"source": event.source, "invalid": event.invalid, "failed": not event.ok}
@@ -267,8 +267,11 @@ def _abandoned(session: Session, event: e.StepAbandoned) -> Session:
     died = int(event.reason == "died")
     call = turn.call(event.step)
     if call is not None:
-        call = replace(call, running=False, attempt=call.attempt + died, deaths=call.deaths + died)
-        return replace(session, current=turns.with_call(turn, call))
+        call = replace(
+            call, running=False, reserved=None, attempt=call.attempt + died, deaths=call.deaths + died
+        )
+        books = turn.books.with_estimate(event.estimated, event.estimated_cost_usd)
+        return replace(session, current=turns.with_call(replace(turn, books=books), call))
     turn = replace(
         turn,
         books=turn.books.with_estimate(event.estimated, event.estimated_cost_usd),

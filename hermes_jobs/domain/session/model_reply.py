@@ -30,6 +30,8 @@ def replied(session: Session, event: e.ModelReplied) -> Session:
     if event.failures:
         turn = replace(turn, failures=(*turn.failures, event.failures))
     cut = event.finish_reason == "length"
+    if cut:
+        turn = replace(turn, cut_at=event.usage.output_tokens)
     is_cancelled = turn.cancelled_by is not None
     opens_round = bool(event.tool_calls) and not turn.closing
     if is_cancelled and (cut or not opens_round):

@@ -46,7 +46,8 @@ class Failure(msgspec.Struct, frozen=True):
 class Call(msgspec.Struct, frozen=True, kw_only=True):
     """One tool call of the open round. `result` is null until it has ended, however it ended.
 
-    `failed`: what was asked was not done, and the result says why.
+    `failed`: what was asked was not done, and the result says why. `reserved`: what was set aside for the
+    model that it asks while it runs.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     source: str | None = None
     invalid: bool = False
     failed: bool = False
+    reserved: Reservation | None = None
 
 
 class Exhausted(msgspec.Struct, frozen=True):
@@ -81,7 +83,8 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     models that the turn has gone to, `exhausted` is the first one that it left for its quota. `step` numbers
     the model calls. `recalled` stands beside the message `asked` in its requests. `compressions` are those
     since the model last answered, `refits` those of the whole turn whose reason was a prompt that was refused
-    as too long. `failures` are those of models for which another one answered.
+    as too long. `failures` are those of models for which another one answered. `cut_at`: the tokens
+    after which the newest answer was cut off that met its limit, 0 where nobody said.
     """
 
     id: str
@@ -122,6 +125,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     reasks: int = 0
     continuations: int = 0
     enlargements: int = 0
+    cut_at: int = 0
     invalid_rounds: int = 0
     partial: str = ""
     closing: bool = False

@@ -26,8 +26,16 @@ def only_what_was_said(message: UserMessage, _recalled: str) -> UserMessage:
 class Requests:
     """Makes the requests of turns, as configured."""
 
-    def __init__(self, toolbox: Toolbox, limits: Limits, beside: Beside = only_what_was_said) -> None:
-        """`beside(message, recalled)` is the message as it is sent, with what was recalled for it."""
+    def __init__(
+        self,
+        toolbox: Toolbox,
+        limits: Limits,
+        beside: Beside = only_what_was_said,
+        longest: Callable[[str], int | None] = lambda model: None,
+    ) -> None:
+        """`beside(message, recalled)` is the message as it is sent, with what was recalled for it;
+        `longest(model)` is how many tokens an answer of that model can have, None where that is not known."""
+        self._longest = longest
         self._toolbox = toolbox
         self._limits = limits
         self._beside = beside
@@ -35,13 +43,14 @@ class Requests:
     def next(self, session: Session, turn: Turn) -> ModelRequest:
         """The turn's next request. `max_tokens` is what was reserved for the answer, else what is wanted."""
         assert session.started is not None, f"{session.stream} has no prompt"
+        model = turn.model or session.model or ""
         return ModelRequest(
-            model=turn.model or session.model or "",
+            model=model,
             system_prompt=session.started.system_prompt,
             messages=self._messages(session, turn),
             tools=self._toolbox.specs(toolsets_of(session, turn)),
             tool_choice="none" if turn.closing else "auto",
-            max_tokens=turn.reserved.max_tokens if turn.reserved else self._wanted_answer(turn),
+            max_tokens=turn.reserved.max_tokens if turn.reserved else self._wanted_answer(turn, model),
             session=session.lineage,
         )
 
@@ -54,10 +63,11 @@ class Requests:
                 return (*messages[:at], self._beside(said, turn.recalled), *messages[at + 1 :])
         return messages
 
-    def _wanted_answer(self, turn: Turn) -> int | None:
+    def _wanted_answer(self, turn: Turn, model: str) -> int | None:
         limit = self._limits.max_tokens
         if turn.enlargements:
-            limit = (limit or USUAL_ANSWER) * 2**turn.enlargements
+            larger = max((limit or USUAL_ANSWER) * 2**turn.enlargements, 2 * turn.cut_at)
+            limit = min(larger, self._longest(model) or larger)
         if turn.max_tokens is not None:
             limit = min(limit or turn.max_tokens, turn.max_tokens)
         return limit

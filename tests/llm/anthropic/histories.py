@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from hypothesis import strategies as st
 
 from hermes_jobs.domain.session.messages import (
@@ -60,6 +63,6 @@ def asked(*history: Message, model: str = MODEL, tools: tuple[ToolSpec, ...] = T
     return ModelRequest(model=model, system_prompt="Be kind.", messages=history, tools=tools)
 
 
-def everything(payload: Payload) -> bool:
+def everything(payload: Payload, _before: Sequence[Any]) -> bool:
     """Each payload goes back."""
     return True

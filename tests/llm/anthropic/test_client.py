@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -135,7 +135,7 @@ def test_thoughts_that_are_refused_are_left_out_once_and_for_all(
     assert (reply.content, reply.notes, len(server.violations)) == ("I look.", (), 1)
 
 
-def test_where_thoughts_are_bound_to_what_came_before_a_changed_past_costs_one_refusal(
+def test_thoughts_that_are_bound_to_a_changed_past_are_left_out_before_they_are_refused(
     server: AnthropicServer,
 ) -> None:
     model = model_at(server, reasoning_effort="high")
@@ -146,12 +146,50 @@ def test_where_thoughts_are_bound_to_what_came_before_a_changed_past_costs_one_r
     summary = UserMessage("(A summary of what was said before.)")
     request = replace(request, messages=(summary, *request.messages[1:]))
     reply = ask(model, request)
-    assert (reply.content, len(server.violations)) == ("Yes.", 1)
+    assert (reply.content, reply.notes) == ("Yes.", ())
+    model.close()
+    model = model_at(server, reasoning_effort="high")  # as another process
     ask(model, answered(request, reply))
     model.close()
-    assert len(server.violations) == 1
+    assert server.violations == []
     last = server.requests[-1].body["messages"]
     assert [message["content"][0]["type"] for message in last[1::2]] == ["text", "text", "thinking"]
+
+
+def test_bound_thoughts_from_before_their_digest_was_stored_cost_one_refusal(
+    server: AnthropicServer,
+) -> None:
+    model = model_at(server, reasoning_effort="high")
+    server.follow(lambda seen: Answer(text="Yes.", reasoning="Let me see."))
+    request = asked(UserMessage("One"), model="claude-opus-5-5")
+    reply = ask(model, request)
+    assert reply.payload is not None
+    stored = {"content": json.loads(reply.payload.data)["content"]}
+    request = answered(request, replace(reply, payload=replace(reply.payload, data=json.dumps(stored))))
+    ask(model, request)
+    assert server.violations == []
+    changed = replace(request, messages=(UserMessage("(A summary.)"), *request.messages[1:]))
+    reply = ask(model, changed)
+    assert (reply.content, len(server.violations)) == ("Yes.", 1)
+    ask(model, answered(changed, reply))
+    model.close()
+    assert len(server.violations) == 1
+
+
+@pytest.mark.parametrize("changed", ["system_prompt", "tools"])
+def test_bound_thoughts_are_left_out_where_tools_or_the_system_prompt_have_changed(
+    server: AnthropicServer, changed: str
+) -> None:
+    model = model_at(server, reasoning_effort="high")
+    server.follow(lambda seen: Answer(text="I look.", reasoning="Let me see.", tool_calls=(LOOK,)))
+    request = asked(UserMessage("Look."), model="claude-opus-5-5")
+    request = answered(request, ask(model, request))
+    other = {"system_prompt": "Another.", "tools": ()}[changed]
+    reply = ask(model, replace(request, **{changed: other}))
+    model.close()
+    assert (reply.notes, server.violations) == ((), [])
+    kinds = [block["type"] for block in server.requests[-1].body["messages"][1]["content"]]
+    assert "thinking" not in kinds
 
 
 @pytest.mark.parametrize(
@@ -250,6 +288,81 @@ def test_an_overload_in_the_middle_of_a_stream_is_one(server: AnthropicServer, m
     error = refused(model)
     assert (error.kind, error.retryable) == ("overloaded", True)
     assert error.usage.input_tokens > 0
+
+
+@pytest.fixture
+def limited(server: AnthropicServer) -> Iterator[Callable[..., AnthropicModel]]:
+    made: list[AnthropicModel] = []
+
+    def make(idle_timeout: float = 60.0, timeout: float | None = None) -> AnthropicModel:
+        made.append(
+            AnthropicModel(api_key=KEY, base_url=server.base_url, idle_timeout=idle_timeout, timeout=timeout)
+        )
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+Limited = Callable[..., AnthropicModel]
+
+
+@pytest.mark.parametrize("first", ["", "It begins"])
+def test_silence_is_a_timeout(server: AnthropicServer, limited: Limited, first: str) -> None:
+    server.follow([Hold(first=first)])
+    error = refused(limited(idle_timeout=0.3))
+    assert (error.kind, error.retryable) == ("timeout", True)
+    assert "No data for 0.3 s" in error.message
+    assert "model.idle_timeout" in error.hint
+    server.wait_until(lambda: server.disconnects == 1)
+
+
+def test_an_answer_that_flows_is_not_cut_however_long_it_takes(
+    server: AnthropicServer, limited: Limited
+) -> None:
+    text = "word " * 20
+    server.follow([Answer(text=text, piece=5, pace=0.05)])
+    assert ask(limited(idle_timeout=0.5)).content == text
+
+
+@pytest.mark.parametrize(("first", "again"), [("", True), ("It begins", False)])
+def test_the_limit_of_a_whole_call_cuts_it_and_what_had_begun_is_not_paid_for_again(
+    server: AnthropicServer, limited: Limited, first: str, again: bool
+) -> None:
+    server.follow([Hold(first=first)])
+    error = refused(limited(timeout=0.3))
+    assert (error.kind, error.retryable) == ("timeout", again)
+    assert "model.timeout" in error.message
+    server.wait_until(lambda: server.disconnects == 1)
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "limit"),
+    [
+        (
+            "max_tokens: 32768 > context_window: 200000 - input_tokens: 190000 = available_tokens: 10000",
+            "output_limit",
+            10_000,
+        ),
+        (
+            "input length and `max_tokens` exceed context limit: 199900 + 8192 > 200000",
+            "context_overflow",
+            200_000,
+        ),
+        (
+            "max_tokens: 128000 > 64000, which is the maximum allowed number of output tokens",
+            "output_limit",
+            64_000,
+        ),
+    ],
+)
+def test_a_refusal_names_the_limit_that_it_is_about(
+    server: AnthropicServer, model: AnthropicModel, said: str, kind: str, limit: int
+) -> None:
+    server.follow([Refuse(status=400, message=said)])
+    error = refused(model)
+    assert (error.kind, error.limit) == (kind, limit)
 
 
 def test_a_prompt_that_is_too_long_names_the_window() -> None:

@@ -230,7 +230,7 @@ def test_what_was_thought_goes_back_in_its_place(data: str, blocks: list[dict[st
     )
     history: list[Message] = [UserMessage("Look."), said, ToolMessage("c1", "look", "one")]
     assert rendered(history, everything)[1] == assistant(*blocks)
-    assert rendered(history, lambda payload: False)[1] == assistant(text("I do. "), use("c1"))
+    assert rendered(history, lambda payload, before: False)[1] == assistant(text("I do. "), use("c1"))
 
 
 def test_what_other_apis_attached_is_not_sent() -> None:

@@ -22,18 +22,20 @@ class Abilities(msgspec.Struct, frozen=True):
 
     `longest`: the most tokens that an answer may have. `thinking`: with a budget of tokens, or as the model
     decides. `off`: the value of `thinking.type` that turns thinking off; `omitted` where it is off by itself.
-    `efforts`: the levels of `output_config.effort`, from low to high.
+    `efforts`: the levels of `output_config.effort`, from low to high. `binds`: what it thought is refused
+    behind anything but what it was thought after.
     """
 
     longest: int
     thinking: Thinking
     off: Off = "omitted"
     efforts: tuple[str, ...] = ()
+    binds: bool = False
 
 
 _LEVELS = ("low", "medium", "high")
 _ALL_LEVELS = (*_LEVELS, "max")
-_UNKNOWN_CLAUDE = Abilities(32_000, "adaptive", "never", _ALL_LEVELS)
+_UNKNOWN_CLAUDE = Abilities(32_000, "adaptive", "never", _ALL_LEVELS, binds=True)
 """A model that is newer than this table: later models took what earlier ones did, with longer answers."""
 _NO_CLAUDE = Abilities(8_192, "budget", "disabled")
 """Other models behind an endpoint that speaks this API: most take a budget."""
@@ -52,9 +54,10 @@ class _Row(msgspec.Struct, frozen=True):
 
 _TABLE = (  # newest first
     _Row("", (5, 6), _UNKNOWN_CLAUDE),
-    _Row("sonnet", (5, 5), Abilities(128_000, "adaptive", "between_tools", _ALL_LEVELS)),
-    _Row("haiku", (5, 5), Abilities(128_000, "adaptive", "disabled", _ALL_LEVELS)),
-    _Row("opus", (5, 5), Abilities(128_000, "adaptive", "never", _ALL_LEVELS)),
+    _Row("sonnet", (5, 5), Abilities(128_000, "adaptive", "between_tools", _ALL_LEVELS, binds=True)),
+    _Row("haiku", (5, 5), Abilities(128_000, "adaptive", "disabled", _ALL_LEVELS, binds=True)),
+    _Row("opus", (5, 5), Abilities(128_000, "adaptive", "never", _ALL_LEVELS, binds=True)),
+    _Row("fable", (5, 1), Abilities(128_000, "adaptive", "never", _ALL_LEVELS, binds=True)),
     _Row("sonnet", (5, 0), Abilities(128_000, "adaptive", "disabled", _ALL_LEVELS)),
     _Row("opus", (5, 0), Abilities(128_000, "adaptive", "disabled", _ALL_LEVELS)),
     _Row("", (5, 0), Abilities(128_000, "adaptive", "never", _ALL_LEVELS)),

@@ -73,8 +73,8 @@ class MessageAssembler:
         self._first = len(self.blocks)
         return [_whole_block(block) for block in self.blocks]
 
-    def finish(self, model: str, endpoint: str) -> tuple[Reply, str]:
-        """The reply, and the last of its text that may be shown."""
+    def finish(self, model: str, endpoint: str, prefix: str = "") -> tuple[Reply, str]:
+        """The reply, and the last of its text that may be shown. `prefix`: see `Prefix.whole`."""
         rest = self._say(self._characters.finish())
         calls = tuple(_call(block) for block in self.blocks if block["type"] == "tool_use")
         thoughts = "\n".join(block["thinking"] for block in self.blocks if block["type"] == "thinking")
@@ -86,15 +86,16 @@ class MessageAssembler:
             finish_reason="tool_calls" if calls and reason == "stop" else reason,
             usage=self.usage,
             model=self.model,
-            payload=self._payload(model, endpoint),
+            payload=self._payload(model, endpoint, prefix),
         )
         return reply, rest
 
-    def _payload(self, model: str, endpoint: str) -> Payload | None:
+    def _payload(self, model: str, endpoint: str, prefix: str) -> Payload | None:
         """All blocks in their order; of texts only the length, of calls the id: the message has the rest."""
         if all(block["type"] in {"text", "tool_use"} for block in self.blocks):
             return None
-        data = json.dumps({"content": [_kept(block) for block in self.blocks]}, ensure_ascii=False)
+        bound = {"prefix": prefix} if prefix else {}
+        data = json.dumps({"content": [_kept(block) for block in self.blocks], **bound}, ensure_ascii=False)
         return Payload(DIALECT, model, endpoint, well_formed(data))
 
     def _start(self, message: Mapping[str, object]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from hashlib import sha256
 from typing import Any
@@ -16,7 +16,9 @@ import httpx2
 import msgspec
 from msgspec.structs import replace
 
+from hermes_jobs.agent.llm.anthropic.abilities import abilities
 from hermes_jobs.agent.llm.anthropic.assembly import MessageAssembler
+from hermes_jobs.agent.llm.anthropic.prefix import Prefix
 from hermes_jobs.agent.llm.anthropic.refusals import AUTH_HINT, is_about_thoughts, stopped
 from hermes_jobs.agent.llm.anthropic.request import Conduct, request_body, without
 from hermes_jobs.agent.llm.client_errors import CONNECT_SECONDS, Failing
@@ -147,7 +149,12 @@ class Talk:
     async def _ask(
         self, request: ModelRequest, conduct: Conduct, message: MessageAssembler, on_text: OnText
     ) -> Reply:
-        body = request_body(request, conduct, lambda payload: self._takes(request, payload))
+        prefix = Prefix() if abilities(request.model).binds else None
+
+        def takes(payload: Payload, before: Sequence[Json]) -> bool:
+            return self._takes(request, payload) and (prefix is None or prefix.fits(payload, before))
+
+        body = request_body(request, conduct, takes, prefix)
         for _ in range(MOST_PAUSES):
             await self._receive(body, message, on_text)
             if message.stop_reason != "pause_turn":
@@ -159,7 +166,7 @@ class Talk:
         window = self._windows.of(request.model)
         if (error := stopped(message.stop_reason, message.details, window, message.usage)) is not None:
             raise error
-        reply, shown = message.finish(request.model, self._endpoint)
+        reply, shown = message.finish(request.model, self._endpoint, prefix.whole if prefix else "")
         if shown:
             on_text(shown)
         return reply

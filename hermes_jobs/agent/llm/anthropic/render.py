@@ -29,8 +29,8 @@ from hermes_jobs.domain.session.messages import (
 )
 
 Json = dict[str, Any]
-Takes = Callable[[Payload], bool]
-"""Whether a payload goes back to where this request is sent."""
+Takes = Callable[[Payload, Sequence[Json]], bool]
+"""Whether a payload goes back to where this request is sent, behind these messages."""
 
 DIALECT = "anthropic"
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
@@ -48,7 +48,7 @@ def rendered(history: Sequence[Message], takes: Takes) -> list[Json]:
     """The messages, roles in turn, beginning and ending with the user's."""
     messages: list[Json] = []
     for said, answers in _rounds(with_valid_ids(history, USABLE_ID)):
-        _add(messages, "assistant", _assistant(said, takes))
+        _add(messages, "assistant", _assistant(said, takes, messages))
         _add(messages, "user", [*_results(said, answers), *_texts(said, answers)])
     if not messages or messages[-1]["role"] == "assistant":
         messages.append({"role": "user", "content": [_text(GO_ON)]})
@@ -103,9 +103,9 @@ def _add(messages: list[Json], role: str, blocks: list[Json]) -> None:
         messages.append({"role": role, "content": blocks})
 
 
-def _assistant(said: AssistantMessage, takes: Takes) -> list[Json]:
+def _assistant(said: AssistantMessage, takes: Takes, before: Sequence[Json]) -> list[Json]:
     uses = {call.id: _use(call) for call in said.tool_calls}
-    if said.payload is None or said.payload.dialect != DIALECT or not takes(said.payload):
+    if said.payload is None or said.payload.dialect != DIALECT or not takes(said.payload, before):
         return [*_spoken(said.content), *uses.values()]
     blocks = _restored(said, uses)
     while blocks and blocks[-1]["type"] in THOUGHTS:  # «The final block … cannot be `thinking`»

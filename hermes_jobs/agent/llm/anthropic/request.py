@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.agent.llm.anthropic.abilities import abilities
 from hermes_jobs.agent.llm.anthropic.marks import marked
+from hermes_jobs.agent.llm.anthropic.prefix import Prefix
 from hermes_jobs.agent.llm.anthropic.render import Takes, called, lacks_thoughts, rendered, tool_name
 from hermes_jobs.agent.llm.anthropic.thinking import has_budget, limited
 from hermes_jobs.agent.llm.dialect import CacheTtl
@@ -35,21 +36,25 @@ class Conduct(msgspec.Struct, frozen=True, kw_only=True):
     effort: Effort | None = None
 
 
-def request_body(request: ModelRequest, conduct: Conduct, takes: Takes) -> Json:
-    """The request; its messages alone depend on the history, its marks on nothing but where they are."""
+def request_body(request: ModelRequest, conduct: Conduct, takes: Takes, prefix: Prefix | None = None) -> Json:
+    """The request; its messages alone depend on the history, its marks on nothing but where they are.
+
+    `prefix` reads what it holds; `takes` may ask it.
+    """
+    tools, system = _tools(request), _system(request)
+    if prefix is not None:
+        prefix.begin(tools, system)
     messages = rendered(request.messages, takes)
+    if prefix is not None:
+        prefix.end(messages)
     fields = limited(abilities(request.model), conduct.effort, request.max_tokens)
     if has_budget(fields) and lacks_thoughts(messages):
         fields = limited(abilities(request.model), None, request.max_tokens)
     body: Json = {
         "model": request.model,
         **fields,
-        **(
-            {"system": [{"type": "text", "text": request.system_prompt}]}
-            if request.system_prompt.strip()
-            else {}
-        ),
-        **_tools(request),
+        **system,
+        **tools,
         "messages": messages,
         "stream": True,
     }
@@ -64,6 +69,11 @@ def without(conduct: Conduct, refused: str) -> Conduct | None:
     if conduct.effort is not None and any(word in said for word in ("thinking", "output_config", "effort")):
         return replace(conduct, effort=None)
     return None
+
+
+def _system(request: ModelRequest) -> Json:
+    prompt = request.system_prompt
+    return {"system": [{"type": "text", "text": prompt}]} if prompt.strip() else {}
 
 
 def _tools(request: ModelRequest) -> Json:

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from hermes_jobs.domain.events.event import Event
+from hermes_jobs.domain.usage import Reservation
 
 Effect = Literal["read", "idempotent", "write"]
 InterruptReason = Literal["cancelled", "unknown_outcome", "worker_lost"]
@@ -24,6 +25,8 @@ class PlannedCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class ToolStarted(Event, frozen=True, kw_only=True):
+    """A worker begins with the call. `reserved`: what was set aside for the model that the tool asks."""
+
     turn: str
     step: str
     call: str
@@ -31,6 +34,7 @@ class ToolStarted(Event, frozen=True, kw_only=True):
     arguments: str
     attempt: int
     effect: Effect
+    reserved: Reservation | None = None
 
 
 class ToolFinished(Event, frozen=True, kw_only=True):
