@@ -12,8 +12,17 @@ from hermes_jobs.agent.skills.content import Unusable
 from hermes_jobs.agent.skills.disk import LOWER_CASE, Disk, Place, Problem
 from hermes_jobs.agent.skills.front_matter import SkillText, platform_name
 from hermes_jobs.agent.skills.names import is_read, unknown
+from hermes_jobs.agent.skills.refused import last_refused
 from hermes_jobs.agent.skills.skill_folder import HomeSkills
-from hermes_jobs.agent.skills.write_request import Asked, approving, denying, undoing, writing
+from hermes_jobs.agent.skills.write_request import (
+    REFUSED,
+    Asked,
+    allowing,
+    approving,
+    denying,
+    undoing,
+    writing,
+)
 from hermes_jobs.domain.decision import Change, Changed
 from hermes_jobs.domain.events import SkillFile
 from hermes_jobs.domain.skill.skill import MAIN_FILE, Skill
@@ -169,6 +178,19 @@ class Shelf:
     def approve(self, name: str, number: int | None = None) -> Changed:
         """Let a proposed write be made. Raises `Rejected`."""
         return self._home.change(approving(self.past(name).name, number), "skills approve")
+
+    def allow(self, name: str) -> Changed:
+        """Let the newest write of a skill be made that the guard refused. Raises `Rejected`."""
+        refused = last_refused(self._home.log, name, REFUSED)
+        if refused is None:
+            raise Rejected(
+                f"No write of a skill {name!r} was refused by the guard.",
+                kind="no_proposal",
+                hint="`hermes-jobs skills list` shows what waits; without --anyway that is approved.",
+            )
+        asked = Asked(name=name, request=refused.request, author="turn", evidence=refused.evidence)
+        self.check(asked)
+        return self._home.change(allowing(asked), "skills approve")
 
     def deny(self, name: str, number: int | None = None) -> Changed:
         """Refuse a proposed write. Raises `Rejected`."""

@@ -22,6 +22,7 @@ from hermes_jobs.domain.skill.import_edits import Found, is_stale, taken_in
 from hermes_jobs.domain.skill.skill import MAIN_FILE, PREFIX, Files, Skill, history, stream_of
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.errors import NewerSchema, Rejected
+from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.system.file_lock import WAIT_SECONDS, FileLock
 
 logger = logging.getLogger(__name__)
@@ -49,6 +50,11 @@ class HomeSkills:
         self._blocked: dict[str, dict[str, str]] = {}
         self._told: set[Problem] = set()
         self.problems: tuple[Problem, ...] = ()
+
+    @property
+    def log(self) -> EventLog:
+        """The log that they follow from."""
+        return self._engine.log
 
     @property
     def root(self) -> Path:

@@ -21,6 +21,7 @@ from hermes_jobs.domain.skill.skill import MAIN_FILE, Proposal, Skill, evolve, s
 from hermes_jobs.errors import Rejected
 from hermes_jobs.text.patch import patched
 
+REFUSED = "The guard refused this: "
 CHANGED = "The user has changed {path} since you read it (version {version})."
 PRESENT = 20_000  # characters of a file that a refusal shows
 SHOWN = 5  # concerns that an answer names
@@ -50,9 +51,9 @@ def writing(asked: Asked, *, guard: bool) -> Change:
         found = verdict(concerns)
         if found == "dangerous":
             raise Rejected(
-                f"The guard refused this: {_told(concerns)}. Nothing was written.",
+                f"{REFUSED}{_told(concerns)}. Nothing was written.",
                 kind="guard",
-                hint="Write the skill without it, or leave it and tell the user why.",
+                hint="Write the skill without it, or leave it and tell the user why, who can allow it.",
             )
         if found == "caution":
             proposed = _proposed(asked, concerns)
@@ -115,6 +116,22 @@ def approving(name: str, number: int | None) -> Change:
         facts = (approved,) if fact is None else (approved, fact)
         answer = _done(proposal.request.action, proposal.path)
         return Changed(writes=(StreamFacts(skill.stream, facts),), answer=answer)
+
+    return change
+
+
+def allowing(asked: Asked) -> Change:
+    """The change by which a person lets a write be made that the guard had refused."""
+
+    def change(load: Load) -> Changed:
+        skill: Skill = load(stream_of(asked.name))
+        fact = fact_of(skill, asked)
+        if fact is None:
+            return Changed(answer="it reads so already")
+        found = _rules(new_concerns(skill.files, evolve(skill, fact).files))
+        approved = e.SkillApproved(name=asked.name, proposal=0, by="user", rules=found)
+        answer = f"{_done(asked.request.action, asked.request.path)} although: {'; '.join(found)}"
+        return Changed(writes=(StreamFacts(skill.stream, (approved, fact)),), answer=answer)
 
     return change
 
@@ -225,10 +242,17 @@ def _existing(skill: Skill, path: str) -> str:
 
 
 def _proposed(asked: Asked, concerns: Iterable[Concern]) -> e.SkillProposed:
-    rules = tuple(dict.fromkeys(f"{each.rule}: {each.excerpt}" for each in concerns))
     return e.SkillProposed(
-        name=asked.name, request=asked.request, rules=rules, author=asked.author, evidence=asked.evidence
+        name=asked.name,
+        request=asked.request,
+        rules=_rules(concerns),
+        author=asked.author,
+        evidence=asked.evidence,
     )
+
+
+def _rules(concerns: Iterable[Concern]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f"{each.rule}: {each.excerpt}" for each in concerns))
 
 
 def _proposal(skill: Skill, number: int | None) -> Proposal:

@@ -125,11 +125,15 @@ class SkillProposed(Event, frozen=True, kw_only=True):
 
 
 class SkillApproved(Event, frozen=True, kw_only=True):
-    """A person allowed the write that was proposed as that version; it follows in the same append."""
+    """A person allowed the write that was proposed as that version; it follows in the same append.
+
+    `proposal` 0: it had not been proposed, but refused; `rules` is then what the guard finds in it.
+    """
 
     name: str
     proposal: int
     by: str
+    rules: tuple[str, ...] = ()
 
 
 class SkillDenied(Event, frozen=True, kw_only=True):

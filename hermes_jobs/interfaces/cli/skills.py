@@ -150,14 +150,19 @@ def scan(path: Path, as_json: bool) -> int:
 @skills.command("approve", epilog=example("hermes-jobs skills approve code-review"))
 @name_argument
 @version_option
+@click.option("--anyway", is_flag=True, help="The newest write that the guard refused as dangerous.")
 @json_option
 @pass_invocation
-def approve(invocation: Invocation, name: str, number: int | None, as_json: bool) -> None:
+def approve(invocation: Invocation, name: str, number: int | None, anyway: bool, as_json: bool) -> None:
     """Let a write be made that the guard held back.
 
-    `skills show` has it.
+    `skills show` has it. With --anyway the newest one is made that the guard refused outright; what it found
+    is told, and recorded with your approval.
     """
-    changed = invocation.installation.skills.approve(name, number)
+    if anyway and number is not None:
+        raise click.UsageError("--anyway is about a refused write, which has no --version.")
+    skills = invocation.installation.skills
+    changed = skills.allow(name) if anyway else skills.approve(name, number)
     _print_outcome(invocation, name, f"approved, {changed.answer}", as_json=as_json)
 
 

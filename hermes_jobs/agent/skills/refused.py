@@ -1,0 +1,91 @@
+"""Writes of skills that the guard refused, found in the log again for a person who judges otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.eventlog.log import EventLog, Recorded
+
+AT_ONCE = 1_000  # events
+TOOL = "skill_manage"
+
+
+class _Arguments(msgspec.Struct):
+    """What the tool was called with."""
+
+    action: e.SkillAction
+    name: str
+    content: str | None = None
+    category: str | None = None
+    file_path: str | None = None
+    file_content: str | None = None
+    old_string: str | None = None
+    new_string: str | None = None
+    replace_all: bool = False
+
+    @property
+    def request(self) -> e.SkillRequest:
+        content = self.content if self.content is not None else self.file_content
+        return e.SkillRequest(
+            action=self.action,
+            content=content or "",
+            category=(self.category or "").strip() or None,
+            path=(self.file_path or "").strip(),
+            old_string=self.old_string or "",
+            new_string=self.new_string or "",
+            replace_all=self.replace_all,
+        )
+
+
+class Refused(msgspec.Struct, frozen=True, kw_only=True):
+    """A refused write, and the call that asked for it."""
+
+    request: e.SkillRequest
+    evidence: e.Evidence
+
+
+def last_refused(log: EventLog, name: str, refusal: str) -> Refused | None:
+    """The newest write of that skill that was answered with an error which holds `refusal`; None for none.
+
+    It reads the log from its end, as far as needed.
+    """
+    for finished in _backwards(log):
+        event = finished.event
+        if isinstance(event, e.ToolFinished) and not event.ok and refusal in event.content:
+            found = _asked_for(log, finished.stream, event)
+            if found is not None and found.name.strip() == name:
+                session = finished.stream.partition("-")[2]
+                evidence = e.Evidence(session=session, turn=event.turn, call=event.call)
+                return Refused(request=found.request, evidence=evidence)
+    return None
+
+
+def _backwards(log: EventLog) -> Iterator[Recorded]:
+    end = log.last_position()
+    while end > 0:
+        start = max(0, end - AT_ONCE)
+        for recorded in reversed(log.tail(start, AT_ONCE)):
+            if start < recorded.position <= end:
+                yield recorded
+        end = start
+
+
+def _asked_for(log: EventLog, stream: str, finished: e.ToolFinished) -> _Arguments | None:
+    for recorded in log.read(stream):
+        event = recorded.event
+        if not isinstance(event, e.ModelReplied):
+            continue
+        for asked, planned in zip(event.tool_calls, event.plan, strict=False):
+            if planned.call == finished.call and asked.name == TOOL:
+                return _decoded(asked.arguments)
+    return None
+
+
+def _decoded(arguments: str) -> _Arguments | None:
+    try:
+        return msgspec.json.decode(arguments, type=_Arguments, strict=False)
+    except msgspec.DecodeError:
+        return None
