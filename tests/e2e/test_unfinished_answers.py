@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from signal import SIGINT, SIGKILL
 from typing import Any
 
 import pytest
@@ -53,3 +54,38 @@ def test_what_was_said_before_a_stop_is_kept(home: Home, model_server: ModelServ
     assert "xylophone" in exported.out
     assert home.run("views", "rebuild").code == 0
     assert UNFINISHED in home.run("sessions", "show", turn["session"]).out
+
+
+@pytest.mark.slow
+def test_what_was_said_before_a_second_ctrl_c_is_kept(home: Home, model_server: ModelServer) -> None:
+    model_server.follow(HELD)
+    with home.start("send", "--stream", "Tell me a story") as running:
+        wait_until(lambda: "xylophone" in running.out, "the beginning of the answer")
+        running.signal(SIGINT)
+        running.wait_for("or Ctrl-C again")
+        running.signal(SIGINT)
+        ran = running.end()
+    assert ran.code == 130
+    assert "Cancelled." in ran.err
+    (turn,) = home.run("turns", "list", "--json").json
+    assert turn["status"] == "cancelled"
+    home.send("-s", turn["session"], "Shorter!")
+    said = conversation(model_server)
+    assert alternates(said)
+    assert said[1] == ("assistant", f"Once upon a xylophone\n\n{UNFINISHED}")
+
+
+@pytest.mark.slow
+def test_a_killed_send_leaves_its_turn_to_the_next_process(home: Home, model_server: ModelServer) -> None:
+    model_server.follow(HELD)
+    with home.start("send", "--stream", "Tell me a story") as running:
+        wait_until(lambda: "xylophone" in running.out, "the beginning of the answer")
+        running.signal(SIGINT)
+        running.wait_for("or Ctrl-C again")
+        running.signal(SIGKILL)
+        running.end()
+    model_server.release()
+    (turn,) = home.run("turns", "list", "--json").json
+    assert home.run("turns", "follow", turn["turn"]).code == 0
+    (shown,) = home.run("turns", "list", "--json").json
+    assert (shown["status"], shown["result"]) == ("completed", "Once upon a xylophoneend")

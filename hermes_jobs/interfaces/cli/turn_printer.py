@@ -37,6 +37,7 @@ class Shown:
         self._calls: dict[str, str] = {}
         self._waiting: dict[str, e.ApprovalRequested] = {}
         self._asked: set[str] = set()
+        self._closed = False
 
     # --- while it runs --------------------------------------------------------------------------
 
@@ -47,7 +48,7 @@ class Shown:
 
     def heard(self, piece: Piece) -> None:
         """A piece of an answer's text."""
-        if piece.turn != self._turn or piece.over:
+        if self._closed or piece.turn != self._turn or piece.over:
             return
         self._progress.text_heard(piece.step, piece.attempt)
         if self.style.stream:
@@ -136,7 +137,8 @@ class Shown:
             self._page.line(one_line(line), dim=True)
 
     def close(self) -> None:
-        """Leave on the terminal what stays."""
+        """Leave on the terminal what stays; nothing of an answer is shown any more."""
+        self._closed = True
         self._page.close()
 
     def end(self, result: TurnResult, *, done: bool) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 QUOTA_PATIENCE = 120.0  # seconds that a process which works alone waits for a quota
 SECOND_THOUGHTS = 1.5  # seconds after a Ctrl-C in which another one cancels the turn
+CANCEL_SECONDS = 10.0  # that a cancelled turn has to end in this process
 LATER = "goes on with the next process that works"
 ALONE = "No worker is alive: this process goes on with the turn."
 
@@ -48,11 +50,11 @@ def follow(
     person.
     """
     with Interrupts() as interrupts:
-        vigil = Vigil(invocation, submitted, style, until_asked=until_asked)
+        vigil = Vigil(invocation, submitted, style, interrupts, until_asked=until_asked)
         try:
             return vigil.keep(timeout, alone)
         except KeyboardInterrupt:
-            return vigil.interrupted(interrupts)
+            return vigil.interrupted()
         finally:
             vigil.close()
 
@@ -85,15 +87,23 @@ class Vigil:
     """One process's waiting for one turn."""
 
     def __init__(
-        self, invocation: Invocation, submitted: Submitted, style: Style, *, until_asked: bool
+        self,
+        invocation: Invocation,
+        submitted: Submitted,
+        style: Style,
+        interrupts: Interrupts,
+        *,
+        until_asked: bool,
     ) -> None:
         self._invocation = invocation
         self._installation = invocation.installation
         self._submitted = submitted
         self._shown = Shown(submitted, style, self._installation.clock)
+        self._interrupts = interrupts
         self._until_asked = until_asked
         self._goes_on = LATER
         self._has_said = False
+        self._has_cancelled = False
         self._leaves_at_quota = False
 
     def keep(self, timeout: float | None, alone: str) -> int:
@@ -164,7 +174,7 @@ class Vigil:
                 )
             except KeyboardInterrupt:
                 self._shown.close()
-                self._say_how_to_go_on("Stopped waiting", again=" (or Ctrl-C again)")
+                self._reconsider(worker)
                 raise
             self._shown.catch_up(self._installation.log)
             code = self._end(worker.engine, done=done)
@@ -238,24 +248,45 @@ class Vigil:
             before = 1 + ahead.index(self._submitted.turn)
             self._shown.note(f"· waits for {before} other turn{'s' * (before > 1)} of its session")
 
-    def interrupted(self, interrupts: Interrupts) -> int:
-        """The first Ctrl-C has ended the waiting; one more, at once, cancels the turn."""
+    def interrupted(self) -> int:
+        """A Ctrl-C has ended the waiting, and one more cancels the turn, where neither was dealt with before;
+        the exit code."""
+        engine = self._installation.engine()
+        is_new = not self._has_said or self._interrupts.count >= 2
+        if is_new and not self._has_cancelled and self._is_to_be_cancelled(engine):
+            self._cancel(engine)
+        return INTERRUPTED
+
+    def _reconsider(self, worker: InlineWorker | LogWaiter) -> None:
+        """The same while this process still works: what is under way goes on until a person has decided:
+        only who hears an answer can keep what was said of it before a cancel."""
+        if self._is_to_be_cancelled(worker.engine) and self._cancel(worker.engine):
+            done, stream = partial(self._is_over, worker.engine), self._submitted.stream
+            with suppress(NobodyWorks):
+                worker.work(done, stream=stream, seconds=CANCEL_SECONDS)
+
+    def _is_to_be_cancelled(self, engine: Engine) -> bool:
+        """Whether another Ctrl-C has come, or comes within `SECOND_THOUGHTS`."""
         try:
-            if self._is_over(self._installation.engine()):
-                return INTERRUPTED
+            if self._is_over(engine):
+                return False
             self._say_how_to_go_on("Stopped waiting", again=" (or Ctrl-C again)")
-            if interrupts.count < 2:
+            if self._interrupts.count < 2:
                 threading.Event().wait(SECOND_THOUGHTS)
-                return INTERRUPTED
         except KeyboardInterrupt:
             pass
-        command = c.CancelTurn(turn=self._submitted.turn, by="user")
+        return self._interrupts.count >= 2
+
+    def _cancel(self, engine: Engine) -> bool:
+        """Ask for the turn's cancellation; whether it was still to be had."""
+        self._has_cancelled = True
         try:
-            self._installation.engine().execute(self._submitted.stream, command)
-            self._shown.say("Cancelled.")
+            engine.execute(self._submitted.stream, c.CancelTurn(turn=self._submitted.turn, by="user"))
         except Rejected as refused:
             self._shown.say(refused.message)
-        return INTERRUPTED
+            return False
+        self._shown.say("Cancelled.")
+        return True
 
     def _say_how_to_go_on(self, why: str, again: str = "") -> None:
         """Once, however often the waiting is broken off."""
