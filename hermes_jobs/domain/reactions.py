@@ -9,11 +9,10 @@ from msgspec.structs import replace
 from hermes_jobs.domain import delivery as deliveries
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import Changed, Load, StreamFacts
-from hermes_jobs.domain.gateway.news import with_news
+from hermes_jobs.domain.gateway.news import told_at_once, with_news
 from hermes_jobs.domain.schedule import schedule as schedules
 from hermes_jobs.domain.session import review_rules
 from hermes_jobs.domain.session import session as sessions
-from hermes_jobs.domain.session.context_notices import notices
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.turn import Turn
 
@@ -30,11 +29,11 @@ def consequences(session: Session, facts: Iterable[e.SessionEvent], load: Load) 
     Raises `Rejected` where a review would go on beside another one.
     """
     writes: list[StreamFacts] = []
-    for fact in facts:
+    for version, fact in enumerate(facts, session.version):
         if isinstance(fact, e.TurnResumed):
             writes.extend(_review_taken_up(session, fact, load))
-        if told := notices(fact):
-            writes.extend(_told(session, fact, told))
+        if told := told_at_once(fact):
+            writes.extend(_told(session, fact, told, f"n{version}"))
         if not isinstance(fact, e.TurnEnd):
             continue
         turn = session.find(fact.turn)
@@ -46,15 +45,15 @@ def consequences(session: Session, facts: Iterable[e.SessionEvent], load: Load) 
     return Changed(writes=tuple(writes))
 
 
-def _told(session: Session, fact: e.SessionEvent, lines: Sequence[str]) -> Iterator[StreamFacts]:
-    """What a chat is told, besides its answers, of how full the conversation is."""
+def _told(session: Session, fact: e.SessionEvent, lines: Sequence[str], suffix: str) -> Iterator[StreamFacts]:
+    """What a chat is told besides its answers."""
     turn = session.current
     if turn is None or turn.id != getattr(fact, "turn", None):
         return
-    chats = tuple(target for target in turn.deliver if target.startswith(f"{turn.source}:"))
+    chats = tuple(target for target in turn.deliver if _is_chat(turn, target))
     text = "\n".join(f"({line[0].upper()}{line[1:]}.)" for line in lines)
     told = replace(turn, deliver=chats)
-    yield from _requested(session, told, text, ok=True, suffix=f"n{session.version}")
+    yield from _requested(session, told, text, ok=True, suffix=suffix)
 
 
 def _run_ended(session: Session, turn: Turn, end: e.TurnEnd, load: Load) -> Iterator[StreamFacts]:
@@ -100,15 +99,15 @@ def _deliveries(session: Session, turn: Turn, end: e.TurnEnd) -> Iterator[Stream
     text = end.answer if isinstance(end, e.TurnCompleted) else FAILED.format(message=end.message)
     if text.strip() == deliveries.SILENT:
         return
-    yield from _requested(session, turn, text, ok=ok)
+    yield from _requested(session, turn, text, ok=ok, news=session.news)
 
 
 def _requested(
-    session: Session, turn: Turn, text: str, *, ok: bool, suffix: str = ""
+    session: Session, turn: Turn, text: str, *, ok: bool, suffix: str = "", news: tuple[str, ...] = ()
 ) -> Iterator[StreamFacts]:
-    """The text on its way to each of the turn's targets."""
+    """The text on its way to each of the turn's targets; to chats with the news."""
     for index, target in enumerate(turn.deliver):
-        told = with_news(text, session.news) if _is_chat(turn, target) else text
+        told = with_news(text, news) if _is_chat(turn, target) else text
         # A turn that was taken up again delivers anew, under another id.
         delivery = f"d{turn.id}x{turn.resumes}x{index}{suffix}"
         requested = e.DeliveryRequested(

@@ -233,3 +233,15 @@ def test_the_same_message_means_the_same_delivery() -> None:
         changed = heard(said, log.house, FreshNames("t", "s"))(log.load)
         ids |= {write.stream for write in changed.writes}
     assert ids == {"delivery-dtelegramx4242x7"}
+
+
+def test_news_are_told_beside_a_turn_that_begins_and_not_with_a_command() -> None:
+    said = Said(key="telegram:4242:7", user=ANNA, target=ANNA, text="Hello")
+    log, names = Log(), FreshNames("t1", "s1")
+    changed = heard(said, House(), names, ("Both are kept.", "Look there."))(log.load)
+    (note,) = facts_of(changed, e.DeliveryRequested)
+    assert isinstance(note, e.DeliveryRequested)
+    assert (note.text, note.target) == ("Both are kept.\nLook there.", ANNA)
+    asked = Said(key="telegram:4242:8", user=ANNA, target=ANNA, text="/help")
+    answered = heard(asked, House(), names, ("Both are kept.",))(log.load)
+    assert "Both are kept." not in str(facts_of(answered, e.DeliveryRequested))

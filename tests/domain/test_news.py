@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.gateway.news import told, with_news
+from hermes_jobs.domain.gateway.news import told, told_at_once, with_news
+from hermes_jobs.domain.reactions import consequences
 from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.streams import blank
 
 LEARNED = e.ReviewCompleted(review="r", saved="likes tea")
 
@@ -26,3 +29,76 @@ def test_news_wait_for_the_next_answer_and_are_told_once() -> None:
     session = fold(Session(stream="session-s"), [LEARNED, LEARNED])
     assert with_news("Yes.", session.news) == "Yes.\n\nLearned meanwhile: likes tea"
     assert with_news("Yes.", ()) == "Yes."
+
+
+ANNA = "telegram:12"
+RETRIED = e.ModelCallFailed(
+    turn="t1", step="t1-1", attempt=1, kind="out_of_quota", message="x", model="m", retry_at=9.0
+)
+LEFT = replace(RETRIED, fallback="spare")
+WAITS = replace(RETRIED, quota_until=1.8e9)
+COMPRESSED = e.ContextCompressed(
+    turn="t1",
+    step="t1-c",
+    into="s2",
+    number=1,
+    summary="s",
+    messages=(),
+    removed=4,
+    tokens_before=9_000,
+    tokens_after=2_000,
+)
+PRESSED = e.ContextPressure(turn="t1", tokens=900, threshold=1_000, window=2_000)
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (LEFT, "(The model m cannot be used (out of quota): spare answers instead.)"),
+        (WAITS, "(The quota of the model m is used up until 2027-01-15 08:00 UTC; I go on then by myself.)"),
+        (WAITS, "(/model NAME goes on with another model, /stop ends it.)"),
+        (
+            COMPRESSED,
+            "(4 messages gave way to a summary: a request shrinks from about 9,000 to 2,000 tokens",
+        ),
+        (
+            PRESSED,
+            "(The conversation fills 90% of what is kept before it is compressed (900 of",
+        ),
+    ],
+)
+def test_a_chat_is_told_at_once_of_what_happens_to_its_turn(event: e.SessionEvent, words: str) -> None:
+    (requested,) = deliveries_of(ANNA, event)
+    assert words in requested.text
+    assert requested.target == ANNA
+
+
+@pytest.mark.parametrize("event", [LEFT, WAITS, COMPRESSED, PRESSED])
+def test_a_file_or_another_chat_gets_answers_alone(event: e.SessionEvent) -> None:
+    assert deliveries_of("file:/tmp/answers", event) == []
+
+
+def test_a_mere_retry_is_not_told() -> None:
+    assert told_at_once(RETRIED) == ()
+
+
+def test_two_notices_of_one_append_are_two_deliveries() -> None:
+    first, second = deliveries_of(ANNA, PRESSED, LEFT)
+    assert first.delivery != second.delivery
+
+
+def test_what_was_learned_waits_for_the_answer_and_is_not_told_with_a_notice() -> None:
+    (requested,) = deliveries_of(ANNA, LEFT, before=(LEARNED,))
+    assert "Learned" not in requested.text
+
+
+def deliveries_of(
+    target: str, *facts: e.SessionEvent, before: tuple[e.SessionEvent, ...] = ()
+) -> list[e.DeliveryRequested]:
+    """What those facts of a turn that was written on Telegram send there."""
+    submitted = e.TurnSubmitted(
+        turn="t1", text="hello", source="telegram", session="s1", opening=e.Opening(), deliver=(target,)
+    )
+    session = fold(Session(stream="session-s1"), [submitted, *before])
+    writes = consequences(session, facts, blank).writes
+    return [fact for write in writes for fact in write.facts if isinstance(fact, e.DeliveryRequested)]

@@ -11,6 +11,7 @@ import pytest
 from hermes_jobs.bootstrap import Installation
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.gateway.commands import House, Said
+from hermes_jobs.domain.memory.writes import Operation, Origin, Write
 from hermes_jobs.errors import LogUnavailable, Misconfigured, Rejected
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.eventlog.verify import verify
@@ -21,11 +22,12 @@ from hermes_jobs.settings import load
 from tests.e2e.invariants import facts_of
 from tests.gateway.bot_server import TOKEN, BotServer, Fault
 from tests.gateway.serving import ANNA, environ_of, serving
-from tests.model_script import Answer, AskedCall, Hold, Rule, Script, Seen
+from tests.model_script import Answer, AskedCall, Hold, Refuse, Rule, Script, Seen
 from tests.model_server import ModelServer
 from tests.tools.support import wait_until
 
 STRANGER = 99
+MODEL = {"HERMES_JOBS_MODEL__MODEL": "first", "HERMES_JOBS_MODEL__PROVIDER": "custom"}
 LONG = "\n\n".join(f"Part {number}. " + "word " * 150 for number in range(15)).strip()
 
 
@@ -259,6 +261,62 @@ def test_an_answer_tells_what_was_learned_since_the_one_before(
         bot.write(ANNA, "Do you know?")
         bot.wait_until(lambda: len(bot.said(ANNA)) == 2, "the second answer")
     assert bot.said(ANNA)[1] == "Yes.\n\nLearned meanwhile: Yes."
+
+
+def test_a_chat_is_told_that_another_model_answers(
+    environ: Mapping[str, str], bot: BotServer, model_server: ModelServer
+) -> None:
+    model_server.follow(Script(sequence=(Refuse(status=404, message="The model does not exist."),)))
+    with serving({**environ, **MODEL, "HERMES_JOBS_MODEL__FALLBACK": '["spare"]'}):
+        bot.write(ANNA, "Hello")
+        bot.wait_until(lambda: len(bot.said(ANNA)) == 2, "the notice and the answer")
+    assert any(said.endswith(": spare answers instead.)") for said in bot.said(ANNA))
+
+
+def test_a_chat_is_told_until_when_a_quota_is_waited_for_and_moves_on_with_another_model(
+    environ: Mapping[str, str], bot: BotServer, model_server: ModelServer
+) -> None:
+    used_up = Refuse(status=429, message="Usage limit reached.", headers={"retry-after": "3600"})
+    model_server.follow(Script(sequence=(used_up,)))
+    with serving({**environ, **MODEL}):
+        bot.write(ANNA, "Hello")
+        bot.wait_until(lambda: len(bot.said(ANNA)) == 1, "the notice")
+        (notice,) = bot.said(ANNA)
+        assert notice.startswith("(The quota of the model first is used up until 2")
+        assert "/model NAME goes on with another model, /stop ends it." in notice
+        bot.write(ANNA, "/model second")
+        bot.wait_until(lambda: len(bot.said(ANNA)) == 3, "the answer")
+    assert model_server.requests[-1].body["model"] == "second"
+
+
+def test_a_chat_is_told_with_its_next_message_that_the_memory_kept_both_of_two_changes(
+    environ: Mapping[str, str], bot: BotServer
+) -> None:
+    with serving(environ) as served:
+        bot.write(ANNA, "Hello")
+        answers(bot, "You said: Hello")
+        both_change_an_entry(served.installation)
+        bot.write(ANNA, "And now?")
+        bot.wait_until(lambda: len(bot.said(ANNA)) == 3, "the note and the answer")
+        bot.write(ANNA, "Again")
+        bot.wait_until(lambda: len(bot.said(ANNA)) == 4, "the next answer")
+    told = [said for said in bot.said(ANNA) if "both are kept" in said]
+    assert told == [
+        "In the memory, you and the agent changed «Likes tea»; both are kept: the agent's «Likes green tea» "
+        "and yours «Likes tea at four» (hermes-jobs memory log)."
+    ]
+
+
+def both_change_an_entry(installation: Installation) -> None:
+    """A person saves a file that they opened before the entry in it was changed in the log."""
+    memory, file = installation.memory, installation.settings.paths.memories / "USER.md"
+    for change in (
+        Operation(action="add", target="user", content="Likes tea"),
+        Operation(action="replace", target="user", content="Likes green tea", old_text="Likes tea"),
+    ):
+        before = file.read_text() if file.exists() else ""
+        memory.change(Write([change], Origin("user"), installation.memory_limits), "test")
+    file.write_text(before.replace("tea", "tea at four"))
 
 
 def _reviews(seen: Seen) -> bool:

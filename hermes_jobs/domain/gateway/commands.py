@@ -66,11 +66,14 @@ class FreshNames(msgspec.Struct, frozen=True):
     session: str
 
 
-def heard(said: Said, house: House, names: FreshNames) -> Change:
-    """What follows from the message. Its append raises `KeyTaken` where the message was heard before."""
+def heard(said: Said, house: House, names: FreshNames, news: Sequence[str] = ()) -> Change:
+    """What follows from the message. Its append raises `KeyTaken` where the message was heard before.
+
+    `news`: sentences that the person is told where the message begins a turn.
+    """
     digest = sha256((said.text or "").encode("utf-8", "replace")).hexdigest()
     key = Key(scope=SCOPE, key=said.key, digest=digest)
-    return lambda load: Changed(writes=tuple(_Hearing(said, house, names, load).writes()), keys=(key,))
+    return lambda load: Changed(writes=tuple(_Hearing(said, house, names, load, news).writes()), keys=(key,))
 
 
 def help_text() -> str:
@@ -81,8 +84,9 @@ def help_text() -> str:
 class _Hearing:
     """One message and the streams that it is about."""
 
-    def __init__(self, said: Said, house: House, names: FreshNames, load: Load) -> None:
+    def __init__(self, said: Said, house: House, names: FreshNames, load: Load, news: Sequence[str]) -> None:
         self._said = said
+        self._news = news
         self._house = house
         self._names = names
         self._load = load
@@ -176,7 +180,8 @@ class _Hearing:
             opening=e.Opening(workdir=self._house.workdir) if session.version == 0 else None,
             deliver=(self._said.target,),
         )
-        return [*self._decided(session, command), *opened]
+        told = self._note("\n".join(self._news), suffix="n") if self._news else []
+        return [*self._decided(session, command), *opened, *told]
 
     def _decided(self, session: Session, command: c.SessionCommand) -> Iterable[StreamFacts]:
         facts = decide(command, session)
@@ -190,9 +195,9 @@ class _Hearing:
         )
         return StreamFacts(self._person.stream, (fact,))
 
-    def _note(self, text: str) -> list[StreamFacts]:
+    def _note(self, text: str, suffix: str = "") -> list[StreamFacts]:
         """The gateway's own word to whoever wrote."""
-        delivery = "d" + re.sub(r"[^A-Za-z0-9]", "x", self._said.key)
+        delivery = "d" + re.sub(r"[^A-Za-z0-9]", "x", self._said.key) + suffix
         requested = e.DeliveryRequested(
             delivery=delivery, target=self._said.target, text=text, source=self._said.platform
         )

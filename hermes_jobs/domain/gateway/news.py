@@ -1,11 +1,20 @@
-"""What a person on a chat platform is told with the next answer: what came of reviews since the last.
+"""What a person on a chat platform is told beside answers: at once, or with the next one.
+
+| what                                                          | when                 |
+|---------------------------------------------------------------|----------------------|
+| the conversation fills the window, or was compressed          | at once              |
+| another model answers instead; the turn waits for a quota     | at once              |
+| what reviews have learned, and which model for them failed    | with the next answer |
 
 A terminal looks it up when it shows a turn.
 """
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session.context_notices import notices
 
 
 def told(event: e.SessionEvent) -> str | None:
@@ -21,6 +30,26 @@ def told(event: e.SessionEvent) -> str | None:
 def stood_in(failures: str) -> str:
     """The sentence about models for reviews that failed; empty where none did."""
     return f"Your conversation's own model reviewed it, as another one failed: {failures}" if failures else ""
+
+
+def told_at_once(event: e.SessionEvent) -> tuple[str, ...]:
+    """Sentences about what happens to a turn, without a full stop; none for what nobody need know at once."""
+    match event:
+        case e.ModelCallFailed(fallback=str(other)) if other:
+            why = event.kind.replace("_", " ")
+            return (f"{_model(event)} cannot be used ({why}): {other} answers instead",)
+        case e.ModelCallFailed(quota_until=float(until)):
+            return (
+                f"the quota of {_model(event)} is used up until "
+                f"{datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC; I go on then by myself",
+                "/model NAME goes on with another model, /stop ends it",
+            )
+        case _:
+            return notices(event)
+
+
+def _model(event: e.ModelCallFailed) -> str:
+    return f"the model {event.model}".rstrip()
 
 
 def with_news(text: str, news: tuple[str, ...]) -> str:

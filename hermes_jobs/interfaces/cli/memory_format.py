@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from hermes_jobs.agent.memory.memory_files import Write
 from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap.conflicts import conflict
 from hermes_jobs.domain.events import (
     Author,
     Evidence,
@@ -106,19 +107,6 @@ def _old(fact: MemoryEvent) -> str | None:
             return fact.old
         case MemoryAdded() | MemoryArranged():
             return None
-
-
-def conflict(fact: MemoryConflicted) -> str:
-    """What was kept of an entry that both sides changed, as a sentence."""
-    was = f"«{one_line(fact.old)}»"
-    match fact.ours, fact.theirs:
-        case str(ours), None:
-            return f"you removed {was} while the agent changed it; the agent's is kept: «{one_line(ours)}»"
-        case None, str(theirs):
-            return f"you changed {was} while the agent removed it; yours is kept: «{one_line(theirs)}»"
-        case ours, theirs:
-            both = f"«{one_line(ours or '')}» and yours «{one_line(theirs or '')}»"
-            return f"you and the agent changed {was}; both are kept: the agent's {both}"
 
 
 def _what(write: Write) -> str:

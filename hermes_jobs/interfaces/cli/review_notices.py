@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hermes_jobs.domain.skill.skill import MAIN_FILE
+from hermes_jobs.bootstrap.conflicts import conflicts
 from hermes_jobs.interfaces.cli.context import Invocation
 from hermes_jobs.interfaces.cli.output import note
 
@@ -47,38 +47,13 @@ def learned(invocation: Invocation, turn: str, *, reviews: bool = True) -> list[
     return [
         *saved,
         *failures,
-        *_conflicts(invocation, since, until),
-        *_skill_conflicts(invocation, since, until),
+        *conflicts(invocation.installation, since, until),
         *_left_out(invocation),
     ]
 
 
 def _done(review: ReviewView) -> str:
     return "Proposed" if review.kind == "curate" else "Learned"
-
-
-def _conflicts(invocation: Invocation, since: str, until: str) -> Iterator[str]:
-    from hermes_jobs.domain.events import MemoryConflicted
-    from hermes_jobs.interfaces.cli.memory_format import conflict
-
-    for write in invocation.installation.memory.writes():
-        if isinstance(write.fact, MemoryConflicted) and since < write.at <= until:
-            told = conflict(write.fact)
-            yield f"In the memory, {told} (hermes-jobs memory log)."
-
-
-def _skill_conflicts(invocation: Invocation, since: str, until: str) -> Iterator[str]:
-    installation = invocation.installation
-    for skill in installation.skills.all_known():
-        if not skill.conflicts:
-            continue
-        for each in installation.log.read(skill.stream):
-            if each.version in skill.conflicts and since < each.recorded_at <= until:
-                path = getattr(each.event, "path", MAIN_FILE)
-                yield (
-                    f"In the skill {skill.name}, you and the agent changed the same lines of {path}; look at "
-                    f"what was made of it (hermes-jobs skills show {skill.name})."
-                )
 
 
 def _left_out(invocation: Invocation) -> Iterator[str]:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 
 from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap.conflicts import conflicts
 from hermes_jobs.delivery.telegram_token import TOKEN
 from hermes_jobs.domain.gateway.commands import House
 from hermes_jobs.errors import Misconfigured, Rejected
@@ -55,12 +56,19 @@ def telegram_service(installation: Installation, told: Callable[[str], None]) ->
         workdir=settings.agent.workdir,
     )
     engine = installation.engine()
-    reception = Reception(engine, house, allowed)
+    reception = Reception(engine, house, allowed, lambda session: _news(installation, session))
     post = Post(engine, platform.name, lambda: installation.lease("gateway"), installation.observer())
     try:
         yield Service(platform, reception, post, told)
     finally:
         post.close()
+
+
+def _news(installation: Installation, session: str) -> Sequence[str]:
+    """What conflicted since the session's newest turn was submitted."""
+    installation.settle()
+    turns = installation.views.turns(session=session, limit=1)
+    return tuple(conflicts(installation, turns[0].submitted_at)) if turns else ()
 
 
 def joined(users: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from hermes_jobs.domain.gateway.commands import FreshNames, House, Said, heard
 from hermes_jobs.domain.gateway.gateway import Person, person_named, stream_of_person
@@ -19,10 +19,18 @@ STRANGERS_NAMED = 1_000  # users whose messages the process log says to be ignor
 class Reception:
     """`allowed` are the users that may write, such as `telegram:12`; all others get nothing."""
 
-    def __init__(self, engine: Engine, house: House, allowed: Collection[str]) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        house: House,
+        allowed: Collection[str],
+        news: Callable[[str], Sequence[str]] = lambda _session: (),
+    ) -> None:
+        """`news(session)`: what its person should know that has happened since its newest turn."""
         self._engine = engine
         self._house = house
         self._allowed = frozenset(allowed)
+        self._news = news
         self._strangers: set[str] = set()
 
     def hear(self, said: Said) -> None:
@@ -32,8 +40,10 @@ class Reception:
             return
         ids = self._engine.ids
         names = FreshNames(turn=ids.name("t"), session=ids.name("s"))
+        session = self._session(said.user)
+        news = () if session is None else self._news(session)
         try:
-            self._engine.change(heard(said, self._house, names), f"gateway {said.key}")
+            self._engine.change(heard(said, self._house, names, news), f"gateway {said.key}")
         except KeyTaken:
             logger.info("message %s was heard before", said.key)
 
@@ -41,13 +51,18 @@ class Reception:
         """The targets for which a turn is under way."""
         found: list[str] = []
         for user in sorted(self._allowed):
-            person = self._engine.state(stream_of_person(person_named(user, self._house.users)))
-            assert isinstance(person, Person)
-            if person.session is None:
+            session = self._session(user)
+            if session is None:
                 continue
-            turn = self._engine.sessions.load(stream_of(person.session)).current
+            turn = self._engine.sessions.load(stream_of(session)).current
             found.extend(turn.deliver if turn is not None else ())
         return tuple(dict.fromkeys(found))
+
+    def _session(self, user: str) -> str | None:
+        """The session that the user is in."""
+        person = self._engine.state(stream_of_person(person_named(user, self._house.users)))
+        assert isinstance(person, Person)
+        return person.session
 
     def _ignore(self, user: str) -> None:
         """Once a user, so that nobody can fill the logs."""

@@ -1,0 +1,50 @@
+"""What a person and the agent changed both, in the memory or a skill, as people are told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hermes_jobs.domain.events import MemoryConflicted
+from hermes_jobs.domain.session.titles import printable
+from hermes_jobs.domain.skill.skill import MAIN_FILE
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Installation
+
+
+def conflicts(installation: Installation, since: str, until: str | None = None) -> Iterator[str]:
+    """A sentence about each conflict recorded after `since` and up to `until` (None: now), moments as the log
+    writes them. Raises `LogUnavailable`."""
+    for write in installation.memory.writes():
+        if isinstance(write.fact, MemoryConflicted) and _is_between(write.at, since, until):
+            yield f"In the memory, {conflict(write.fact)} (hermes-jobs memory log)."
+    for skill in installation.skills.all_known():
+        for each in installation.log.read(skill.stream) if skill.conflicts else ():
+            if each.version in skill.conflicts and _is_between(each.recorded_at, since, until):
+                path = getattr(each.event, "path", MAIN_FILE)
+                yield (
+                    f"In the skill {skill.name}, you and the agent changed the same lines of {path}; look at "
+                    f"what was made of it (hermes-jobs skills show {skill.name})."
+                )
+
+
+def conflict(fact: MemoryConflicted) -> str:
+    """What was kept of an entry that both sides changed, as a sentence."""
+    was = _quoted(fact.old)
+    match fact.ours, fact.theirs:
+        case str(ours), None:
+            return f"you removed {was} while the agent changed it; the agent's is kept: {_quoted(ours)}"
+        case None, str(theirs):
+            return f"you changed {was} while the agent removed it; yours is kept: {_quoted(theirs)}"
+        case ours, theirs:
+            both = f"{_quoted(ours or '')} and yours {_quoted(theirs or '')}"
+            return f"you and the agent changed {was}; both are kept: the agent's {both}"
+
+
+def _quoted(text: str) -> str:
+    return f"«{' '.join(printable(text).split())}»"
+
+
+def _is_between(at: str, since: str, until: str | None) -> bool:
+    return since < at and (until is None or at <= until)
