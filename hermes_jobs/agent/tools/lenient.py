@@ -16,6 +16,7 @@ What fits none of these is left as it is, for the validation to refuse.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -41,13 +42,19 @@ def arguments_of(text: str) -> Any:
 
 def meant(shape: type[msgspec.Struct], written: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments in the types of a shape's fields, as far as it is plain what was meant."""
-    fields = {field.encode_name: field for field in _struct(inspect.type_info(shape)).fields}
+    fields = _fields_of(shape)
     if len(written) == 1 and not fields.keys() & written.keys():
         ((wrapper, value),) = written.items()
         inner = _decoded(value, dict) if isinstance(value, str) else value
         if wrapper in WRAPPERS and isinstance(inner, dict):
             written = inner
     return _fields(fields, written)
+
+
+@lru_cache(maxsize=512)
+def _fields_of(shape: type[msgspec.Struct]) -> Mapping[str, inspect.Field]:
+    """The shape's fields by name. A tool's shape is made once, and its calls read it several times each."""
+    return {field.encode_name: field for field in _struct(inspect.type_info(shape)).fields}
 
 
 def choices_at(shape: type[msgspec.Struct], path: str) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -132,7 +133,7 @@ def validated(shape: type[msgspec.Struct], written: Arguments) -> Arguments:
     Raises `InvalidArguments`.
     """
     written = meant(shape, written)
-    fields = {field.name: field for field in msgspec.structs.fields(shape)}
+    fields = _fields_of(shape)
     for name in written:
         if name not in fields:
             known = ", ".join(f"`{each}`" for each in fields) or "none"
@@ -146,6 +147,11 @@ def validated(shape: type[msgspec.Struct], written: Arguments) -> Arguments:
         return msgspec.structs.asdict(msgspec.convert(written, shape, strict=False))
     except msgspec.ValidationError as error:
         raise InvalidArguments(_explain(str(error), written, shape)) from error
+
+
+@lru_cache(maxsize=512)
+def _fields_of(shape: type[msgspec.Struct]) -> Mapping[str, msgspec.structs.FieldInfo]:
+    return {field.name: field for field in msgspec.structs.fields(shape)}
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
