@@ -44,7 +44,8 @@ class Rested(msgspec.Struct, kw_only=True):
 def put_to_rest(engine: Engine, streams: Collection[str], by: str) -> Rested:
     """End or pause whatever is due or under way in those streams; `by` is named as who did.
 
-    To be called only where nobody works on them: steps that are held are taken from their owners.
+    To be called only where nobody works on them: steps that are held are taken from their owners. Raises
+    `Corrupt` where work remains due after several rounds.
     """
     rested = Rested()
     among = set(streams)

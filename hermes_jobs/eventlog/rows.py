@@ -21,6 +21,7 @@ _HASHED = ("version", "type", "schema", "recorded_at", "meta", "data")
 
 
 def to_head(row: AnyRow) -> Head:
+    """The head of a stream, of the columns that `SELECT_HEAD` names."""
     stream, version, digest, reader = row
     return Head(stream=unescaped(stream), version=version, hash=digest, reader=reader)
 
@@ -77,6 +78,7 @@ def row_hash(previous: str, row: Mapping[str, Any]) -> str:
 
 
 def to_step_row(row: AnyRow) -> StepRow:
+    """A due step with its claim."""
     name, stream, kind, _, attempt, not_before, owner, fence = row
     step = Step(
         id=unescaped(name), stream=unescaped(stream), kind=kind, attempt=attempt, not_before=not_before
@@ -85,6 +87,7 @@ def to_step_row(row: AnyRow) -> StepRow:
 
 
 def to_key_row(row: AnyRow) -> KeyRow:
+    """A unique key and the event that it belongs to."""
     scope, key, stream, position, digest = row
     return KeyRow(
         scope=unescaped(scope),
@@ -96,6 +99,7 @@ def to_key_row(row: AnyRow) -> KeyRow:
 
 
 def to_worker_row(row: AnyRow) -> WorkerRow:
+    """A worker's registration with its heartbeats."""
     name, shown, locks, lanes, beats, reader = row
     return WorkerRow(
         id=unescaped(name),

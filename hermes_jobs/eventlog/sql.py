@@ -69,6 +69,7 @@ class SqlEventLog:
         return _arrived(None if row is None else to_head(row))
 
     def read(self, stream: str, after: int = 0, upto: int | None = None) -> Sequence[Recorded]:
+        """A stream's events. Raises `NewerSchema`, and `Corrupt` where its last events are missing."""
         with self._reading() as connection:
             name = escaped(stream)
             row = connection.execute(sql.SELECT_HEAD, {"name": name}).fetchone()

@@ -50,7 +50,10 @@ class Given(NamedTuple):
 
 
 def from_variables(variables: Mapping[str, str], where: str, secrets: Secrets) -> list[Given]:
-    """Return what the variables of the environment or of `.env` say; an empty one counts as not set."""
+    """Return what the variables of the environment or of `.env` say; an empty one counts as not set.
+
+    Raises `Misconfigured` for an unknown key, a wrong value, or two variables that contradict each other.
+    """
     given: dict[str, Given] = {}
     for name in sorted(variables):
         key = _key_of_variable(name, where) if name.startswith(PREFIX) else None
@@ -86,7 +89,10 @@ def read_env_file(path: Path) -> dict[str, str]:
 
 
 def from_file(path: Path, text: str, secrets: Secrets) -> list[Given]:
-    """Return what `text`, which stands or shall stand in `config.yaml`, says."""
+    """Return the values in `text`, the content of `config.yaml`.
+
+    Raises `Misconfigured` where it is not YAML, not a mapping, or has an unknown key or a wrong value.
+    """
     if not text.strip():
         return []
     from hermes_jobs.settings.yaml_text import YamlError, read

@@ -183,6 +183,7 @@ def contents_of(messages: Sequence[Row], texts: Texts) -> list[str]:
 
 
 def fetched(connection: Connection, query: str, values: Iterable[object]) -> list[Row]:
+    """All rows of a query."""
     cursor = connection.cursor()
     cursor.row_factory = Row
     return cursor.execute(query, tuple(values)).fetchall()

@@ -49,7 +49,7 @@ DATED = HOLIDAYS | TIME_WORDS | frozenset(MONTH_NUMBERS)
 
 
 def check_before(sentence: Sentence, cluster: Cluster) -> None:
-    """Refuse a timing that the words right before it change."""
+    """Raise `Refusal` for a timing that the words right before it change."""
     before = sentence.text(cluster.start - 1)
     if before in STATING and not _is_asked_for(sentence, cluster.start - 1):
         raise Refusal(

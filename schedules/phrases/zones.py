@@ -113,7 +113,7 @@ def leading_zone(sentence: Sentence) -> LeadingZone | None:
 
 
 def refuse_place(zone: Zone) -> None:
-    """Refuse `in Berlin` beside a task."""
+    """Raise `Refusal` for `in Berlin` beside a task."""
     if not zone.plain:
         city = zone.name.rpartition("/")[2].replace("_", " ")
         raise Refusal(
@@ -124,7 +124,7 @@ def refuse_place(zone: Zone) -> None:
 
 
 def refuse_other_season(zone: Zone, timing: Timing, now: datetime) -> None:
-    """Refuse an abbreviation that says standard time, in summer: meant may be that, or what clocks show."""
+    """Raise `Refusal` for an abbreviation of standard time in summer: it may mean the time on the clocks."""
     there = ZoneInfo(zone.name)
     due = next_due(timing, now, there) if zone.offset is not None else None
     if zone.offset is None or due is None:

@@ -124,7 +124,7 @@ class AnthropicHandler(Handler):
     """Answers in the form of the Messages API."""
 
     def do_GET(self) -> None:
-        """The list of models. Source: https://platform.claude.com/docs/en/api/models/list"""
+        """The list of models (https://platform.claude.com/docs/en/api/models/list)."""
         if self._unauthorized():
             return
         names = ("claude-sonnet-4-5", "claude-opus-5-5", "claude-haiku-5-5")

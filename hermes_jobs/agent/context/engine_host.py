@@ -49,7 +49,7 @@ class BuiltIn:
         return ()
 
     def call_tool(self, context: ToolContext, name: str, arguments: Mapping[str, Any]) -> str:
-        """There is none."""
+        """Raise `LookupError`: there is no tool."""
         raise LookupError(name)
 
 

@@ -46,7 +46,7 @@ class SkillText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def platform_name(system: str = sys.platform) -> str:
-    """This machine's platform as skills name it: linux, macos, windows, …"""
+    """This machine's platform as skills name it: linux, macos or windows, others as Python names them."""
     return _PLATFORMS.get(system, system)
 
 

@@ -77,7 +77,10 @@ def _ring(_number: int, _frame: object) -> None:
 
 
 def fetch(wanted: Wanted) -> Fetched:
-    """Follow redirects, each checked like the first, and return the part of the text that is asked for."""
+    """Follow redirects, each checked like the first, and return the part of the text that is asked for.
+
+    Raises `Unusable` where the page cannot be used, `OutOfTime`, and what httpcore2 raises.
+    """
     network = PublicNetwork(allow_private=wanted.allow_private)
     url = URL(wanted.url)
     for _ in range(MAX_REDIRECTS + 1):

@@ -151,7 +151,10 @@ class WordReader(ABC):
         return taken
 
     def text_piece(self, closing: str) -> str:
-        """The next character or substitution of text in which only `$`, backticks and some escapes count."""
+        """The next character or substitution of text in which only `$`, backticks and some escapes count.
+
+        Raises `Unparsable` where the text ends.
+        """
         if self.at >= len(self.text):
             raise Unparsable("a quote is not closed")
         char = self.text[self.at]
@@ -230,7 +233,10 @@ class WordReader(ABC):
         return self.variables.get(self.text[start + 2 : self.at - 1], UNKNOWN)
 
     def is_arithmetic(self, at: int) -> bool:
-        """Whether `((` opens arithmetic: then `))` closes it. With quotes in it one cannot be sure."""
+        """Whether `((` opens arithmetic: then `))` closes it.
+
+        Raises `Unparsable` where nothing closes it, and where quotes within make that uncertain.
+        """
         opened = 0
         for index in range(at, len(self.text)):
             char = self.text[index]

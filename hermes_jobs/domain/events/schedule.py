@@ -85,12 +85,16 @@ class SchedulePaused(Event, frozen=True, kw_only=True):
 
 
 class ScheduleResumed(Event, frozen=True, kw_only=True):
+    """A paused schedule is due again at `next_due` (seconds since the epoch); None: never again."""
+
     schedule: str
     by: str
     next_due: float | None
 
 
 class ScheduleRemoved(Event, frozen=True, kw_only=True):
+    """The schedule was removed by `by`; it never fires again."""
+
     schedule: str
     by: str
 

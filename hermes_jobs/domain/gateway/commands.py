@@ -38,7 +38,7 @@ _COMMAND = re.compile(r"/(?P<name>[A-Za-z][A-Za-z0-9_]*)(?:@\w+)?(?:\s+(?P<rest>
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
     """A message. `key` names it among all messages of all platforms, `user` is who wrote it (`telegram:12`),
-    `target` where answers go. `text` null: it is a picture, a voice, …"""
+    `target` where answers go. `text` is None for a picture, a voice message and the like."""
 
     key: str
     user: str

@@ -41,7 +41,7 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
         return schedules.stream_of(self.schedule)
 
     def existing(self, load: Load) -> tuple[Schedule, e.Plan]:
-        """The schedule and its plan."""
+        """The schedule and its plan. Raises `Rejected` where there is none or it was removed."""
         schedule: Schedule = load(self.stream)
         if schedule.plan is None or schedule.removed:
             gone = "was removed" if schedule.removed else "is not there"

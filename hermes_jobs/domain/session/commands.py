@@ -34,6 +34,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SubmitTurn(Command, frozen=True, kw_only=True):
+    """A new turn in a session; `key` makes submitting it again return the same turn."""
+
     turn: str
     session: str
     text: str
@@ -49,6 +51,8 @@ class SubmitTurn(Command, frozen=True, kw_only=True):
 
 
 class CancelTurn(Command, frozen=True, kw_only=True):
+    """End a turn; one that is running ends when its steps are interrupted."""
+
     turn: str
     by: str
 
@@ -83,16 +87,22 @@ class ApproveCall(Command, frozen=True, kw_only=True):
 
 
 class DenyCall(Command, frozen=True, kw_only=True):
+    """Refuse a call that waits for approval; `call` None: the only one that waits."""
+
     turn: str
     call: str | None
     by: str
 
 
 class RenameSession(Command, frozen=True, kw_only=True):
+    """Give the session a title."""
+
     title: str
 
 
 class ChangeModel(Command, frozen=True, kw_only=True):
+    """Have turns from now on answered by `model`."""
+
     model: str
 
 
@@ -119,11 +129,15 @@ class RequestCompression(Command, frozen=True, kw_only=True):
 
 
 class CancelReview(Command, frozen=True, kw_only=True):
+    """End a review that is due or running."""
+
     review: str
     by: str
 
 
 class EndSession(Command, frozen=True, kw_only=True):
+    """Take no more turns."""
+
     reason: str = "user"
 
 
@@ -177,6 +191,8 @@ class FinishToolCall(Command, frozen=True, kw_only=True):
 
 
 class ExpireApproval(Command, frozen=True, kw_only=True):
+    """Refuse a call whose approval nobody gave in time."""
+
     step: str
 
 
@@ -201,6 +217,8 @@ class FinishCompression(Command, frozen=True, kw_only=True):
 
 
 class FinishTurn(Command, frozen=True, kw_only=True):
+    """Complete the turn whose steps are all done."""
+
     step: str
 
 
@@ -214,6 +232,8 @@ class FailTurn(Command, frozen=True, kw_only=True):
 
 
 class AbandonStep(Command, frozen=True, kw_only=True):
+    """Release a step whose worker died or left, so that another can take it."""
+
     step: str
     worker: str
     reason: AbandonReason

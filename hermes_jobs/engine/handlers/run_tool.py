@@ -28,6 +28,7 @@ class RunTool:
         self._keep = keep
 
     def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
+        """Run the tool. Raises `Stopped` where it was interrupted by anything but a cancellation."""
         turn = running_turn(session)
         call = turn.call(step.id)
         assert call is not None, f"{step.id} is not a call of {turn.id}"

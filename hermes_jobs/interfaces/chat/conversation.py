@@ -127,7 +127,7 @@ class Conversation:
         return True
 
     def decide_call(self, call: str | None, *, allow: bool) -> None:
-        """Allow or refuse a tool call that waits for a person."""
+        """Allow or refuse a tool call that waits for a person. Raises `Rejected` where none does."""
         session = self._begun()
         if session.current is None:
             raise Rejected("Nothing waits for you in this session.", kind="usage")

@@ -128,7 +128,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The named command; an unknown name is answered with the nearest known ones."""
+        """The named command. Raises `NoSuchCommand`, which names the nearest known ones."""
         if args[0] not in self._table and not args[0].startswith("-") and not ctx.resilient_parsing:
             raise click.NoSuchCommand(args[0], possibilities=self._table, ctx=ctx)
         return super().resolve_command(ctx, args)

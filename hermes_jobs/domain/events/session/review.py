@@ -36,6 +36,8 @@ class ReviewCompleted(Event, frozen=True, kw_only=True):
 
 
 class ReviewFailed(Event, frozen=True, kw_only=True):
+    """The review ended without a report: `kind` of the error and its message."""
+
     review: str
     kind: str
     message: str

@@ -38,16 +38,22 @@ class SessionStarted(Event, frozen=True, kw_only=True):
 
 
 class SessionTitled(Event, frozen=True, kw_only=True):
+    """The session has a title, by a person or a model."""
+
     session: str
     title: str
 
 
 class SessionEnded(Event, frozen=True, kw_only=True):
+    """The session takes no more turns; `reason` is who or what ended it."""
+
     session: str
     reason: str
 
 
 class ModelChanged(Event, frozen=True, kw_only=True):
+    """Turns from here on are answered by `model`."""
+
     session: str
     model: str
 

@@ -74,12 +74,16 @@ class ApprovalRequested(Event, frozen=True, kw_only=True):
 
 
 class ApprovalGiven(Event, frozen=True, kw_only=True):
+    """A person allowed the call."""
+
     turn: str
     call: str
     by: str
 
 
 class ApprovalDenied(Event, frozen=True, kw_only=True):
+    """A person refused the call; the model is told so in its result."""
+
     turn: str
     call: str
     by: str

@@ -62,6 +62,8 @@ class TurnMerged(Event, frozen=True, kw_only=True):
 
 
 class TurnCancelRequested(Event, frozen=True, kw_only=True):
+    """A person wants the turn to end; running steps are interrupted."""
+
     turn: str
     by: str
 
@@ -108,12 +110,16 @@ class UsageRecorded(Event, frozen=True, kw_only=True):
 
 
 class TurnCompleted(Event, frozen=True, kw_only=True):
+    """The turn ended with an answer; `stopped_by` names the limit that ended it early."""
+
     turn: str
     answer: str
     stopped_by: str | None = None
 
 
 class TurnFailed(Event, frozen=True, kw_only=True):
+    """The turn ended without an answer: `kind` of the error, its message, and what to do."""
+
     turn: str
     kind: str
     message: str
@@ -121,6 +127,8 @@ class TurnFailed(Event, frozen=True, kw_only=True):
 
 
 class TurnCancelled(Event, frozen=True, kw_only=True):
+    """The turn ended because `by` cancelled it."""
+
     turn: str
     by: str
 
