@@ -14,18 +14,20 @@ from hermes_jobs.domain.events import SessionKind
 from hermes_jobs.engine.ports.conversation_search import Hit, Past, Role, Scope
 from hermes_jobs.text.search import Matcher, Term, parse, positive_terms, snippet
 from hermes_jobs.text.search.question import Question, Wanted, question
-from hermes_jobs.text.search.ranking import READ, counter_of_forms, fits, fused, scores, terms_in
+from hermes_jobs.text.search.ranking import READ, counter_of_forms, fits, scores, terms_in
 from hermes_jobs.views.candidates import END, Candidate, IndexedMessages, are_echoes, bounds, candidates
 from hermes_jobs.views.queries import HIDDEN_KINDS, fetched
-from hermes_jobs.views.question_candidates import passage_of, question_candidates
+from hermes_jobs.views.question_candidates import passages_of, question_candidates
 from hermes_jobs.views.search_index import OF_THE_PAST, Kept
 
 BY_ROLE: Mapping[Role, float] = {"user": 1.0, "assistant": 1.0, "tool": 0.8}
 UNREAD = 0.5  # the share of the usual score that a match gets which stands in what was not read
-SECOND_HAND = 0.5  # what a turn counts that searched the past itself: it asks for it, or repeats it
+SECOND_HAND = 0.1  # what a turn counts that searched the past itself: it asks for it, or repeats it
 A_SENTENCE = 4  # words, from which on a query is rather a question
 TELLING = 0.25  # of the rarest one's weight, from which on a word tells enough to be marked
 MARKED = 8  # words of a question, the rarest, that are marked where they stand
+PASSAGE_WEIGHT = 0.7  # of a passage's score beside that of a message in it
+BEST_FIRST = 10  # hits of a relaxed query that are shown whichever conversations they are of
 TOO_FEW = 5  # matches of a question's every word
 
 
@@ -37,8 +39,16 @@ def search(index: IndexedMessages, query: str, scope: Scope, limit: int, kept: K
     """
     found = answers(index, query, scope)
     relaxed = any(each.relaxed for each in found)
-    groups = list(_by_lineage(found[:limit] if relaxed else found).values())
+    groups = list(_by_lineage(_first_page(found, limit) if relaxed else found).values())
     return hits(index.rows, _shares(groups, limit), query, kept)
+
+
+def _first_page(ranked: Sequence[Answer], limit: int) -> list[Answer]:
+    """The best `BEST_FIRST`, then the best of other lineages: more of the first ones would push these out."""
+    best = ranked[: min(limit, BEST_FIRST)]
+    shown = {each.message.lineage for each in best}
+    others = [each for each in ranked[len(best) :] if each.message.lineage not in shown]
+    return [*best, *others[: limit - len(best)]]
 
 
 class Answer(NamedTuple):
@@ -116,18 +126,30 @@ def _ranked_for_question(index: IndexedMessages, asked_for: Question, scope: Sco
     )
     worth = {each.position: value for each, value in zip(read, values, strict=True) if value > 0}
     found = [each for each in read if each.position in worth]
-    ranks = fused(sorted(worth, key=lambda position: (-worth[position], -position)))
-    around = fused(passages)
+    total = _with_passages(index.rows, worth, passages)
     second = _second_hand(index.rows, found)
-    total = {
-        each.position: (ranks[each.position] + around.get(passage_of(index.rows, each) or 0, 0.0))
-        * (SECOND_HAND if each.turn in second else 1.0)
-        for each in found
-    }
+    for each in found:
+        total[each.position] *= SECOND_HAND if each.turn in second else 1.0
     rarest = sorted(zip(rarities, asked_for.wanted, strict=True), key=lambda pair: -pair[0])[:MARKED]
     looked_for = tuple(wanted for rare, wanted in rarest if rare >= rarest[0][0] * TELLING)
     best = sorted(found, key=lambda each: (-total[each.position], -each.position))
     return [Answer(each, looked_for) for each in best]
+
+
+def _with_passages(
+    rows: Connection, messages: Mapping[int, float], passages: Mapping[int, float]
+) -> dict[int, float]:
+    """Each message's score with its passage's, both as shares of the best one.
+
+    Shares keep how far apart two scores are. Reciprocal ranks drop that: the second-best message of all may
+    be half as good as the first, or equally good (see docs/adr/0043).
+    """
+    best, best_passage = max(messages.values(), default=1.0), max(passages.values(), default=1.0)
+    places = passages_of(rows, messages)
+    return {
+        position: value / best + PASSAGE_WEIGHT * passages.get(places.get(position, 0), 0.0) / best_passage
+        for position, value in messages.items()
+    }
 
 
 def _weighed(found: Sequence[Candidate], fitting: Sequence[float]) -> list[float]:
@@ -141,6 +163,8 @@ def _weighed(found: Sequence[Candidate], fitting: Sequence[float]) -> list[float
 
 def _second_hand(rows: Connection, found: Iterable[Candidate]) -> set[str]:
     """The turns that searched the past."""
+    if not are_echoes(rows):
+        return set()
     marks = ", ".join("?" * len(OF_THE_PAST))
     # A call's id is its turn's, its step's and a number.
     query = f"SELECT 1 FROM calls WHERE call > ? || '-' AND call < ? || '.' AND name IN ({marks})"

@@ -7,7 +7,7 @@ are read. Where every word is common, the newest that hold one are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from sqlite3 import Connection
 from typing import NamedTuple
 
@@ -46,7 +46,7 @@ class Found(NamedTuple):
 
     candidates: list[Candidate]
     rarities: list[float]
-    passages: list[int]
+    passages: dict[int, float]
 
 
 def question_candidates(index: IndexedMessages, question: Question, scope: Scope) -> Found:
@@ -58,7 +58,7 @@ def question_candidates(index: IndexedMessages, question: Question, scope: Scope
     plan = Plan.of(every(parts))
     found = list(matches(index, plan, Where(scope), best=True, most=RANKED))
     everything = Plan.of(question.must)
-    for lineage, first, last in _places(index.rows, order[:BEST]):
+    for lineage, first, last in _places(index.rows, list(order)[:BEST]):
         near = Where(scope, lineage=lineage, first=first, last=min(last, first + WIDEST))
         found += matches(index, everything, near, most=OF_EACH)
     found += matches(index, plan, Where(scope, echoes=True), best=True, most=ECHOES)
@@ -113,7 +113,7 @@ def _is_said(rows: Connection, term: Term) -> bool:
     return rows.execute(query, (fts_query(term),)).fetchone() is not None
 
 
-def _passages(rows: Connection, known: Sequence[WeightedTerm]) -> list[int]:
+def _passages(rows: Connection, known: Sequence[WeightedTerm]) -> dict[int, float]:
     """The passages that hold the most of what is wanted, best first."""
     totals: dict[int, float] = {}
     places = 0.0
@@ -128,7 +128,8 @@ def _passages(rows: Connection, known: Sequence[WeightedTerm]) -> list[int]:
     best = sorted(totals, key=lambda passage: (-totals[passage], -passage))[:PASSAGES]
     sizes = _sizes(rows, best)
     weight = dict(zip(best, by_length([sizes[each] for each in best], BY_SIZE, 0.0), strict=True))
-    return sorted(best, key=lambda passage: (-totals[passage] / (1 + weight[passage]), -passage))
+    worth = {passage: totals[passage] / (1 + weight[passage]) for passage in best}
+    return {each: worth[each] for each in sorted(worth, key=lambda each: (-worth[each], -each))}
 
 
 def _sizes(rows: Connection, passages: Sequence[int]) -> dict[int, int]:
@@ -142,10 +143,13 @@ def _places(rows: Connection, passages: Sequence[int]) -> Iterator[tuple[str, in
         yield from rows.execute(query, (passage,))
 
 
-def passage_of(rows: Connection, candidate: Candidate) -> int | None:
-    """The passage that the message stands in, or after which it stands."""
-    row = rows.execute(
-        "SELECT passage FROM passages WHERE lineage = ? AND first <= ? ORDER BY first DESC LIMIT 1",
-        (candidate.lineage, candidate.position),
-    ).fetchone()
-    return None if row is None else int(row[0])
+def passages_of(rows: Connection, positions: Iterable[int]) -> dict[int, int]:
+    """The passage of each message: the one that it stands in, or after which it stands."""
+    query = """
+        SELECT m.position, (
+            SELECT passage FROM passages p WHERE p.lineage = m.lineage AND p.first <= m.position
+            ORDER BY p.first DESC LIMIT 1
+        ) AS passage
+        FROM messages m WHERE m.position IN (SELECT value FROM json_each(?)) AND passage IS NOT NULL
+    """
+    return dict(rows.execute(query, (str(list(positions)),)).fetchall())

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from math import comb
 from pathlib import Path
 from random import Random
@@ -51,6 +52,8 @@ def main(files: Sequence[str] = ()) -> None:
     chosen = read(map(Path, files)) if files else made_up()
     with tempfile.TemporaryDirectory() as folder:
         show(chosen, Path(folder))
+    if len(files) > 1:
+        show_each([read([Path(file)]) for file in files])
 
 
 def show(chosen: RecallSet, folder: Path) -> None:
@@ -60,15 +63,7 @@ def show(chosen: RecallSet, folder: Path) -> None:
     log = open_log(sqlite_url(folder / "events.db"))
     keys = write(log, chosen)
     views = Views(log, folder / "views")
-    plain = Plain(chosen)
-    ways: dict[str, Way] = {
-        "sessions search": lambda question: [keys[hit.position] for hit in views.search(question)],
-        "passages, as the model has them": lambda question: [
-            keys[each.hit.position] for each in views.passages(question, limit=20)
-        ],
-        "plain FTS5, messages": plain.messages,
-        "plain FTS5, with sessions": plain.fused,
-    }
+    ways = ways_of(views, keys, Plain(chosen))
     scores = {name: score(chosen, way) for name, way in ways.items()}
     print(f"{'':<34}{'any@5':>7}{'msg@10':>8}{'none':>7}{'p50 ms':>8}{'p95 ms':>8}")
     for name, each in scores.items():
@@ -88,6 +83,38 @@ def show(chosen: RecallSet, folder: Path) -> None:
     by_kind(chosen.questions, scores["sessions search"])
     views.close()
     log.close()
+
+
+def show_each(histories: Sequence[RecallSet]) -> None:
+    """The same where each file is a history of its own: any@5 and msg@10 over all their questions."""
+    print("\neach file as a history of its own")
+    found: dict[str, list[Score]] = {}
+    for history in histories:
+        plain = Plain(history)
+        with tempfile.TemporaryDirectory() as folder:
+            log = open_log(sqlite_url(Path(folder) / "events.db"))
+            keys = write(log, history)
+            views = Views(log, Path(folder) / "views")
+            for name, way in ways_of(views, keys, plain).items():
+                found.setdefault(name, []).append(score(history, way))
+            views.close()
+            log.close()
+    for name, scores in found.items():
+        any5 = mean(chain.from_iterable(each.any5 for each in scores))
+        msg10 = mean(chain.from_iterable(each.msg10 for each in scores))
+        print(f"{name:<34}{any5:>7.3f}{msg10:>8.3f}")
+
+
+def ways_of(views: Views, keys: Mapping[int, str], plain: Plain) -> dict[str, Way]:
+    """Every way in which a question is asked, by its name in the tables."""
+    return {
+        "sessions search": lambda question: [keys[hit.position] for hit in views.search(question)],
+        "passages, as the model has them": lambda question: [
+            keys[each.hit.position] for each in views.passages(question, limit=20)
+        ],
+        "plain FTS5, messages": plain.messages,
+        "plain FTS5, with sessions": plain.fused,
+    }
 
 
 def by_kind(questions: Sequence[Asked], found: Score) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -54,6 +55,12 @@ Expression: TypeAlias = Term | All | AnyOf | Without
 
 def parse(query: str) -> Expression | None:
     """What the query asks for; null where it holds nothing that can be searched."""
+    return _parsed(query[: MAX_CHARS + 1])
+
+
+@lru_cache(maxsize=64)
+def _parsed(query: str) -> Expression | None:
+    """Cached: every hit of a search asks for its query's terms."""
     return _Parser(list(tokens(query))).everything()
 
 
