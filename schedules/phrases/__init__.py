@@ -1,7 +1,7 @@
 """Reads what people write about when: a sentence is taken apart into its timing and its task, or refused."""
 
 from schedules.phrases.outcome import Reason, Refused, Understood
-from schedules.phrases.parsing import parse
+from schedules.phrases.parser import parse
 from schedules.phrases.proposals import INSTRUCTIONS, Interpreter, Proposal, judged, may_ask
 
 __all__ = [

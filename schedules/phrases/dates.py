@@ -1,4 +1,4 @@
-"""Days of the calendar: `December 24`, `24.12.2026`, `tomorrow`, `this Friday`, `next Monday`."""
+"""Days of the calendar: `December 24`, `24.12.2026`, `tomorrow`, `this Friday`; from and until when."""
 
 from __future__ import annotations
 
@@ -6,212 +6,271 @@ import re
 from calendar import monthrange
 from datetime import datetime
 
-from schedules.phrases.numbers import read_ordinal, read_whole
-from schedules.phrases.outcome import Refusal
-from schedules.phrases.pieces import (
+from schedules.phrases.clock_times import read_clock
+from schedules.phrases.draft import (
+    Bound,
     ComingWeekday,
     Found,
-    Moment,
     OnDate,
     Part,
-    Past,
-    Piece,
     RelativeDay,
+    Starting,
+    TimingDraft,
     Vague,
+    Weekdays,
 )
-from schedules.phrases.tokens import Sentence
-from schedules.phrases.words import FULL_DAYS, PARTS, SHORT_DAYS, month_at, read_day_names
+from schedules.phrases.lengths import read_length
+from schedules.phrases.outcome import ambiguous, impossible
+from schedules.phrases.rules import Rule
+from schedules.phrases.tokens import Phrase, Sentence
+from schedules.phrases.vocabulary import ABOUT, MONTH_NUMBERS, PARTS, VAGUE_TIMES
+from schedules.phrases.weekdays import DAYS, ONE_DATE, day_names
 from schedules.timing.names import MONTHS
 
 LEAP_YEAR = 2000
-PERIODS = ("week", "month", "year", "quarter", "weekend")
-VAGUE = {
-    "lunchtime": "12:00", "lunch": "12:00", "dawn": "6:00", "sunrise": "6:00", "breakfast": "8:00",
-    "dusk": "18:00", "sunset": "18:00", "dinner": "19:00", "bedtime": "22:00",
-}  # fmt: skip
-VAGUE_PHRASES = (
-    "first thing in the morning", "first thing", "end of the day", "end of day", "eod",
-    "close of business", "cob", "business hours", "office hours", "working hours", "work hours",
-    "later today", "later", "soon", "sometime", "at some point", "from time to time", "once in a while",
-    "now and then", "regularly", "occasionally", "periodically", "frequently", "end of the month",
-    "end of month", "beginning of the month", "start of the month", "end of the week", "end of the year",
-    "beginning of the week", "start of the week", "beginning of the year", "start of the year", "year's end",
-    "middle of the month", "middle of the day", "middle of the night", "day and night",
-    "around the clock", "24 / 7",
-)  # fmt: skip
+_DATE = "[on the | on | at | the] [<weekday=weekday> [, the | , | the]]"
+_YEAR = r"[[, | .] year=(`n:20\d\d`)]"
+_VAGUE = (
+    "first thing in the morning | first thing | end of [the] (day | month | week) | end of the year | eod"
+    " | close of business | cob | (business | office | working | work) hours | later today | later | soon"
+    " | sometime | at some point | from time to time | once in a while | now and then | regularly"
+    " | occasionally | periodically | frequently | (beginning | start) of the (week | month | year)"
+    " | year's end"
+    " | middle of the (day | month | night) | day and night | around the clock | n:24 / n:7"
+)
 
 
 def read_date(sentence: Sentence, at: int) -> Found | None:
     """A day of the calendar, with or without its year. Raises `Refusal` where there is no such day."""
-    begin = sentence.skip(at, "on the", "on", "at", "the")
-    weekday = read_day_names(sentence, begin)
-    named = None
-    if weekday is not None and weekday.number == 1 and not weekday.plural:
-        (named,) = weekday.weekdays
-        begin = sentence.skip(weekday.end, ", the", ",", "the")
-    found = _written(sentence, begin) or _month_first(sentence, begin) or _day_first(sentence, begin)
-    if found is None:
-        return None
-    (piece,) = found.pieces
-    if isinstance(piece, OnDate):
-        piece = piece._replace(weekday=named)
-    return Found((piece,), found.end, firm=sentence.text(at) == "on" or isinstance(piece, Moment))
-
-
-def read_relative(sentence: Sentence, at: int) -> Found | None:
-    """A day told from today, or a time that is past or too vague to be one."""
-    begin = sentence.skip(at, "on")
-    if end := sentence.after(begin, "the day after tomorrow", "day after tomorrow"):
-        return _day(sentence, 2, "the day after tomorrow", end)
-    word = sentence.text(begin)
-    if word in {"today", "tomorrow"}:
-        return _day(sentence, 1 if word == "tomorrow" else 0, word, begin + 1)
-    if word == "tonight":
-        return Found((RelativeDay(0, word), Part("night", repeats=False)), begin + 1, firm=False)
-    if word == "this" and sentence.text(begin + 1) in PARTS:
-        part = PARTS[sentence.text(begin + 1)]
-        return Found((RelativeDay(0, "today"), Part(part, repeats=False)), begin + 2, firm=False)
-    return _coming(sentence, begin) or _past(sentence, begin) or _vague(sentence, at)
-
-
-def _day(sentence: Sentence, days: int, word: str, end: int) -> Found:
-    pieces: tuple[Piece, ...] = (RelativeDay(days, word),)
-    if part := PARTS.get(sentence.text(end)):
-        return Found((*pieces, Part(part, repeats=False)), end + 1, firm=False)
-    return Found(pieces, end, firm=False)
-
-
-def _coming(sentence: Sentence, at: int) -> Found | None:
-    begin = sentence.after(
-        at, "the coming", "the next", "the upcoming", "the following", "this coming", "this upcoming",
-        "coming", "upcoming", "next", "this",
-    )  # fmt: skip
-    if begin is None:
-        return None
-    which = sentence.text(begin - 1)
-    if sentence.text(begin) == "week" and which == "next":
-        behind = sentence.skip(begin + 1, "on", ",")
-        if (number := _weekday(sentence, behind)) is not None:
-            return _with_part(sentence, ComingWeekday(number, "next week"), behind + 1)
-    if sentence.text(begin) in PERIODS:
-        words = sentence.shown(at, begin + 1)
-        return Found((Vague(words, "one date and time, such as 'tomorrow at 9'"),), begin + 1, firm=False)
-    number = _weekday(sentence, begin)
-    if number is None:
-        return None
-    if end := sentence.after(begin + 1, "week", "next week"):
-        return Found(
-            (Vague(sentence.shown(at, end), "one date and time, such as 'tomorrow at 9'"),), end, firm=False
-        )
-    return _with_part(sentence, ComingWeekday(number, "coming" if "coming" in which else which), begin + 1)
-
-
-def _with_part(sentence: Sentence, piece: ComingWeekday, end: int) -> Found:
-    if part := PARTS.get(sentence.text(end)):
-        return Found((piece, Part(part, repeats=False)), end + 1, firm=False)
-    return Found((piece,), end, firm=False)
-
-
-def _past(sentence: Sentence, at: int) -> Found | None:
-    if sentence.text(at) == "yesterday":
-        return Found((Past("yesterday"),), at + 1, firm=False)
-    if sentence.text(at) == "last" and (
-        _weekday(sentence, at + 1) is not None or sentence.text(at + 1) == "night"
-    ):
-        return Found((Past(sentence.shown(at, at + 2)),), at + 2, firm=False)
-    if sentence.text(at) == "ago":
-        return Found((Past("ago"),), at + 1, firm=False)
+    for rule in DATE_RULES:
+        if (phrase := sentence.match(rule.pattern, at)) and (found := rule.read(phrase)):
+            return found
     return None
 
 
-def _vague(sentence: Sentence, at: int) -> Found | None:
-    begin = sentence.skip(at, "at the", "at", "during", "in the", "by the", "over")
-    if end := sentence.after(begin, *VAGUE_PHRASES):
-        return Found(
-            (Vague(sentence.shown(at, end), "a time such as 9:00, or a window such as 9 to 17"),), end, False
-        )
-    if begin > at and (time := VAGUE.get(sentence.text(begin))):
-        return Found(
-            (Vague(sentence.shown(at, begin + 1), f"a time, such as {time}"),), begin + 1, firm=False
-        )
-    return None
+def months_of(phrase: Phrase, slot: str) -> tuple[int, ...]:
+    """The months in the slot, ascending."""
+    names = phrase.text(slot).split()
+    return tuple(sorted({MONTH_NUMBERS[name] for name in names if name in MONTH_NUMBERS}))
 
 
-def _weekday(sentence: Sentence, at: int) -> int | None:
-    word = sentence.text(at)
-    return FULL_DAYS.get(word, SHORT_DAYS.get(word))
+def _on_date(phrase: Phrase, date: OnDate) -> Found:
+    weekday = DAYS[phrase.text("weekday").split()[0]] if phrase.has("weekday") else None
+    firm = phrase.sentence.text(phrase.start) == "on"
+    return Found(TimingDraft(day=date._replace(weekday=weekday)), phrase.end, firm)
 
 
-def _written(sentence: Sentence, at: int) -> Found | None:
-    """`2026-12-24`, `2026-12-24T18:00Z`, `24.12.2026`, `12/24/2026`."""
-    text = sentence.text(at)
-    if sentence.kind(at) == "iso":
-        if len(text) > 10:
-            return Found((Moment(_moment(text)),), at + 1)
+def _iso(phrase: Phrase) -> Found:
+    """`2026-12-24`, `2026-12-24T18:00Z`."""
+    text = phrase.sentence.text(phrase.end - 1).upper()
+    if len(text) <= 10:
         year, month, day = (int(part) for part in text.split("-"))
-        return Found((_checked(month, day, year),), at + 1)
-    if sentence.kind(at) != "date":
-        return None
+        return _on_date(phrase, _checked(month, day, year))
+    try:
+        moment = datetime.fromisoformat(text).replace(microsecond=0)
+    except ValueError:
+        raise impossible(f"There is no {text}.", "Write 2026-12-24T18:00.") from None
+    return Found(TimingDraft(moment=moment), phrase.end)
+
+
+def _numeric(phrase: Phrase) -> Found:
+    """`24.12.2026`, `12/24/2026`. Raises `Refusal` for `05/06/2027`."""
+    text = phrase.sentence.text(phrase.end - 1)
     first, second, year = (int(part) for part in re.split(r"[./]", text))
     if "." in text or first > 12:
-        return Found((_checked(second, first, year),), at + 1)
+        return _on_date(phrase, _checked(second, first, year))
     if second <= 12 and first != second:
-        raise Refusal(
-            "ambiguous",
+        raise ambiguous(
             f"{text!r} may be {_month_name(second)} {first} or {_month_name(first)} {second}.",
             f"Write {year}-{first:02}-{second:02} or {year}-{second:02}-{first:02}.",
         )
-    return Found((_checked(first, second, year),), at + 1)
+    return _on_date(phrase, _checked(first, second, year))
 
 
-def _moment(text: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(text.upper())
-    except ValueError:
-        raise Refusal("impossible", f"There is no {text.upper()}.", "Write 2026-12-24T18:00.") from None
-    return moment.replace(microsecond=0)
-
-
-def _month_first(sentence: Sentence, at: int) -> Found | None:
-    """`December 24`, `Dec 24th, 2026`, `December the 24th`."""
-    month = month_at(sentence, at)
-    if month is None:
+def _named(phrase: Phrase) -> Found | None:
+    """`December 24`, `Dec 24th, 2026`, `the 24th of December`."""
+    (month,), day = months_of(phrase, "month"), phrase.number("day")
+    if not 1 <= day <= 99:
         return None
-    begin = sentence.skip(at + 1, ".") if len(sentence.text(at)) <= 4 else at + 1
-    begin = sentence.skip(begin, "the")
-    day = read_ordinal(sentence, begin) or read_whole(sentence, begin)
-    if day is None or not 1 <= day.value <= 99:
-        return None
-    return _with_year(sentence, month, day.value, day.end)
-
-
-def _day_first(sentence: Sentence, at: int) -> Found | None:
-    """`24 December`, `the 24th of December 2026`."""
-    day = read_ordinal(sentence, at) or (read_whole(sentence, at) if sentence.kind(at) == "number" else None)
-    if day is None or not 1 <= day.value <= 99:
-        return None
-    begin = sentence.skip(day.end, "of", "day of") if sentence.kind(at) != "number" else day.end
-    month = month_at(sentence, begin)
-    return None if month is None else _with_year(sentence, month, day.value, begin + 1)
-
-
-def _with_year(sentence: Sentence, month: int, day: int, end: int) -> Found:
-    behind = sentence.skip(end, ",", ".")
-    if sentence.kind(behind) == "number" and re.fullmatch(r"20\d\d", sentence.text(behind)):
-        return Found((_checked(month, day, int(sentence.text(behind))),), behind + 1)
-    return Found((_checked(month, day, None),), end)
+    return _on_date(phrase, _checked(month, day, phrase.number("year") if phrase.has("year") else None))
 
 
 def _checked(month: int, day: int, year: int | None) -> OnDate:
     if not 1 <= month <= 12 or (year is not None and not 1 <= year <= 9999):
-        raise Refusal("impossible", f"There is no month {month}.", "Write dates as 2026-12-24.")
+        raise impossible(f"There is no month {month}.", "Write dates as 2026-12-24.")
     if not 1 <= day <= monthrange(year or LEAP_YEAR, month)[1]:
         of_year = f" {year}" if year else ""
-        raise Refusal(
-            "impossible", f"There is no {_month_name(month)} {day}{of_year}.", "Name a day that exists."
-        )
+        raise impossible(f"There is no {_month_name(month)} {day}{of_year}.", "Name a day that exists.")
     return OnDate(month, day, year)
 
 
 def _month_name(month: int) -> str:
     return MONTHS[month - 1] if 1 <= month <= 12 else str(month)
+
+
+def _day_with_part(phrase: Phrase, day: RelativeDay | ComingWeekday, part: str = "") -> Found:
+    name = PARTS.get(phrase.text("part") or part)
+    return Found(TimingDraft(day=day, part=Part(name) if name else None), phrase.end, firm=False)
+
+
+def _relative(phrase: Phrase) -> Found:
+    """`today`, `tomorrow morning`, `tonight`, `the day after tomorrow`, `this evening`."""
+    word = phrase.text("word")
+    if word == "tonight":
+        return _day_with_part(phrase, RelativeDay(0, word), "night")
+    days = 2 if word.endswith("after tomorrow") else 1 if word == "tomorrow" else 0
+    return _day_with_part(phrase, RelativeDay(days, "today" if word == "this" else word))
+
+
+def _coming(phrase: Phrase) -> Found:
+    """`this Friday`, `next Monday morning`, `the coming Sunday`, `next week on Friday`."""
+    which = phrase.text("which")
+    weekday = DAYS[phrase.text("weekday")]
+    which = "coming" if "coming" in which else "next week" if phrase.has("week") else which.split()[-1]
+    return _day_with_part(phrase, ComingWeekday(weekday, which))
+
+
+def _vague_date(phrase: Phrase) -> Found:
+    return Found(TimingDraft(vague=Vague(phrase.shown, ONE_DATE)), phrase.end, firm=False)
+
+
+def _past(phrase: Phrase) -> Found:
+    return Found(TimingDraft(past=phrase.shown), phrase.end, firm=False)
+
+
+def _vague(phrase: Phrase) -> Found:
+    proposal = "a time such as 9:00, or a window such as 9 to 17"
+    if phrase.has("time"):
+        proposal = f"a time, such as {VAGUE_TIMES[phrase.text('time')]}"
+    return Found(TimingDraft(vague=Vague(phrase.shown, proposal)), phrase.end, firm=False)
+
+
+def _bound(sentence: Sentence, at: int) -> tuple[Bound | datetime, int] | None:
+    """One day that is named alone, or a moment, and the place after it."""
+    for rule in (*DATE_RULES, *RELATIVE_RULES):
+        if (phrase := sentence.match(rule.pattern, at)) and (found := rule.read(phrase)):
+            day = found.draft.day or found.draft.moment
+            return (day, found.end) if day and found.draft.part is None else None
+    phrase = sentence.match("[on] <days=days> [parted=(<part> | <parts>)]", at)
+    named = day_names(phrase, "days") if phrase else None
+    if phrase is None or named is None or named.number != 1 or named.plural or phrase.has("parted"):
+        return None
+    return Weekdays(named.weekdays, repeats=False), phrase.end
+
+
+def _starting(phrase: Phrase) -> Found | None:
+    """`starting tomorrow at 9`, `beginning on December 1`, `as of now`."""
+    sentence = phrase.sentence
+    bound = _bound(sentence, phrase.end)
+    if bound is None:
+        clock = read_clock(sentence, phrase.end, introduced=True)
+        return Found(TimingDraft(starting=Starting(clock=clock.reading)), clock.end) if clock else None
+    day, end = bound
+    if isinstance(day, datetime):
+        return Found(TimingDraft(starting=Starting(moment=day)), end)
+    introduced = sentence.match("<at>", end)
+    clock = read_clock(sentence, sentence.skip(end, "<at>"), introduced=introduced is not None)
+    starting = Starting(day, clock.reading) if clock else Starting(day)
+    return Found(TimingDraft(starting=starting), clock.end if clock else end)
+
+
+def _from(phrase: Phrase) -> Found | None:
+    """`from Monday on`, `from 1 December`."""
+    bound = _bound(phrase.sentence, phrase.end)
+    if bound is None:
+        return None
+    day, end = bound
+    end = phrase.sentence.skip(end, "onwards | onward | on")
+    starting = Starting(moment=day) if isinstance(day, datetime) else Starting(day)
+    return Found(TimingDraft(starting=starting), end)
+
+
+def _until(phrase: Phrase) -> Found | None:
+    """`until December 24`."""
+    sentence = phrase.sentence
+    bound = _bound(sentence, phrase.end)
+    if bound is not None and not isinstance(bound[0], datetime):
+        return Found(TimingDraft(until=bound[0]), bound[1])
+    clock = read_clock(sentence, phrase.end, introduced=True) if bound is None else None
+    end = bound[1] if bound else clock.end if clock else None
+    if end is None:
+        return None
+    proposal = (
+        "a last day, such as 'until 2026-12-24'"
+        if bound
+        else "a window, such as 'every hour between 9 and 17'"
+    )
+    return Found(TimingDraft(vague=Vague(sentence.shown(phrase.start, end), proposal)), end)
+
+
+def _ahead(phrase: Phrase) -> Found | None:
+    """`in 2 hours`, `a timer for 20 minutes`. Raises `Refusal` for `in about 2 hours`."""
+    sentence = phrase.sentence
+    found = read_length(sentence, phrase.end)
+    if found is None or (phrase.text("word") == "for" and sentence.text(phrase.start - 1) != "timer"):
+        return None
+    if phrase.has("about"):
+        raise ambiguous("A schedule needs an exact time.", f"Leave out {phrase.text('about')!r}.")
+    return Found(TimingDraft(ahead=found.length), sentence.skip(found.end, "' time | time | from now"))
+
+
+def _from_now(phrase: Phrase) -> Found | None:
+    """`30 minutes from now`, `a week from today`."""
+    found = read_length(phrase.sentence, phrase.start)
+    end = phrase.sentence.after(found.end, "from now | from today | hence") if found else None
+    return Found(TimingDraft(ahead=found.length), end) if found and end else None
+
+
+def _in_months(phrase: Phrase) -> Found | None:
+    """`in June and July`; `of June` after other timing."""
+    if phrase.sentence.kind(phrase.end) == "number":
+        return None
+    firm = phrase.led or phrase.leads
+    return Found(TimingDraft(months=months_of(phrase, "months")), phrase.end, firm)
+
+
+_COMING = (
+    "the (coming | next | upcoming | following) | this (coming | upcoming) | coming | upcoming | next | this"
+)
+_START = (
+    "starting [on | from | with | at] | beginning [on | from | at] | commencing | as of | effective"
+    " | starts on | start on"
+)
+_EXACTLY = "exactly | precisely | promptly"
+_NUMBER = r"`n:\d\S*|\d\S*` | <cardinal> | a | an | half | quarter"
+DATE_RULES = (
+    Rule(f"{_DATE} `iso:`", _iso),
+    Rule(f"{_DATE} `date:`", _numeric),
+    Rule(rf"{_DATE} <month=month> [the] day=(<ordinal> | <whole>) {_YEAR}", _named),
+    Rule(rf"{_DATE} <day=ordinal> [of | day of] <month=month> {_YEAR}", _named),
+    Rule(rf"{_DATE} <day=digits> <month=month> {_YEAR}", _named),
+)
+RELATIVE_RULES = (
+    Rule("[on] word=([the] day after tomorrow | today | tomorrow | tonight) [<part=part>]", _relative),
+    Rule("[on] word=(this) <part=part>", _relative),
+    Rule("[on] [the] which=(next) week=(week) [on | ,] weekday=(DAY | SHORTDAY) [<part=part>]", _coming),
+    Rule(f"[on] which=({_COMING}) (week | month | year | quarter | weekend)", _vague_date),
+    Rule(f"[on] which=({_COMING}) (DAY | SHORTDAY) [next] week", _vague_date),
+    Rule(f"[on] which=({_COMING}) weekday=(DAY | SHORTDAY) [<part=part>]", _coming),
+    Rule("[on] (yesterday | last (DAY | SHORTDAY | night) | ago)", _past),
+    Rule(f"[at the | at | during | in the | by the | over] ({_VAGUE})", _vague),
+    Rule(f"(at the | at | during | in the | by the | over) time=({' | '.join(VAGUE_TIMES)})", _vague),
+)
+RULES = (
+    Rule(
+        f"({_START} | from) (right now | now | immediately | right away | today on) [on | onwards | onward]",
+        lambda phrase: Found(TimingDraft(starting=Starting()), phrase.end),
+    ),
+    Rule(_START, _starting),
+    Rule("from", _from),
+    Rule("until | till | til | through | up to | ending [on]", _until),
+    Rule(f"word=(in) [about=(`{'|'.join(sorted(ABOUT))}`)] [{_EXACTLY}]", _ahead),
+    Rule("word=(for)", _ahead),
+    Rule(_NUMBER, _from_now),
+)
+MONTH_RULES = (
+    Rule(
+        "(in the months of | in the month of | in every | in each | in | during) <months=months>", _in_months
+    ),
+    Rule("(of every | of each | of) <months=months>", _in_months, after_timing=True),
+)

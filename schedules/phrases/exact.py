@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from schedules.phrases.outcome import Refusal, Understood
+from schedules.phrases.outcome import Understood, impossible, past, unknown
 from schedules.phrases.tokens import Sentence
 from schedules.phrases.zones import leading_zone, mentions_zone, refuse_other_season
 from schedules.timing import Cron, Unreadable, as_cron, next_due, read
@@ -27,7 +27,7 @@ def read_canonical(text: str, now: datetime, zone: str) -> Understood | None:
     except Unreadable:
         return None
     if next_due(timing, now, ZoneInfo(zone)) is None:
-        raise Refusal("past", f"{text!r} is never due again.", "Name a time in the future.")
+        raise past(f"{text!r} is never due again.", "Name a time in the future.")
     return Understood(timing, zone)
 
 
@@ -48,8 +48,7 @@ def read_cron(text: str, now: datetime, zone: str) -> Understood | None:
             name = found.zone.name
             refuse_other_season(found.zone, timing, now)
     if any(mentions_zone(sentence, at) for at in range(begin, len(sentence))):
-        raise Refusal(
-            "unknown",
+        raise unknown(
             f"{rest!r} names a time zone where it belongs to the task.",
             f"Name it right behind the expression: '{timing.expression} Europe/Berlin', and then the task.",
         )
@@ -91,6 +90,6 @@ def _as_cron(text: str) -> Cron:
     try:
         return as_cron(text.rstrip(_APART))
     except BadCron as error:
-        raise Refusal(
-            "impossible", str(error), "Cron looks like '0 9 * * 1-5': at 9:00 from Monday to Friday."
+        raise impossible(
+            str(error), "Cron looks like '0 9 * * 1-5': at 9:00 from Monday to Friday."
         ) from error

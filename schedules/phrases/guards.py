@@ -9,21 +9,30 @@ import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from schedules.phrases.clusters import POLITE, Cluster
-from schedules.phrases.draft import Draft
-from schedules.phrases.durations import UNITS, read_length
-from schedules.phrases.guard_words import (
+from schedules.phrases.draft import TimingDraft
+from schedules.phrases.lengths import read_length
+from schedules.phrases.outcome import not_a_schedule, not_understood, unknown
+from schedules.phrases.scan import Cluster
+from schedules.phrases.tokens import Sentence
+from schedules.phrases.vocabulary import (
     AGAIN,
     CHANGING_AFTER,
     CHANGING_BEFORE,
     CHOOSING,
     CONDITIONS,
     COUNTING,
+    DATED,
     DAY_NAMES,
+    FEW,
+    FULL_DAYS,
     HOLIDAYS,
     LEADING,
     LIMITS,
+    MONTH_NUMBERS,
     OWNERS,
+    PARTS,
+    PLURAL_DAYS,
+    POLITE,
     RELATING,
     SHORT_NAMES,
     STATING,
@@ -32,28 +41,22 @@ from schedules.phrases.guard_words import (
     TELLING,
     TIES,
     TIME_WORDS,
+    UNITS,
     UNKNOWN_DAYS,
     WEEKS,
 )
-from schedules.phrases.numbers import read_ordinal
-from schedules.phrases.outcome import Refusal
-from schedules.phrases.tokens import Sentence
-from schedules.phrases.words import FULL_DAYS, MONTH_NUMBERS, PARTS, PLURAL_DAYS
-from schedules.phrases.zones import ABBREVIATIONS, UNCLEAR, mentions_zone, zone_of
+from schedules.phrases.zone_names import ABBREVIATIONS, UNCLEAR, zone_of
+from schedules.phrases.zones import mentions_zone
 
 MISSPELT = [*FULL_DAYS, "tomorrow", "tonight", "today", "every", "weekday", "weekend", "morning", "evening"]
-"""What a word that is spelt nearly alike may mean."""
-
-FEW = frozenset(["few", "several", "many", "some", "more"])
-DATED = HOLIDAYS | TIME_WORDS | frozenset(MONTH_NUMBERS)
+"""Words that a word with nearly the same spelling may mean."""
 
 
 def check_before(sentence: Sentence, cluster: Cluster) -> None:
     """Raise `Refusal` for a timing that the words right before it change."""
     before = sentence.text(cluster.start - 1)
     if before in STATING and not _is_asked_for(sentence, cluster.start - 1):
-        raise Refusal(
-            "not_a_schedule",
+        raise not_a_schedule(
             f"{sentence.shown(cluster.start - 1, cluster.end)!r} says when something is, "
             "not what to do then.",
             "Say what to do: 'Check my mail every day at 9'.",
@@ -66,16 +69,16 @@ def check_before(sentence: Sentence, cluster: Cluster) -> None:
         or (up_to or good_friday or counted_from)
         or _is_numbered(sentence, cluster.start - 1)
     ):
-        raise not_known(sentence.shown(cluster.start - 1, cluster.end))
+        raise not_understood(sentence.shown(cluster.start - 1, cluster.end))
     beside = cluster.start - 1
     while sentence.text(beside) in {"and", ",", "&", "/", "-"}:
         beside -= 1
     tied = sentence.text(beside - 1) in TIES | {"for", "about", "since", "from"}
     if _is_day_name(sentence, beside) and not tied:
-        raise not_known(sentence.shown(beside, cluster.end))
+        raise not_understood(sentence.shown(beside, cluster.end))
 
 
-def check_after(sentence: Sentence, cluster: Cluster, draft: Draft, *, task_before: bool) -> None:
+def check_after(sentence: Sentence, cluster: Cluster, draft: TimingDraft, *, task_before: bool) -> None:
     """Refuse a timing that the words right behind it change. `task_before`: a task stands before it."""
     at = sentence.skip(cluster.end, ",")
     word, parted = sentence.text(at), at > cluster.end
@@ -84,42 +87,44 @@ def check_after(sentence: Sentence, cluster: Cluster, draft: Draft, *, task_befo
     if (
         word in CHANGING_AFTER
         or (word in CONDITIONS and not (task_before or parted or cluster.start == 0))
-        or _begins_timing(sentence, sentence.after(at, "and", "then", "as well as"))
+        or _begins_timing(sentence, sentence.after(at, "and | then | as well as"))
         or (
             word == "-"
             and (sentence.text(at + 1) == "ish" or (sentence.touches(at) and sentence.touches(at + 1)))
         )
         or (word in COUNTING or sentence.kind(at) in {"clock", "iso", "date", "number"})
         or (word in TIME_WORDS or (word in SHORT_NAMES and not (word == "may" and parted)))
-        or _is_numbered(sentence, sentence.skip(at, "on the", "the"))
+        or _is_numbered(sentence, sentence.skip(at, "on the | the"))
         or _is_clock(sentence, at)
         or (not parted and _is_strange(sentence, at))
         or (parted and _is_place(sentence, at))
         or _names_time(sentence, at)
     ):
-        raise not_known(sentence.shown(cluster.start, min(at + 2, len(sentence))))
+        raise not_understood(sentence.shown(cluster.start, at + 2))
 
 
-def check_mentions(sentence: Sentence, cluster: Cluster, mentions: Sequence[Cluster], draft: Draft) -> None:
+def check_mentions(
+    sentence: Sentence, cluster: Cluster, mentions: Sequence[Cluster], draft: TimingDraft
+) -> None:
     """Refuse a timing beside a time that a word such as `before` or `of` keeps from being part of it."""
     for mention in mentions:
         limit = sentence.text(mention.start - 1) in LIMITS
         if mention.end == cluster.start and (limit or not draft.names_day):
-            raise not_known(sentence.shown(mention.start - 1, cluster.end))
+            raise not_understood(sentence.shown(mention.start - 1, cluster.end))
         behind = cluster.end == mention.start - (1 if limit else 0)
         if behind and (limit or not draft.names_day):
-            raise not_known(sentence.shown(cluster.start, mention.end))
+            raise not_understood(sentence.shown(cluster.start, mention.end))
 
 
-def check_rest(sentence: Sentence, used: Sequence[Cluster], draft: Draft) -> None:
+def check_rest(sentence: Sentence, used: Sequence[Cluster], draft: TimingDraft) -> None:
     """Refuse a sentence in whose other words something about when is left."""
     if sentence.text(0) == "for" and (_near(sentence, 0, STRETCHES) or read_length(sentence, 1)):
-        raise not_known(sentence.shown(0, min(5, len(sentence))))
+        raise not_understood(sentence.shown(0, 5))
     if not draft.names_day and (end := _stretch_at_first(sentence, used[0].start)):
-        raise not_known(sentence.shown(0, end))
-    untimed = draft.clocks is None and draft.moment is None and draft.small_step is None
+        raise not_understood(sentence.shown(0, end))
+    untimed = not draft.clocks and draft.moment is None and draft.small_step is None
     for at in range(len(sentence)):
-        if any(cluster.start <= at < cluster.end for cluster in used):
+        if any(cluster.holds(at) for cluster in used):
             continue
         word = sentence.text(at)
         if (
@@ -132,17 +137,7 @@ def check_rest(sentence: Sentence, used: Sequence[Cluster], draft: Draft) -> Non
             or (word in {"every", "each"} and _counts_time(sentence, at + 1))
             or (untimed and word in {"at", "@"} and _is_clock(sentence, at))
         ):
-            raise not_known(sentence.shown(at, min(at + 3, len(sentence))))
-
-
-def not_known(shown: str) -> Refusal:
-    """The refusal of words that say something about when, but what is not known."""
-    return Refusal(
-        "unknown",
-        f"{shown!r} says something about when that is not understood.",
-        "Say it as 'every weekday at 9', 'every 2 hours', 'tomorrow at 14:00' or '0 9 * * 1-5', "
-        "and the task beside it.",
-    )
+            raise not_understood(sentence.shown(at, at + 3))
 
 
 def _is_asked_for(sentence: Sentence, at: int) -> bool:
@@ -152,14 +147,14 @@ def _is_asked_for(sentence: Sentence, at: int) -> bool:
     return sentence.text(at) in {"is", "are"} and asks and question
 
 
-def _check_stretch(sentence: Sentence, at: int, draft: Draft) -> None:
+def _check_stretch(sentence: Sentence, at: int, draft: TimingDraft) -> None:
     """Refuse `for 2 weeks` behind a timing; `for 10 minutes` belongs to the task of a daily one."""
-    length = read_length(sentence, sentence.skip(at + 1, "the next", "another", "the first"))
-    small = length is not None and length.unit in {"second", "minute", "hour"}
+    length = read_length(sentence, sentence.skip(at + 1, "the next | another | the first"))
+    small = length is not None and length.length.is_small
     if length is not None and (not small or draft.small_step is not None):
-        raise Refusal("unknown", "How long it goes on is not understood.", "Say 'until' and a date.")
+        raise unknown("How long it goes on is not understood.", "Say 'until' and a date.")
     if not draft.names_day or _near(sentence, at, STRETCHES):
-        raise not_known(sentence.shown(at, min(at + 4, len(sentence))))
+        raise not_understood(sentence.shown(at, at + 4))
 
 
 def _weeks_end(sentence: Sentence, at: int) -> bool:
@@ -195,7 +190,7 @@ def _begins_timing(sentence: Sentence, at: int | None) -> bool:
 
 def _is_clock(sentence: Sentence, at: int) -> bool:
     """Whether what stands there may be a time of day: `at 9`, `:30`."""
-    begin = sentence.skip(at, "at", "@")
+    begin = sentence.skip(at, "<at>")
     glued = sentence.text(at) in {":", "."} and sentence.touches(at + 1)
     word = sentence.text(at + 1 if glued else begin)
     told = word in COUNTING or word in {"half", "quarter", "noon", "midnight"}
@@ -286,7 +281,7 @@ def _counts_time(sentence: Sentence, at: int) -> bool:
 
 def _is_numbered(sentence: Sentence, at: int) -> bool:
     """Whether `13th` stands there."""
-    return sentence.text(at)[:1].isdigit() and read_ordinal(sentence, at) is not None
+    return sentence.match("<nth>", at) is not None
 
 
 def _is_day_name(sentence: Sentence, at: int) -> bool:

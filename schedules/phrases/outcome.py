@@ -1,7 +1,8 @@
-"""What reading a sentence gives: a timing with its zone and task, or a refusal that helps."""
+"""The result of reading a sentence: a timing with its zone and task, or a refusal that says what to write."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -21,15 +22,15 @@ Reason = Literal[
 ]
 """Why a sentence is refused.
 
-`absent`: it names no time. `incomplete`: it leaves open at what time, or on which day. `ambiguous`: people
-mean several things by it. `impossible`: no clock or calendar shows that. `contradictory`: its parts exclude
+`absent`: it names no time. `incomplete`: the time of day or the day is missing. `ambiguous`: people mean
+several things by it. `impossible`: no clock or calendar shows that. `contradictory`: its parts exclude
 each other. `not_a_schedule`: it speaks of a schedule without asking for one. `unknown`: it says something
 about when that the rules do not know.
 """
 
 
 class Understood(msgspec.Struct, frozen=True):
-    """When (`timing`, read in `zone`, an IANA name) and what; `task` is null where there is only a timing."""
+    """When (`timing`, read in `zone`, an IANA name) and what; `task` is None where there is only a timing."""
 
     timing: Timing
     zone: str
@@ -37,7 +38,7 @@ class Understood(msgspec.Struct, frozen=True):
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """Why not, in a sentence, and what would be understood instead."""
+    """The kind of the refusal, the reason in a sentence, and what would be understood instead."""
 
     kind: Reason
     reason: str
@@ -45,8 +46,37 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 class Refusal(Exception):
-    """Carries a refusal out of whatever rule found it."""
+    """Carries a refusal from the rule that found it to the parser."""
 
     def __init__(self, kind: Reason, reason: str, proposal: str = "") -> None:
         super().__init__(reason)
         self.refused = Refused(kind, reason, proposal)
+
+
+absent = partial(Refusal, "absent")
+ambiguous = partial(Refusal, "ambiguous")
+contradictory = partial(Refusal, "contradictory")
+impossible = partial(Refusal, "impossible")
+incomplete = partial(Refusal, "incomplete")
+not_a_schedule = partial(Refusal, "not_a_schedule")
+past = partial(Refusal, "past")
+unknown = partial(Refusal, "unknown")
+
+
+def said_twice(what: str) -> Refusal:
+    """The refusal of a sentence that gives two values for one thing, such as `how often`."""
+    return contradictory(f"The sentence says twice {what}.", "Leave one of both out.")
+
+
+def exclusive(one: str, other: str, proposal: str = "Leave one of both out.") -> Refusal:
+    """The refusal of two parts of which a timing can have only one."""
+    return contradictory(f"{one} and {other} exclude each other.", proposal)
+
+
+def not_understood(words: str) -> Refusal:
+    """The refusal of words that say something about when, but nothing that the rules know."""
+    return unknown(
+        f"{words!r} says something about when that is not understood.",
+        "Say it as 'every weekday at 9', 'every 2 hours', 'tomorrow at 14:00' or '0 9 * * 1-5', "
+        "and the task beside it.",
+    )

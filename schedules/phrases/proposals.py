@@ -13,14 +13,13 @@ from typing import Protocol
 
 import msgspec
 
-from schedules.phrases.agreeing import disagreement, names_zone
-from schedules.phrases.clusters import scan
-from schedules.phrases.guard_words import CHANGING_AFTER, CHANGING_BEFORE, CONDITIONS
+from schedules.phrases.agreement import disagreement, names_zone
 from schedules.phrases.outcome import Refusal, Refused, Understood
-from schedules.phrases.parsing import parse
-from schedules.phrases.pieces import Zone
+from schedules.phrases.parser import parse
+from schedules.phrases.scan import scan
 from schedules.phrases.tokens import Sentence
-from schedules.phrases.zones import known_zones
+from schedules.phrases.vocabulary import CHANGING_AFTER, CHANGING_BEFORE, CONDITIONS
+from schedules.phrases.zone_names import known_zones
 from schedules.timing import Cron
 
 ASKABLE = frozenset(["absent", "incomplete", "unknown"])
@@ -97,10 +96,10 @@ def _against(sentence: str, proposal: Proposal, found: Understood, zone: str) ->
         read = scan(Sentence(sentence))
     except Refusal as refusal:
         return refusal.refused.reason
-    pieces = [piece for cluster in (*read.timings, *read.days) for piece in cluster.pieces]
-    if any(isinstance(piece, Zone) and piece.name != found.zone for piece in pieces):
+    drafts = [draft for cluster in read.used for draft in cluster.drafts]
+    if any(draft.zone and draft.zone.name != found.zone for draft in drafts):
         return "the sentence names another zone"
-    return disagreement(words, pieces, found.timing, proposal.timing or "")
+    return disagreement(words, drafts, found.timing, proposal.timing or "")
 
 
 def _unclaimed_words(sentence: str, task: str | None) -> list[str] | None:

@@ -1,10 +1,14 @@
-"""Cuts a sentence into words, numbers, clock times, and what must not be looked into: quotes, addresses."""
+"""Splits a sentence into tokens (words, numbers, clock times, opaque quotes and addresses) and tags them."""
 
 from __future__ import annotations
 
 import re
-from functools import cache
+from collections.abc import Iterator
+from itertools import accumulate
 from typing import Literal, NamedTuple
+
+from schedules.phrases.patterns import CLASSES, compiled
+from schedules.phrases.vocabulary import NUMBERS
 
 TokenKind = Literal["word", "number", "clock", "iso", "date", "path", "opaque", "mark"]
 
@@ -15,8 +19,9 @@ _ALIKE = str.maketrans(
     }
     | {chr(0xFF10 + digit): str(digit) for digit in range(10)}
 )  # fmt: skip
-"""Characters that are read alike, one for one, so that positions stay."""
+"""Characters that are replaced one for one, so that positions stay."""
 
+_DAY_CLASSES = frozenset(["DAY", "DAYS", "SHORTDAY"])
 _MERIDIEM = r"(?:[ap]\.\s?m\b\.?|[ap]m\b)"
 _TOKEN = re.compile(
     rf"""
@@ -37,13 +42,8 @@ _TOKEN = re.compile(
 )
 
 
-def word_set(words: str) -> frozenset[str]:
-    """The words of a text, as a set."""
-    return frozenset(words.split())
-
-
 class Token(NamedTuple):
-    """A piece of the sentence from `start` to `end`; `text` is in lower case, `raw` as it was written."""
+    """A part of the sentence from `start` to `end`; `text` is in lower case, `raw` as it was written."""
 
     kind: TokenKind
     text: str
@@ -52,12 +52,67 @@ class Token(NamedTuple):
     end: int
 
 
+class Phrase(NamedTuple):
+    """A pattern that matched the tokens from `start` to before `end`.
+
+    `led`: other timing stands right before it; `leads`: nothing but timing and polite words do.
+    """
+
+    sentence: Sentence
+    matched: re.Match[str]
+    led: bool = False
+    leads: bool = False
+
+    @property
+    def start(self) -> int:
+        """The first token."""
+        return self.sentence.token_at(self.matched.start())
+
+    @property
+    def end(self) -> int:
+        """The place after the last token."""
+        return self.sentence.token_at(self.matched.end())
+
+    @property
+    def shown(self) -> str:
+        """The tokens as they were written."""
+        return self.sentence.shown(self.start, self.end)
+
+    def has(self, slot: str) -> bool:
+        """Whether the pattern has the slot, and something is in it."""
+        return self.matched.groupdict().get(slot) is not None
+
+    def span(self, slot: str) -> tuple[int, int]:
+        """The first token of the slot, and the place after its last."""
+        start, end = self.matched.span(slot)
+        return self.sentence.token_at(start), self.sentence.token_at(end)
+
+    def text(self, slot: str) -> str:
+        """The tokens of the slot in lower case, with a space between them; empty where it has none."""
+        if not self.has(slot):
+            return ""
+        start, end = self.span(slot)
+        return " ".join(self.sentence.text(at) for at in range(start, end))
+
+    def number(self, slot: str) -> int:
+        """The whole number or the ordinal in the slot."""
+        return number_of(self.text(slot))
+
+    def numbers(self, slot: str, pattern: str) -> list[int]:
+        """The numbers in a slot that lists several, each of which matches the pattern."""
+        return [number_of(each) for each in self.sentence.texts(pattern, *self.span(slot))]
+
+
 class Sentence:
-    """The tokens of a sentence, and questions about the words at a place; beyond the ends is nothing."""
+    """The tokens of a sentence, and what matches at a place; beyond the ends is nothing."""
 
     def __init__(self, source: str) -> None:
         self.source = source
         self.tokens = tuple(_tokens(source.translate(_ALIKE)))
+        tags = [f"{_tag(self, at)} " for at in range(len(self.tokens))]
+        self._tags = "".join(tags)
+        self._offsets = [0, *accumulate(len(tag) for tag in tags)]
+        self._places = {offset: at for at, offset in enumerate(self._offsets)}
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -71,70 +126,94 @@ class Sentence:
         return self.tokens[at].raw if 0 <= at < len(self.tokens) else ""
 
     def kind(self, at: int) -> TokenKind | None:
-        """What the token at that place is; null beyond the ends."""
+        """The kind of the token at that place; None beyond the ends."""
         return self.tokens[at].kind if 0 <= at < len(self.tokens) else None
 
+    def is_capital(self, at: int) -> bool:
+        """Whether the token at that place begins with a capital letter."""
+        return self.raw(at)[:1].isupper()
+
     def touches(self, at: int) -> bool:
-        """Whether nothing, not even a space, parts the token there from the one before it."""
+        """Whether the token there follows the one before it without a space."""
         return 0 < at < len(self.tokens) and self.tokens[at - 1].end == self.tokens[at].start
 
-    def after(self, at: int, *phrases: str) -> int | None:
-        """The place behind the first of these phrases that stands there; null where none does."""
-        here = self.text(at)
-        for phrase in phrases:
-            first, *more = _words(phrase)
-            if first == here and all(self.text(at + 1 + number) == word for number, word in enumerate(more)):
-                return at + 1 + len(more)
-        return None
+    def token_at(self, offset: int) -> int:
+        """The place of the token whose tag begins at that offset."""
+        return self._places[offset]
 
-    def skip(self, at: int, *phrases: str) -> int:
-        """The place behind whichever of these phrases stands there, or the same place."""
-        found = self.after(at, *phrases)
-        return at if found is None else found
+    def match(self, pattern: str, at: int) -> Phrase | None:
+        """The pattern, where it matches at that place."""
+        if not 0 <= at < len(self.tokens):
+            return None
+        matched = compiled(pattern).match(self._tags, self._offsets[at])
+        return Phrase(self, matched) if matched else None
+
+    def after(self, at: int, pattern: str) -> int | None:
+        """The place after the pattern, where it matches at that place; else None."""
+        found = self.match(pattern, at)
+        return found.end if found else None
+
+    def skip(self, at: int, pattern: str) -> int:
+        """The place after the pattern, or the same place where it does not match."""
+        found = self.match(pattern, at)
+        return found.end if found else at
+
+    def texts(self, pattern: str, start: int, end: int) -> Iterator[str]:
+        """The words of each match of the pattern between two places."""
+        at = start
+        while at < end:
+            found = self.match(pattern, at)
+            if found is not None:
+                yield " ".join(self.text(inside) for inside in range(at, found.end))
+            at = found.end if found else at + 1
 
     def shown(self, start: int, end: int) -> str:
         """The tokens from `start` to before `end`, as they were written."""
+        end = min(end, len(self.tokens))
         return self.source[self.tokens[start].start : self.tokens[end - 1].end] if start < end else ""
 
 
-@cache
-def _words(phrase: str) -> tuple[str, ...]:
-    """The words of a phrase that the rules know."""
-    return tuple(phrase.split())
+def number_of(text: str) -> int:
+    """The value of a whole number or an ordinal, in digits or in words."""
+    if digits := re.match(r"\d+", text):
+        return int(digits[0])
+    return sum(NUMBERS[word] for word in text.split() if word != "-")
 
 
-def _tokens(text: str) -> list[Token]:
-    found = []
-    for matched in _TOKEN.finditer(text):
+def _tag(sentence: Sentence, at: int) -> str:
+    """The tag that patterns see at that place."""
+    text, kind = sentence.text(at), sentence.kind(at)
+    match kind:
+        case "number":
+            return f"n:{text}"
+        case "clock":
+            return f"c:{text}"
+        case "iso" | "date" | "path" | "opaque":
+            return f"{kind}:"
+        case _:
+            pass
+    if text in {"may", "march", "mar"} and not _is_month(sentence, at):
+        return text
+    return CLASSES.get(text, text)
+
+
+def _is_month(sentence: Sentence, at: int) -> bool:
+    """Whether `may` or `march` is the month: with a capital, or beside a day or a word such as `in`."""
+    before, after = sentence.text(at - 1), sentence.text(at + 1)
+    day = after in NUMBERS or re.fullmatch(r"\d+(?:st|nd|rd|th)?", after) is not None
+    return sentence.is_capital(at) or day or before.isdigit() or before in {"in", "of", "every"}
+
+
+def _tokens(source: str) -> Iterator[Token]:
+    for matched in _TOKEN.finditer(source):
         kind: TokenKind = matched.lastgroup  # type: ignore[assignment]  # the groups are named after the kinds
         raw = matched.group()
-        if (
-            kind == "path"
-            and all(part.isalpha() and len(part) <= 9 for part in raw.split("/"))
-            and _days(raw)
-        ):
-            found.extend(_parts(raw, matched.start()))
-        else:
-            found.append(Token(kind, raw.lower(), raw, matched.start(), matched.end()))
-    return found
-
-
-def _days(raw: str) -> bool:
-    """Whether the parts between the slashes are weekdays: `Mon/Wed/Fri`."""
-    return all(
-        part[:3].lower() in {"mon", "tue", "wed", "thu", "fri", "sat", "sun"} for part in raw.split("/")
-    )
-
-
-def _parts(raw: str, start: int) -> list[Token]:
-    return [
-        Token(
-            "mark" if part.group() == "/" else "word",
-            part.group().lower(),
-            part.group(),
-            at,
-            at + len(part.group()),
-        )
-        for part in re.finditer(r"/|[^/]+", raw)
-        for at in (start + part.start(),)
-    ]
+        if kind == "path" and all(CLASSES.get(part.lower()) in _DAY_CLASSES for part in raw.split("/")):
+            for part in re.finditer(r"/|[^/]+", raw):  # `Mon/Wed/Fri`
+                word, at = part.group(), matched.start() + part.start()
+                yield Token("mark" if word == "/" else "word", word.lower(), word, at, at + len(word))
+            continue
+        text = raw.lower()
+        if kind == "clock" or re.fullmatch(r"[ap]\.m\.?", text):
+            text = re.sub(r"\s|(?<=[apm])\.", "", text)
+        yield Token(kind, text, raw, matched.start(), matched.end())

@@ -6,35 +6,28 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias, assert_never
 
-from schedules.phrases.durations import SECONDS, UNITS, Unit
-from schedules.phrases.numbers import CARDINALS, ORDINALS, TENS
-from schedules.phrases.pieces import Ahead, Clocks, OnDate, Piece, Step, Weekdays, Window
-from schedules.phrases.zones import ABBREVIATIONS, NAMED
+from schedules.phrases.draft import Length, OnDate, TimingDraft
+from schedules.phrases.vocabulary import NUMBERS, SECONDS, UNITS, Unit
+from schedules.phrases.zone_names import ABBREVIATIONS, NAMED
 from schedules.timing import Calendar, Every, Interval, MonthDays, Once, Weekly
 from schedules.timing.values import DAY, minutes_of
 
 Comparable: TypeAlias = Calendar | Interval | Once
 
-NUMBERS = {
-    **CARDINALS,
-    **TENS,
-    **ORDINALS,
-    "half": 30,
-    "quarter": 15,
-    "noon": 12,
-    "midday": 12,
-    "midnight": 0,
-}
+SPOKEN = NUMBERS | {"half": 30, "quarter": 15, "noon": 12, "midday": 12, "midnight": 0}
+"""Words that say a number of a timing."""
 
 
-def disagreement(words: Sequence[str], pieces: Iterable[Piece], timing: Comparable, proposed: str) -> str:
+def disagreement(
+    words: Sequence[str], drafts: Iterable[TimingDraft], timing: Comparable, proposed: str
+) -> str:
     """Why the timing is not what the sentence says; empty where nothing speaks against it.
 
-    `words` are the sentence's without its task, in lower case, numbers apart from letters; `pieces` what the
+    `words` are the sentence's without its task, in lower case, numbers apart from letters; `drafts` what the
     rules found in it; `proposed` the words that the timing was read from.
     """
     told = {
-        int(word) if word.isdigit() else NUMBERS[word] for word in words if word.isdigit() or word in NUMBERS
+        int(word) if word.isdigit() else SPOKEN[word] for word in words if word.isdigit() or word in SPOKEN
     }
     units = {UNITS[word] for word in words if word in UNITS and len(word) > 1}
     unsaid = [number for number in _numbers(timing, proposed) if not _is_told(number, told)]
@@ -46,7 +39,7 @@ def disagreement(words: Sequence[str], pieces: Iterable[Piece], timing: Comparab
     left = {int(word) for word in words if word.isdigit()} - _accounted(timing, proposed)
     if left:
         return f"it leaves out {min(left)}"
-    if all(_agrees(piece, timing) for piece in pieces):
+    if all(_agrees(draft, timing) for draft in drafts):
         return ""
     return "that is not what the sentence says"
 
@@ -117,32 +110,26 @@ def _counts(timing: Comparable) -> Iterator[tuple[int, Unit]]:
             return
 
 
-def _agrees(piece: Piece, timing: Comparable) -> bool:
-    """Whether the timing does what the piece says, where both can be compared."""
-    match piece:
-        case Clocks():
-            times = _minutes(timing)
-            noon = DAY // 2
-            return all(
-                reading.minutes in times
-                or (reading.form != "exact" and (reading.minutes + noon) % DAY in times)
-                for reading in piece.readings
-            )
-        case Window():
-            return isinstance(timing, Calendar) and isinstance(timing.times, Every)
-        case Weekdays():
-            return piece.weekdays == _weekdays(timing)
-        case Step():
-            return _keeps(piece, timing)
-        case Ahead():
-            return isinstance(timing, Once)
-        case OnDate():
-            return not isinstance(timing, Once) or (timing.at.month, timing.at.day) == (
-                piece.month,
-                piece.day,
-            )
-        case _:
-            return True
+def _agrees(draft: TimingDraft, timing: Comparable) -> bool:
+    """Whether the timing does what the draft says, where both can be compared."""
+    times, noon = _minutes(timing), DAY // 2
+    clocks = all(
+        reading.minutes in times or (reading.form != "exact" and (reading.minutes + noon) % DAY in times)
+        for reading in draft.clocks
+    )
+    stepped = isinstance(timing, Calendar) and isinstance(timing.times, Every)
+    return (
+        clocks
+        and (draft.window is None or stepped)
+        and (draft.weekdays is None or draft.weekdays.weekdays == _weekdays(timing))
+        and (draft.step is None or _has_step(draft.step, timing))
+        and (draft.ahead is None or isinstance(timing, Once))
+        and (not isinstance(draft.day, OnDate) or _is_on(draft.day, timing))
+    )
+
+
+def _is_on(day: OnDate, timing: Comparable) -> bool:
+    return not isinstance(timing, Once) or (timing.at.month, timing.at.day) == (day.month, day.day)
 
 
 def _minutes(timing: Comparable) -> frozenset[int]:
@@ -166,7 +153,7 @@ def _weekdays(timing: Comparable) -> frozenset[int]:
     return frozenset(range(7))
 
 
-def _keeps(step: Step, timing: Comparable) -> bool:
+def _has_step(step: Length, timing: Comparable) -> bool:
     """Whether the timing comes as often as the step says."""
     if isinstance(timing, Interval):
         return step.unit not in {"month", "year"} and timing.seconds == step.seconds

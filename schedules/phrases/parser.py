@@ -5,14 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from schedules.phrases.absence import absence
-from schedules.phrases.asking import check_asks
-from schedules.phrases.choosing import choose
-from schedules.phrases.clusters import POLITE, Cluster, Scan, scan
 from schedules.phrases.exact import read_canonical, read_cron
 from schedules.phrases.guards import check_after, check_before, check_rest
-from schedules.phrases.outcome import Refusal, Refused, Understood
-from schedules.phrases.tasks import task_of
+from schedules.phrases.intent import check_asks
+from schedules.phrases.outcome import Refusal, Refused, Understood, absent, unknown
+from schedules.phrases.scan import Cluster, scan
+from schedules.phrases.selection import select
+from schedules.phrases.task import task_of
 from schedules.phrases.tokens import Sentence
+from schedules.phrases.vocabulary import POLITE
 from schedules.phrases.zones import refuse_place
 
 LONGEST = 10_000
@@ -34,36 +35,27 @@ def parse(sentence: str, now: datetime, zone: str) -> Understood | Refused:
 
 def _parse(text: str, now: datetime, zone: str) -> Understood:
     if not text:
-        raise Refusal(
-            "absent", "The sentence is empty.", "Say what to do and when: 'Check my mail every day at 9'."
-        )
+        raise absent("The sentence is empty.", "Say what to do and when: 'Check my mail every day at 9'.")
     if len(text) > LONGEST:
-        raise Refusal(
-            "unknown", f"The sentence has more than {LONGEST} characters.", "Put the long part into a file."
-        )
+        raise unknown(f"The sentence has more than {LONGEST} characters.", "Put the long part into a file.")
     exact = read_canonical(text, now, zone) or read_cron(text, now, zone)
     if exact is not None:
         return exact
     sentence = Sentence(text)
     found = scan(sentence)
-    used = _used(found)
-    check_asks(sentence, used)
-    if not used:
+    check_asks(sentence, found.used)
+    if not found.used:
         raise absence(sentence, found)
-    chosen = choose(sentence, found, now, zone)
-    task = task_of(sentence, chosen.used)
-    if task is not None and chosen.draft.zone is not None:
-        refuse_place(chosen.draft.zone)
-    for cluster in chosen.used:
+    used, resolved = select(sentence, found, now, zone)
+    task = task_of(sentence, used)
+    if task is not None and resolved.draft.zone is not None:
+        refuse_place(resolved.draft.zone)
+    for cluster in used:
         check_before(sentence, cluster)
-        before = _task_stands_before(sentence, chosen.used, cluster)
-        check_after(sentence, cluster, chosen.draft, task_before=before)
-    check_rest(sentence, chosen.used, chosen.draft)
-    return Understood(chosen.decided.timing, chosen.decided.zone, task)
-
-
-def _used(found: Scan) -> tuple[Cluster, ...]:
-    return tuple(sorted((*found.timings, *found.days), key=lambda cluster: cluster.start))
+        task_before = _task_stands_before(sentence, used, cluster)
+        check_after(sentence, cluster, resolved.draft, task_before=task_before)
+    check_rest(sentence, used, resolved.draft)
+    return Understood(resolved.timing, resolved.zone, task)
 
 
 def _task_stands_before(sentence: Sentence, used: tuple[Cluster, ...], cluster: Cluster) -> bool:
@@ -71,5 +63,5 @@ def _task_stands_before(sentence: Sentence, used: tuple[Cluster, ...], cluster: 
     return any(
         sentence.kind(at) == "word" and sentence.text(at) not in POLITE
         for at in range(cluster.start)
-        if not any(each.start <= at < each.end for each in used)
+        if not any(each.holds(at) for each in used)
     )

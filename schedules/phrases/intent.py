@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from schedules.phrases.clusters import Cluster
-from schedules.phrases.outcome import Refusal
-from schedules.phrases.tokens import Sentence, word_set
+from schedules.phrases.outcome import not_a_schedule
+from schedules.phrases.scan import Cluster
+from schedules.phrases.tokens import Sentence
+from schedules.phrases.vocabulary import word_set
 
 _POLITE = word_set("please hi hey hello hermes ok okay so well and")
 _QUESTION = re.compile(
@@ -56,31 +57,34 @@ _BEHIND = re.compile(
 """What stands right behind a timing that is only spoken of."""
 
 
+EXAMPLE = "Say what to do: 'Check my mail every day at 9'."
+
+
 def check_asks(sentence: Sentence, used: Sequence[Cluster]) -> None:
     """Refuse a sentence that asks for nothing to be done then."""
     words = _plain(sentence)
     if _NEGATED.match(words):
-        raise _refusal(
+        raise not_a_schedule(
             "It says what not to do.", "Say what to do; `hermes-jobs schedule pause` and `remove` stop one."
         )
     if _CHANGE.match(words):
-        raise _refusal(
+        raise not_a_schedule(
             "It is about a schedule that exists.", "See `hermes-jobs schedule --help` for how to change one."
         )
     asked_before = bool(used) and any(sentence.text(at) == "?" for at in range(used[0].start))
     if _QUESTION.match(words) and not asked_before:
-        raise _refusal("It is a question about a time.", "Say what to do: 'Check my mail every day at 9'.")
+        raise not_a_schedule("It is a question about a time.", EXAMPLE)
     if _CONDITION.match(words) and used and used[0].start > 0:
-        raise _refusal(
+        raise not_a_schedule(
             "It waits for something other than the clock.", "Say when by the clock: 'every day at 9'."
         )
     if _STATEMENT.match(words) and not _WISH.match(words):
-        raise _refusal(
+        raise not_a_schedule(
             "It tells of something instead of asking for it.",
-            "Say what to do: 'Check my mail every day at 9'.",
+            EXAMPLE,
         )
     if any(_is_spoken_of(sentence, cluster, words) for cluster in used):
-        raise _refusal("It speaks of a timing instead of asking for one.", "Say what to do, and when.")
+        raise not_a_schedule("It speaks of a timing instead of asking for one.", "Say what to do, and when.")
 
 
 def _is_spoken_of(sentence: Sentence, cluster: Cluster, words: str) -> bool:
@@ -100,7 +104,3 @@ def _plain(sentence: Sentence) -> str:
     words = [token.text for token in sentence.tokens if token.kind != "mark"]
     begin = next((at for at, word in enumerate(words) if word not in _POLITE), len(words))
     return " ".join(words[begin:])
-
-
-def _refusal(reason: str, proposal: str) -> Refusal:
-    return Refusal("not_a_schedule", reason, proposal)

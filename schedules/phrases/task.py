@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from schedules.phrases.clusters import Cluster
-from schedules.phrases.guard_words import (
+from schedules.phrases.outcome import unknown
+from schedules.phrases.scan import Cluster
+from schedules.phrases.tokens import Sentence
+from schedules.phrases.vocabulary import (
     AGAIN,
     CHANGING_AFTER,
     CHANGING_BEFORE,
     CONDITIONS,
     HOLIDAYS,
+    REMINDERS,
     TIME_WORDS,
+    word_set,
 )
-from schedules.phrases.outcome import Refusal
-from schedules.phrases.tokens import Sentence, word_set
-from schedules.phrases.words import REMINDERS
 
 _GREETING = re.compile(
     r"^(?:(?:(?:hi|hey|hello|ok|okay)(?: (?:there|hermes))?|hermes)\s*[,!:]?\s+(?=\w)"
@@ -101,14 +102,12 @@ def _checked(text: str) -> str | None:
     if set(words) <= _GREETINGS:
         return None
     if all(word in _NO_TASK or re.fullmatch(r"\d+(?:st|nd|rd|th)?|\w", word) for word in words):
-        raise Refusal(
-            "unknown",
+        raise unknown(
             f"{text!r} is not understood beside the timing.",
             "Write only the timing, or add what is to be done.",
         )
     if (words[0] in _PREPOSITIONS and len(words) <= 4) or (words[0] in _CONDITIONS and len(words) <= 5):
-        raise Refusal(
-            "unknown",
+        raise unknown(
             f"{text!r} is no task by itself.",
             "Say what is to be done, such as 'check my mail', and when.",
         )

@@ -1,0 +1,202 @@
+"""At what times of a day: `at 9 and 17`, `between 9 and 17`, `on the hour`, `in the morning`."""
+
+from __future__ import annotations
+
+from schedules.phrases.clock_times import NOON, ClockRead, Reading, minute_of_day, read_clock
+from schedules.phrases.draft import Found, Part, PastHour, TimingDraft, Window
+from schedules.phrases.outcome import Refusal, ambiguous
+from schedules.phrases.rules import Rule
+from schedules.phrases.tokens import Phrase, Sentence, number_of
+from schedules.phrases.vocabulary import ABOUT, AFTER_HOUR, PARTS, PLURAL_PARTS, REMINDERS
+
+_PART = "in the <part=part> | at night"
+_TO = "to | until | till | through | - | up to"
+_MINUTE = r"(`c::\d\d` | quarter | half | [minute] <whole>)"
+_MINUTES = f"{_MINUTE} (<and> [at] {_MINUTE})*"
+_SHOWN_MINUTES = rf"(`c::\d\d` | minute <whole>) (<and> [at] {_MINUTE})*"
+_AT = "[at the | <at>]"
+_PAST = "[minutes | minute] past | [minutes] after"
+
+
+def _clocks(phrase: Phrase) -> Found | None:
+    """`at 9 and 17`, `9am`, `for 7:30` after `alarm`. Raises `Refusal`."""
+    sentence, begin = phrase.sentence, phrase.end
+    introduced = phrase.has("at")
+    if phrase.text("at") == "for" and sentence.text(phrase.start - 1) not in REMINDERS:
+        return None
+    if introduced and sentence.text(begin) in ABOUT:
+        if read_clock(sentence, begin + 1, introduced=True):
+            raise ambiguous("A schedule needs an exact time.", f"Leave out {sentence.raw(begin)!r}.")
+        return None
+    first = read_clock(sentence, begin, introduced=introduced)
+    if first is None or not (phrase.leads or _ends_well(sentence, first)):
+        return None
+    readings, end = _with_part([first.reading], sentence, first.end)
+    while (joint := sentence.match("[,] word=(or) | <and>", end)) is not None:
+        begin = sentence.skip(joint.end, "<at>")
+        more = read_clock(sentence, begin, introduced=True)
+        if more is None or _is_length(sentence, begin, end) or not _ends_well(sentence, more):
+            break
+        if joint.has("word"):
+            shown = sentence.shown(phrase.start, more.end)
+            raise ambiguous(f"{shown!r} leaves open which.", "Name one, or say 'and'.")
+        readings, end = _with_part([*readings, more.reading], sentence, more.end)
+    return Found(TimingDraft(clocks=_shared(readings)), end, introduced)
+
+
+def _with_part(readings: list[Reading], sentence: Sentence, end: int) -> tuple[list[Reading], int]:
+    """The times, where `in the evening` stands after them: it is said of all that leave it open."""
+    phrase = sentence.match(_PART, end)
+    if phrase is None:
+        return readings, end
+    part = PARTS[phrase.text("part") or "night"]
+    minutes = [
+        minute_of_day(each, part) if each is readings[-1] or each.form != "exact" else each.minutes
+        for each in readings
+    ]
+    if part == "night" and minutes[-1] < NOON.minutes:
+        return readings, end  # of which day depends on what else is said
+    if minutes != sorted(minutes):
+        raise ambiguous(
+            f"{sentence.shown(end - 1, phrase.end)!r} may be said of one time or of all.",
+            "Say each time with am or pm.",
+        )
+    pairs = zip(minutes, readings, strict=True)
+    return [Reading(*divmod(minute, 60), "exact", each.meridiem) for minute, each in pairs], phrase.end
+
+
+def _ends_well(sentence: Sentence, clock: ClockRead) -> bool:
+    """Whether a bare hour is the end of its phrase, so that it cannot count what follows."""
+    end = clock.end
+    return (
+        clock.reading.form != "bare"
+        or clock.reading.meridiem != ""
+        or sentence.kind(end) in {None, "mark", "path", "iso", "clock"}
+        or sentence.text(end) in AFTER_HOUR
+        or sentence.text(end - 1) in {"o'clock", "oclock"}
+        or sentence.match("<days>", end) is not None
+        or sentence.raw(end).isupper()
+    )
+
+
+def _is_length(sentence: Sentence, at: int, before: int) -> bool:
+    """Whether `2h` is a length of time: the time before it is written otherwise."""
+    return sentence.text(at).endswith("h") and not sentence.text(before - 1).endswith("h")
+
+
+def _shared(readings: list[Reading]) -> tuple[Reading, ...]:
+    """The times of a list; the last one's am or pm may be meant for those before it. Raises `Refusal`."""
+    last = readings[-1]
+    if any(reading.by_24_hours for reading in readings):
+        return tuple(each._replace(form="exact") if each.form == "bare" else each for each in readings)
+    if last.meridiem not in {"am", "pm"}:
+        return tuple(readings)
+    return tuple(_with_meridiem(reading, last) for reading in readings)
+
+
+def _with_meridiem(reading: Reading, last: Reading) -> Reading:
+    if reading.form == "exact" or reading.meridiem:
+        return reading
+    if last.meridiem == "am" and reading.hour < 12:
+        return reading._replace(form="exact", meridiem="am")
+    if reading.hour < (last.hour % 12 or 12):
+        raise ambiguous(
+            f"{reading.hour} may be in the morning or in the afternoon.",
+            f"Say {reading.hour}am or {reading.hour}pm.",
+        )
+    return reading
+
+
+def _window(phrase: Phrase) -> Found | None:
+    """`between 9 and 17`, `from 9am to 5pm`. Raises `Refusal`."""
+    between = phrase.text("word").startswith("between")
+    return _two_ends(phrase, phrase.end, "and | -" if between else _TO)
+
+
+def _bare_window(phrase: Phrase) -> Found | None:
+    """`9-17` after other timing."""
+    try:
+        return _two_ends(phrase, phrase.start, _TO)
+    except Refusal:
+        return None  # numbers that are no times
+
+
+def _two_ends(phrase: Phrase, begin: int, joint: str) -> Found | None:
+    sentence = phrase.sentence
+    first = read_clock(sentence, begin, introduced=True, counted=False)
+    end = sentence.after(first.end, joint) if first else None
+    last = read_clock(sentence, end, introduced=True, counted=False) if end else None
+    if first is None or last is None:
+        return None
+    window = _clear_window(first.reading, last.reading, sentence.shown(phrase.start, last.end))
+    return Found(TimingDraft(window=window), last.end)
+
+
+def _clear_window(first: Reading, last: Reading, words: str) -> Window:
+    """The window, where both ends are clear. Raises `Refusal`."""
+    overnight = first.form != "exact" and last.meridiem == "pm" and first.hour < last.hour - 12
+    if first.form != "exact" and last.meridiem:
+        first = first._replace(form="exact")
+    reversed_ = first.minutes >= last.minutes and last.form != "exact" and not first.by_24_hours
+    if overnight or reversed_:
+        raise ambiguous(
+            f"{words!r} may be by day or through the night.",
+            "Say 'between 9 and 17' or 'from 9am to 5pm'.",
+        )
+    return Window(first, last)
+
+
+def _full_hours(phrase: Phrase) -> Found:
+    """`on the hour`, `on the half hour`."""
+    minute = 30 if phrase.has("half") else 0
+    return Found(TimingDraft(past_hour=PastHour((minute,), every_hour=False)), phrase.end)
+
+
+def _past_hour(phrase: Phrase) -> Found | None:
+    """`at :15 and :45`, `at quarter past every hour`, `at minute 30`, `at 15 past`."""
+    minutes = tuple(_minute(text) for text in phrase.sentence.texts(_MINUTE, *phrase.span("minutes")))
+    if any(minute > 59 for minute in minutes):
+        return None
+    past_hour = PastHour(minutes, every_hour=phrase.has("every_hour"))
+    return Found(TimingDraft(past_hour=past_hour), phrase.end)
+
+
+def _past_unnamed_hour(phrase: Phrase) -> Found | None:
+    """`at 15 past`, where nothing or more timing follows."""
+    sentence, end = phrase.sentence, phrase.end
+    ends = sentence.kind(end) in {None, "mark"} or sentence.match("every | on | each", end)
+    return _past_hour(phrase) if ends else None
+
+
+def _minute(text: str) -> int:
+    fraction = {"quarter": 15, "half": 30}.get(text)
+    return fraction if fraction is not None else number_of(text.removeprefix("minute ").lstrip(":"))
+
+
+def _part(phrase: Phrase) -> Found:
+    """`in the morning`, `at night`."""
+    return Found(TimingDraft(part=Part(PARTS[phrase.text("part") or "night"])), phrase.end)
+
+
+def _parts(phrase: Phrase) -> Found:
+    """`mornings`, `in the evenings`."""
+    part = Part(PLURAL_PARTS[phrase.text("parts")], repeats=True)
+    return Found(TimingDraft(part=part), phrase.end, firm=phrase.end > phrase.start + 1)
+
+
+WINDOW_RULES = (
+    Rule("word=(between the hours of | between | from)", _window),
+    Rule(r"`[nc]:\d\S*`", _bare_window, after_timing=True),
+)
+PAST_HOUR_RULES = (
+    Rule("on the half=(half) [-] hour", _full_hours),
+    Rule("on the hour | at the (top of the | full) hour", _full_hours),
+    Rule(f"{_AT} minutes=({_MINUTES}) ({_PAST}) every_hour=([every | each | the] hour)", _past_hour),
+    Rule(f"(at the | <at>) minutes=({_MINUTES}) ({_PAST})", _past_unnamed_hour),
+    Rule(f"{_AT} minutes=({_SHOWN_MINUTES}) [every_hour=(of (every | each | the) hour)]", _past_hour),
+)
+CLOCK_RULES = (
+    Rule("[at=(at the time of | at | @ | time : | for)] [exactly | precisely | promptly | both]", _clocks),
+)
+PART_RULES = (Rule(_PART, _part), Rule("[in the | on | at] <parts=parts>", _parts))
+RULES = (*WINDOW_RULES, *PAST_HOUR_RULES, *CLOCK_RULES, *PART_RULES)

@@ -1,0 +1,84 @@
+"""Lengths of time: `30m`, `2 hours`, `1h30m`, `half an hour`, `an hour and a half`, `two weeks`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import NamedTuple
+
+from schedules.phrases.draft import Length
+from schedules.phrases.tokens import Phrase, Sentence, number_of
+from schedules.phrases.vocabulary import SECONDS, UNITS
+
+_SHORT = re.compile(r"(\d+(?:\.\d+)?)([a-z]+)")
+_BARE_MINUTES = re.compile(r"(?<=\dh)[0-5]?\d$")
+
+
+class LengthRead(NamedTuple):
+    """A length, and the place after it."""
+
+    length: Length
+    end: int
+
+
+def read_length(sentence: Sentence, at: int) -> LengthRead | None:
+    """The length that begins there, in however many units it is given."""
+    first = _one(sentence, at)
+    if first is None:
+        return None
+    number, unit = first.length
+    for words, more in (("and a half", Fraction(1, 2)), ("and a quarter", Fraction(1, 4))):
+        if end := sentence.after(first.end, words):
+            return LengthRead(Length(number + more, unit), end)
+    total, end = first.length, first.end
+    while (next_one := _one(sentence, sentence.skip(end, "and"))) is not None:
+        added = next_one.length
+        if SECONDS.get(added.unit, 0) >= SECONDS.get(unit, 0) or added.unit not in SECONDS:
+            break
+        total, end = Length(total.seconds + added.seconds, "second"), next_one.end
+    return LengthRead(total, end)
+
+
+def _one(sentence: Sentence, at: int) -> LengthRead | None:
+    """The length that begins there in one unit."""
+    for pattern, read in _FORMS.items():
+        if (phrase := sentence.match(pattern, at)) and (length := read(phrase)):
+            return LengthRead(length, phrase.end)
+    return None
+
+
+def _counted(phrase: Phrase) -> Length:
+    """`2 hours`, `2 and a half hours`, `a week`, `two fortnights`."""
+    half = Fraction(1, 2) if phrase.has("half") else 0
+    amount = amount_of(phrase.text("amount")) if phrase.has("amount") else Fraction(1)
+    if not phrase.has("unit"):
+        return Length((amount + half) * 2, "week")
+    return Length(amount + half, UNITS[phrase.text("unit")])
+
+
+def _short(phrase: Phrase) -> Length | None:
+    """`30m`, `1h30m`, `1h30`."""
+    parts = _SHORT.findall(_BARE_MINUTES.sub(r"\g<0>m", phrase.text("short")))
+    lengths = [Length(Fraction(number), UNITS[unit]) for number, unit in parts]
+    if len(lengths) == 1:
+        return lengths[0]
+    if any(each.unit not in SECONDS for each in lengths):
+        return None
+    return Length(sum((each.seconds for each in lengths), Fraction(0)), "second")
+
+
+def amount_of(text: str) -> Fraction:
+    """The value of `5`, `1.5`, `five`, `twenty-five`."""
+    return Fraction(text.replace(",", ".")) if text[0].isdigit() else Fraction(number_of(text))
+
+
+_FORMS: dict[str, Callable[[Phrase], Length | None]] = {
+    "half an hour | [a] half hour": lambda _: Length(Fraction(30), "minute"),
+    "[a] quarter of an hour | [a] quarter hour": lambda _: Length(Fraction(15), "minute"),
+    "(a | an) (<unit=unit_after_number> | fortnight)": _counted,
+    "<short=short_length>": _short,
+    "<amount=amount> [half=(and a half)] (fortnight | fortnights)": _counted,
+    "<amount=amount> [half=(and a half)] [-] <unit=unit_after_number>": _counted,
+    "<amount=digits> <unit=unit_letter>": _counted,
+}

@@ -1,0 +1,157 @@
+"""How often: `every 30 minutes`, `every other day`, `daily`, `twice a day`."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+
+from schedules.phrases import dates, month_days, weekdays
+from schedules.phrases.clock_times import MIDNIGHT, NOON
+from schedules.phrases.draft import Found, Length, OnDate, Part, TimingDraft, Vague
+from schedules.phrases.lengths import read_length
+from schedules.phrases.outcome import ambiguous
+from schedules.phrases.rules import Rule
+from schedules.phrases.tokens import Phrase
+from schedules.phrases.vocabulary import ADVERB_OWNERS, AFTER_ADVERB, PARTS, UNITS, Unit
+
+QUARTERLY = "on the first day of every quarter at 9"
+
+
+def every(unit: Unit, number: int = 1) -> TimingDraft:
+    """Every so many of a unit."""
+    return TimingDraft(step=Length(Fraction(number), unit))
+
+
+ADVERBS = {
+    "daily": every("day"),
+    "everyday": every("day"),
+    "hourly": every("hour"),
+    "weekly": every("week"),
+    "fortnightly": every("week", 2),
+    "monthly": every("month"),
+    "quarterly": TimingDraft(vague=Vague("quarterly", QUARTERLY)),
+    "yearly": every("year"),
+    "annually": every("year"),
+    "nightly": TimingDraft(part=Part("night", repeats=True)),
+}
+UNCLEAR_ADVERBS = {
+    "biweekly": "every 2 weeks on Monday at 9, or every Monday and Thursday at 9",
+    "bimonthly": "every 2 months on the 1st at 9, or on the 1st and 15th of every month at 9",
+    "biannually": "on the 1st of January and July, or every 2 years",
+    "biyearly": "on the 1st of January and July, or every 2 years",
+    "semiweekly": "every Monday and Thursday at 9",
+    "semimonthly": "on the 1st and 15th of every month at 9",
+}
+
+
+def _every_unit(phrase: Phrase, number: int = 1) -> Found:
+    return Found(every(UNITS[phrase.text("unit")], number), phrase.end)
+
+
+def _every_one(phrase: Phrase) -> Found | None:
+    """`every day`; neither `every week day` nor `every day and a half`."""
+    at = phrase.span("unit")[0]
+    other = phrase.sentence.match("week [-] day | <unit> and a half", at)
+    return None if other else _every_unit(phrase)
+
+
+def _every_ordinal_unit(phrase: Phrase) -> Found | None:
+    """`every second day`. Raises `Refusal` for `every second day of`."""
+    number = phrase.number("ordinal")
+    if number <= 1:
+        return None
+    if phrase.has("of"):
+        raise ambiguous("That can be counted in two ways.", "every 3 days at 9, or on the 3rd of every month")
+    return _every_unit(phrase, number)
+
+
+def _every_ordinal_weekday(phrase: Phrase) -> Found:
+    number = phrase.number("ordinal")
+    word, day = (phrase.sentence.shown(*phrase.span(slot)) for slot in ("ordinal", "days"))
+    raise ambiguous(
+        f"Every {word} {day} may be every so many weeks, or one in each month.",
+        f"Say 'every {number} weeks on {day}' or 'the {word} {day} of every month'.",
+    )
+
+
+def _every_date(phrase: Phrase) -> Found | None:
+    """`every December 24`, `every year on the 24th of December`."""
+    found = dates.read_date(phrase.sentence, phrase.end)
+    if found is None or not isinstance(found.draft.day, OnDate) or found.draft.day.year is not None:
+        return None
+    return Found(TimingDraft(day=found.draft.day._replace(yearly=True)), found.end)
+
+
+def _every_length(phrase: Phrase) -> Found | None:
+    found = read_length(phrase.sentence, phrase.end)
+    return Found(TimingDraft(step=found.length), found.end) if found else None
+
+
+def _every_part(phrase: Phrase) -> Found:
+    return Found(TimingDraft(part=Part(PARTS[phrase.text("part")], repeats=True)), phrase.end)
+
+
+def _every_noon(phrase: Phrase) -> Found:
+    clock = MIDNIGHT if phrase.has("midnight") else NOON
+    return Found(TimingDraft(step=Length(Fraction(1), "day"), clocks=(clock,)), phrase.end)
+
+
+def _every_month_name(phrase: Phrase) -> Found:
+    months = dates.months_of(phrase, "months")
+    return Found(TimingDraft(months=months, step=Length(Fraction(1), "year")), phrase.end)
+
+
+def _every_quarter(phrase: Phrase) -> Found:
+    return Found(TimingDraft(vague=Vague("every quarter", QUARTERLY)), phrase.end)
+
+
+def _adverb(phrase: Phrase) -> Found | None:
+    """`daily`, `hourly`, `weekly`, where they are a timing. Raises `Refusal` for those with two meanings."""
+    sentence, start, end = phrase.sentence, phrase.start, phrase.end
+    leads_on = sentence.text(end) in AFTER_ADVERB or sentence.kind(end) in {None, "clock", "iso", "mark"}
+    describes = sentence.text(start - 1) in ADVERB_OWNERS or sentence.text(end) in {"'", "/"}
+    if describes or not (leads_on or sentence.match("<days>", end)):
+        return None
+    word = phrase.text("word").replace(" - ", "")
+    if word in UNCLEAR_ADVERBS:
+        raise ambiguous(f"{word!r} has two meanings.", f"Say {UNCLEAR_ADVERBS[word]}.")
+    return Found(ADVERBS[word], end) if word in ADVERBS else None
+
+
+def _runs(phrase: Phrase) -> Found:
+    """`once a day`, `twice daily`, `3 times a week`."""
+    simple = {"once": 1, "twice": 2, "thrice": 3}.get(phrase.text("simple"))
+    count = simple or phrase.number("simple" if phrase.has("simple") else "count")
+    step = ADVERBS[phrase.text("adverb")].step if phrase.has("adverb") else None
+    unit = step.unit if step else UNITS[phrase.text("unit")]
+    return Found(TimingDraft(runs=Length(Fraction(count), unit)), phrase.end)
+
+
+RULES = (
+    Rule("<every> <other> <unit=unit>", partial(_every_unit, number=2)),
+    Rule("<every> <other> <days=days> [<part=part> | <parts=parts>]", weekdays.every_other_weekday),
+    *month_days.EVERY_RULES,
+    Rule("<every> <ordinal=ordinal> <unit=unit> [of=(of)]", _every_ordinal_unit),
+    Rule("<every> <ordinal=ordinal> <days=days>", _every_ordinal_weekday),
+    *month_days.EVERY_BARE_RULES,
+    Rule("<every> [year [on]]", _every_date),
+    Rule("<every>", _every_length),
+    Rule("<every> fortnight", lambda phrase: Found(every("week", 2), phrase.end)),
+    Rule("<every> hour and a half", lambda phrase: Found(every("minute", 90), phrase.end)),
+    Rule(
+        "<every> <unit=unit> [of ((the | every) (week | day) | each day | every month | the year)]",
+        _every_one,
+    ),
+    Rule("<every> <part=part>", _every_part),
+    Rule("<every> (noon | midday | midnight=(midnight))", _every_noon),
+    Rule("<every> <days=days> [<part=part> | <parts=parts>]", weekdays.every_weekday),
+    Rule("<every> <months=months>", _every_month_name),
+    Rule("<every> quarter", _every_quarter),
+    Rule("word=(" + " | ".join(ADVERBS) + ")", _adverb),
+    Rule("word=([bi | semi] [-] `(?:bi|semi)?(?:week|month|annual|year)ly`)", _adverb),
+    Rule(
+        r"(simple=(once | twice | thrice | `\d{1,2}x`) | <count=whole> (times | x)) "
+        "(adverb=(`daily|weekly|monthly|yearly|hourly`) | (a | an | per | each | every) <unit=unit>)",
+        _runs,
+    ),
+)
