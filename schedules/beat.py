@@ -14,18 +14,18 @@ from typing import Any, Protocol
 import msgspec
 from celery.beat import Scheduler, Service
 
-from hermes_jobs.bootstrap import Installation
-from hermes_jobs.domain.session.steps import Lane, Step
+from hermes_jobs.bootstrap import Application
+from hermes_jobs.domain.session.steps import Queue, Step
 from hermes_jobs.engine.ports import Clock
 from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.eventlog.log import EventLog
-from hermes_jobs.runtime.worker_lease import Tenure
+from hermes_jobs.runtime.worker_lease import WorkerLease
 from workers.app import make_app
-from workers.dispatch import CeleryCarrier
+from workers.dispatch import CeleryDispatcher
 
 logger = logging.getLogger(__name__)
 
-LANE: Lane = "schedules"
+LANE: Queue = "schedules"
 LOOK_EVERY = 1.0  # seconds between looks at the log: another process may have added a schedule
 LONGEST = 30.0  # seconds between two messages for a step that nobody claims
 
@@ -44,7 +44,7 @@ class _Sent(msgspec.Struct):
     wait: float = LOOK_EVERY
 
 
-class Waking:
+class DuePoller:
     """Sends each due time as it comes, and again, ever more seldom, while nobody claims it."""
 
     def __init__(self, log: EventLog, clock: Clock, sender: Sender) -> None:
@@ -86,18 +86,18 @@ class LogScheduler(Scheduler):
         return self._look()
 
 
-def run(installation: Installation, broker_url: str) -> int:
+def run(application: Application, broker_url: str) -> int:
     """Wake due schedules until told to stop; the exit code. Call it from the main thread.
 
     Raises `LogUnavailable` where the log cannot be reached to begin with.
     """
-    app = make_app(broker_url, prefix=f"{installation.log.log_id}.")
-    waking = Waking(installation.log, installation.clock, CeleryCarrier(app, installation.ids))
-    tenure = Tenure(installation.engine("beat"), lambda: installation.lease("beat"))
+    app = make_app(broker_url, prefix=f"{application.log.log_id}.")
+    waking = DuePoller(application.log, application.clock, CeleryDispatcher(app, application.ids))
+    tenure = WorkerLease(application.engine("beat"), lambda: application.lease("beat"))
 
     def look() -> float:
         try:
-            tenure.mind()
+            tenure.ensure()
             return waking.look()
         except LogUnavailable as error:
             logger.warning("%s", error)
@@ -120,7 +120,7 @@ def _leave(_number: int, _frame: object) -> None:
     raise SystemExit(0)
 
 
-def _sign_off(tenure: Tenure) -> None:
+def _sign_off(tenure: WorkerLease) -> None:
     try:
         tenure.close()
     except LogUnavailable:

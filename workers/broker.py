@@ -28,7 +28,7 @@ from hermes_jobs.runtime.broker_address import (
 )
 from hermes_jobs.settings import Paths
 from hermes_jobs.system.private_file import write_private
-from workers.processes import Guarded
+from workers.processes import SupervisedProcess
 
 START_SECONDS = 10.0
 GRACE = 5.0
@@ -83,13 +83,13 @@ class EmbeddedBroker:
             hint=f"{self._log} says why. Or set broker_url to a Redis of your own.",
         )
 
-    def keep(self) -> int | None:
+    def restart_if_exited(self) -> int | None:
         """To be called every moment: starts the server again, at the same address, when it has ended.
 
         Returns its exit code at the call that first sees it ended.
         """
         before = self._server.pid
-        ended = self._server.keep()
+        ended = self._server.restart_if_exited()
         if self._server.pid not in {None, before}:
             self._publish()
         return ended
@@ -131,10 +131,10 @@ class EmbeddedBroker:
     def _configuration(self) -> Path:
         return self._paths.run / "broker.conf"
 
-    def _guarded(self) -> Guarded:
+    def _guarded(self) -> SupervisedProcess:
         # The server takes the name for a pattern; where no file fits, it would run without a configuration.
         command = (self._program, glob.escape(str(self._configuration)))
-        return Guarded(command, log=self._log, grace=GRACE, cwd=self._paths.run)
+        return SupervisedProcess(command, log=self._log, grace=GRACE, cwd=self._paths.run)
 
     def _configure(self) -> None:
         text = CONFIGURATION.format(host=HOST, port=self._port, password=self._password)

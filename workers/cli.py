@@ -46,14 +46,14 @@ def up(
     options = supervisor.Options(
         concurrency=concurrency, beat=not no_beat, flower=not no_flower, flower_port=flower_port
     )
-    installation = invocation.installation
-    installation.check()
+    application = invocation.application
+    application.check()
     if not detach:
-        supervisor.Supervisor(installation, options, invocation.environ, note).run()
+        supervisor.Supervisor(application, options, invocation.environ, note).run()
         return
     note("Starting…")
     state = daemon.start_in_background(
-        installation.settings.paths, supervisor.arguments(options), invocation.environ
+        application.settings.paths, supervisor.arguments(options), invocation.environ
     )
     flower = f" Flower: {state.flower}" if state.flower else ""
     note(f"hermes-jobs is up (process {state.pid}).{flower}")
@@ -81,7 +81,7 @@ def worker(invocation: Invocation, queues: str | None, concurrency: int | None) 
     chosen = _queues(queues, ALL_QUEUES)
     broker_url = require_broker(invocation.settings)
     log_to_stderr(invocation)
-    return run(invocation.installation, broker_url, queues=chosen, concurrency=concurrency)
+    return run(invocation.application, broker_url, queues=chosen, concurrency=concurrency)
 
 
 @click.command(epilog=example("hermes-jobs beat"))
@@ -95,7 +95,7 @@ def beat(invocation: Invocation) -> int:
 
     broker_url = require_broker(invocation.settings)
     log_to_stderr(invocation)
-    return run(invocation.installation, broker_url)
+    return run(invocation.application, broker_url)
 
 
 @click.command(epilog=example("hermes-jobs flower --port 5556"))
@@ -120,7 +120,7 @@ def flower(invocation: Invocation, port: int, address: str) -> None:
     dashboard.require_password(address, password)
     broker_url = require_broker(invocation.settings)
     log_to_stderr(invocation)
-    dashboard.run(invocation.installation, broker_url, address=address, port=port, password=password)
+    dashboard.run(invocation.application, broker_url, address=address, port=port, password=password)
 
 
 def _queues(chosen: str | None, known: tuple[str, ...]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.runtime.up_state import UpState, already_up, is_held, read_state
 from hermes_jobs.settings import Paths, Settings
 from hermes_jobs.system.isolation import isolated, python_module
-from workers.processes import bound_log
+from workers.processes import rotate_log
 
 START_SECONDS = 60.0
 LOOK_EVERY = 0.05
@@ -31,7 +31,7 @@ def start_in_background(paths: Paths, arguments: Sequence[str], environ: Mapping
     if is_held(paths):
         raise already_up(read_state(paths))
     log = paths.logs / "up.log"
-    bound_log(log)
+    rotate_log(log)
     file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     begun = os.fstat(file).st_size
     try:

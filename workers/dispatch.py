@@ -17,7 +17,7 @@ from celery.utils.nodenames import anon_nodename
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.engine.ports import Ids
 from hermes_jobs.runtime.queues import QUEUES
-from workers.publisher import Message, Outbox
+from workers.publisher import Message, MessagePublisher
 
 FIRST_CALL = "1"
 
@@ -29,7 +29,7 @@ def unwatched(_step: Step) -> AbstractContextManager[None]:
     return nullcontext()
 
 
-class CeleryCarrier:
+class CeleryDispatcher:
     """Sends steps to their queues. Never raises: what could not be sent, the relay finds in the log."""
 
     def __init__(self, app: Celery, ids: Ids, *, sending: Sending = unwatched) -> None:
@@ -37,12 +37,12 @@ class CeleryCarrier:
         self._app = app
         self._ids = ids
         self._sending = sending
-        self._outbox = Outbox(app)
+        self._outbox = MessagePublisher(app)
         self._origin = anon_nodename()
         self._here = threading.local()
 
     @contextmanager
-    def within(self, task: Task) -> Iterator[None]:
+    def task_context(self, task: Task) -> Iterator[None]:
         """While a task runs in this thread, what it makes due is sent as its child; its chain is known."""
         self._here.task = task
         try:
@@ -50,7 +50,7 @@ class CeleryCarrier:
         finally:
             self._here.task = None
 
-    def wake(self, steps: Sequence[Step]) -> None:
+    def dispatch(self, steps: Sequence[Step]) -> None:
         """Send steps that have just become due."""
         task = getattr(self._here, "task", None)
         chained = _next_in_chain(task)

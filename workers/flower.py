@@ -14,7 +14,7 @@ import signal
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import Misconfigured
 from hermes_jobs.settings import Settings
 
@@ -32,7 +32,7 @@ DEFAULTS: Mapping[str, object] = {
 
 
 def run(
-    installation: Installation, broker_url: str, *, address: str, port: int, password: str | None
+    application: Application, broker_url: str, *, address: str, port: int, password: str | None
 ) -> NoReturn:
     """Serve Flower until told to stop, and end the process. Call it from the main thread.
 
@@ -54,7 +54,7 @@ def run(
         default_options.read_only = True  # without a password Flower refuses every operation anyway
     extract_settings()
     setup_logging()
-    app = make_app(broker_url, prefix=f"{installation.log.log_id}.")
+    app = make_app(broker_url, prefix=f"{application.log.log_id}.")
     flower = Flower(capp=app, options=default_options, **settings)
     try:
         flower.start_http_server()

@@ -20,7 +20,7 @@ STEADY = 60.0  # a process that ran for so long counts as started for the first 
 LOG_BYTES = 10_000_000  # a log that is longer becomes `NAME.1`, and begins anew
 
 
-class Guarded:
+class SupervisedProcess:
     """One command that ends with this process, and is started again by `keep` when it ends by itself.
 
     It runs in a session of its own: Ctrl-C in a terminal reaches this process alone.
@@ -72,12 +72,12 @@ class Guarded:
         """Whether it has been started and has not ended."""
         return self._process is not None and self._process.poll() is None
 
-    def keep(self) -> int | None:
+    def restart_if_exited(self) -> int | None:
         """To be called every moment: starts it again after its end, later each time that it ends early.
 
         Returns its exit code at the call that first sees it ended.
         """
-        bound_log(self._log)
+        rotate_log(self._log)
         if self.is_running:
             return None
         now = time.monotonic()
@@ -130,7 +130,7 @@ class Guarded:
             process.stdin.close()
 
 
-def bound_log(log: Path) -> None:
+def rotate_log(log: Path) -> None:
     """Begin a log anew that has grown too long; what it held becomes `NAME.1`."""
     with contextlib.suppress(OSError):
         if log.stat().st_size > LOG_BYTES:

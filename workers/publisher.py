@@ -32,7 +32,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     body: Sequence[Any]
 
 
-class Outbox:
+class MessagePublisher:
     """One a process. Safe for many threads."""
 
     def __init__(self, app: Celery) -> None:

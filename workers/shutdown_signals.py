@@ -11,7 +11,7 @@ from typing import Self
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Signals:
+class ShutdownSignals:
     """Counts the signals that ask this process to stop, and wakes it at them and at the end of a child."""
 
     def __enter__(self) -> Self:

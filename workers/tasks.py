@@ -7,12 +7,12 @@ from typing import Any, get_args
 from celery import Celery, Task
 
 from hermes_jobs.domain.session.steps import Step, StepKind
-from hermes_jobs.engine.claims import Performed
+from hermes_jobs.engine.claims import StepResult
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.runtime.concurrency_limits import Caps
-from hermes_jobs.runtime.maintenance import Attendant
-from hermes_jobs.runtime.worker_lease import Tenure
-from workers.dispatch import CeleryCarrier
+from hermes_jobs.runtime.concurrency_limits import ConcurrencyLimits
+from hermes_jobs.runtime.maintenance import MaintenanceThread
+from hermes_jobs.runtime.worker_lease import WorkerLease
+from workers.dispatch import CeleryDispatcher
 
 STREAMS_KEPT = 10_000  # turns whose stream a process remembers
 
@@ -21,23 +21,23 @@ class StepFailed(Exception):
     """A step has failed for good. The log tells why; the task's state says that it did, as in Flower."""
 
 
-class Desk:
+class TaskRunner:
     """Where a worker process's tasks are performed. `open` until the process begins to leave."""
 
     def __init__(
         self,
         engine: Engine,
-        carrier: CeleryCarrier,
-        attendant: Attendant,
-        tenure: Tenure,
+        dispatcher: CeleryDispatcher,
+        attendant: MaintenanceThread,
+        tenure: WorkerLease,
         concurrency: int,
     ) -> None:
         self.engine = engine
-        self.carrier = carrier
+        self.dispatcher = dispatcher
         self.attendant = attendant
         self._tenure = tenure
         self.open = True
-        self._caps = Caps(concurrency)
+        self._caps = ConcurrencyLimits(concurrency)
         self._streams: dict[str, str] = {}
 
     def perform(self, task: Task, step_id: str) -> None:
@@ -51,8 +51,8 @@ class Desk:
         if performed == "failed":
             raise StepFailed(f"what happened: hermes-jobs turns show {step_id.split('-', 1)[0]}")
 
-    def _performed(self, task: Task, step_id: str) -> Performed:
-        if not self.open or not self._tenure.holds:
+    def _performed(self, task: Task, step_id: str) -> StepResult:
+        if not self.open or not self._tenure.is_valid:
             return "nothing"
         stream = self._stream_of(step_id)
         if stream is None:
@@ -60,14 +60,14 @@ class Desk:
         step = Step(id=step_id, stream=stream, kind=task.name)
         if not self._caps.enter(step):
             return "nothing"
-        performed: Performed = "nothing"
+        performed: StepResult = "nothing"
         try:
-            with self.carrier.within(task):
+            with self.dispatcher.task_context(task):
                 performed = self.engine.perform(stream, step_id)
         finally:
             following = self._caps.leave(step, held_up=performed == "held_up")
             if following is not None:
-                self.carrier.send_again([following])
+                self.dispatcher.send_again([following])
         return performed
 
     def _stream_of(self, step_id: str) -> str | None:
@@ -84,7 +84,7 @@ class Desk:
         return stream
 
 
-def register(app: Celery, desk: Desk) -> None:
+def register(app: Celery, desk: TaskRunner) -> None:
     """Give the application its tasks, performed at that desk."""
     for kind in get_args(StepKind):
         _register_step(app, kind, desk)
@@ -92,10 +92,10 @@ def register(app: Celery, desk: Desk) -> None:
     @app.task(name="recovery.sweep")
     def sweep() -> None:
         """Take over from dead workers and send what nobody claimed, as every worker does by itself."""
-        desk.attendant.observe()
+        desk.attendant.reclaim()
 
 
-def _register_step(app: Celery, kind: str, desk: Desk) -> None:
+def _register_step(app: Celery, kind: str, desk: TaskRunner) -> None:
     @app.task(name=kind, bind=True, throws=(StepFailed,))
     def step(self: Any, step_id: str) -> None:
         desk.perform(self, step_id)

@@ -23,9 +23,9 @@ from typing import Protocol
 
 import msgspec
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import LogUnavailable, Misconfigured
-from hermes_jobs.eventlog.log import NOBODY
+from hermes_jobs.eventlog.log import PROBE_WORKER
 from hermes_jobs.interfaces.gateway.factory import has_telegram
 from hermes_jobs.runtime.broker_address import require_broker
 from hermes_jobs.runtime.up_state import UpLock, UpState
@@ -33,8 +33,8 @@ from hermes_jobs.system.isolation import isolated, python_module
 from workers.broker import EmbeddedBroker
 from workers.flower import DEFAULT_ADDRESS, DEFAULT_PORT
 from workers.local_ports import is_free, listens
-from workers.processes import Guarded
-from workers.shutdown_signals import Signals
+from workers.processes import SupervisedProcess
+from workers.shutdown_signals import ShutdownSignals
 
 PORTS_TRIED = 50
 FLOWER_GRACE = 5.0
@@ -71,14 +71,14 @@ def arguments(options: Options) -> list[str]:
     return given
 
 
-class Part(Protocol):
-    """One process in `up`'s care: see `Guarded`."""
+class ManagedProcess(Protocol):
+    """One process in `up`'s care: see `SupervisedProcess`."""
 
     @property
     def is_running(self) -> bool: ...
     @property
     def starts_in(self) -> float: ...
-    def keep(self) -> int | None: ...
+    def restart_if_exited(self) -> int | None: ...
     def ask_to_stop(self) -> None: ...
     def wait(self, seconds: float | None = None) -> bool: ...
 
@@ -87,14 +87,16 @@ class Supervisor:
     """One `up` of one home. `say` hears what happens, a line at a time."""
 
     def __init__(
-        self, installation: Installation, options: Options, environ: Mapping[str, str], say: Say
+        self, application: Application, options: Options, environ: Mapping[str, str], say: Say
     ) -> None:
-        self._installation = installation
-        self._settings = installation.settings
+        self._application = application
+        self._settings = application.settings
         self._options = options
         self._environ = environ
         self._hears = say
-        self._parts: dict[str, Part] = {}  # in the order in which they start; they stop in the opposite one
+        self._parts: dict[
+            str, ManagedProcess
+        ] = {}  # in the order in which they start; they stop in the opposite one
 
     def run(self) -> None:
         """Start everything, keep it running, and stop it at the first SIGINT, SIGTERM or SIGHUP.
@@ -104,7 +106,7 @@ class Supervisor:
         """
         lock = UpLock(self._settings.paths)
         try:
-            with Signals() as signals:
+            with ShutdownSignals() as signals:
                 try:
                     self._run(lock, signals)
                 finally:
@@ -112,10 +114,10 @@ class Supervisor:
         finally:
             lock.release()
 
-    def _run(self, lock: UpLock, signals: Signals) -> None:
+    def _run(self, lock: UpLock, signals: ShutdownSignals) -> None:
         state = UpState(pid=os.getpid())
         lock.publish(state)
-        self._installation.log.beat(NOBODY)
+        self._application.log.heartbeat(PROBE_WORKER)
         registered = self._registered()
         self._start_broker()
         self._start_worker()
@@ -177,7 +179,7 @@ class Supervisor:
     def _start(self, name: str, arguments: list[str], grace: float) -> None:
         command = [*python_module("hermes_jobs"), name, *arguments]
         log = self._settings.paths.logs / f"{name}.log"
-        part = Guarded(command, log=log, grace=grace, environ=isolated(self._environ))
+        part = SupervisedProcess(command, log=log, grace=grace, environ=isolated(self._environ))
         self._parts[name] = part
         part.start()
 
@@ -197,8 +199,8 @@ class Supervisor:
 
         Raises `LogUnavailable`: without a log nothing is started.
         """
-        workers = self._installation.log.workers()
-        ended = self._installation.observer().dead(workers)
+        workers = self._application.log.workers()
+        ended = self._application.observer().dead(workers)
         return {worker.id for worker in workers if worker.lanes or worker.name == BEAT} - ended
 
     def _tell(self, state: UpState) -> None:
@@ -244,14 +246,14 @@ class Supervisor:
 
     def _keep(self) -> None:
         for name, part in self._parts.items():
-            ended = part.keep()
+            ended = part.restart_if_exited()
             if ended is not None:
                 log = self._settings.paths.logs / f"{name}.log"
                 self._say(f"The {name} has ended ({_shown_exit(ended)}; {log}). It starts again.")
 
     # --- stopping ---------------------------------------------------------------------------------
 
-    def _stop(self, signals: Signals) -> None:
+    def _stop(self, signals: ShutdownSignals) -> None:
         if any(part.is_running for part in self._parts.values()):
             seconds = self._settings.workers.stop_seconds
             self._say(f"Stopping; what is being written may take {seconds:g} s. Once more stops at once.")

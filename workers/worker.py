@@ -17,17 +17,17 @@ from collections.abc import Sequence
 from celery import Celery, signals
 from celery.exceptions import SecurityWarning
 
-from hermes_jobs.bootstrap import Installation
-from hermes_jobs.runtime.cpu_pinning import Linux, OneCpu
-from hermes_jobs.runtime.maintenance import Attendant
+from hermes_jobs.bootstrap import Application
+from hermes_jobs.runtime.cpu_pinning import CpuPinning, Linux
+from hermes_jobs.runtime.maintenance import MaintenanceThread
 from hermes_jobs.runtime.queues import ALL_QUEUES
 from hermes_jobs.runtime.redis_live import channel_of
-from hermes_jobs.runtime.worker_lease import Tenure
+from hermes_jobs.runtime.worker_lease import WorkerLease
 from hermes_jobs.system.rlimits import allow_open_files
 from workers import transport
 from workers.app import make_app
-from workers.dispatch import CeleryCarrier, Sending, unwatched
-from workers.tasks import Desk, register
+from workers.dispatch import CeleryDispatcher, Sending, unwatched
+from workers.tasks import TaskRunner, register
 from workers.worker_events import Flushing
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
@@ -37,28 +37,28 @@ TOLD_ELSEWHERE = ("celery.worker.strategy", "celery.app.trace", "httpx2")
 
 
 def run(
-    installation: Installation,
+    application: Application,
     broker_url: str,
     *,
     queues: Sequence[str] = ALL_QUEUES,
     concurrency: int | None = None,
 ) -> int:
     """Consume the queues until told to stop; the exit code. Call it from the main thread."""
-    threads = concurrency or installation.settings.workers.concurrency
+    threads = concurrency or application.settings.workers.concurrency
     allow_open_files(threads)
     transport.use()
-    app = make_app(broker_url, prefix=f"{installation.log.log_id}.")
-    carrier = CeleryCarrier(app, installation.ids, sending=_told(installation, app))
-    live = channel_of(installation)
-    engine = installation.engine("worker", carrier, heard=live.tell)
-    tenure = Tenure(engine, lambda: installation.lease("worker", lanes=tuple(queues)))
-    place = OneCpu(Linux()) if installation.settings.workers.one_cpu else None
-    attendant = Attendant(engine, installation.observer(), tenure, carrier, place)
-    desk = Desk(engine, carrier, attendant, tenure, threads)
+    app = make_app(broker_url, prefix=f"{application.log.log_id}.")
+    dispatcher = CeleryDispatcher(app, application.ids, sending=_told(application, app))
+    live = channel_of(application)
+    engine = application.engine("worker", dispatcher, heard=live.publish)
+    tenure = WorkerLease(engine, lambda: application.lease("worker", lanes=tuple(queues)))
+    place = CpuPinning(Linux()) if application.settings.workers.one_cpu else None
+    attendant = MaintenanceThread(engine, application.observer(), tenure, dispatcher, place)
+    desk = TaskRunner(engine, dispatcher, attendant, tenure, threads)
     register(app, desk)
-    leaving = _Leaving(desk, installation.settings.workers.stop_seconds)
+    leaving = _Leaving(desk, application.settings.workers.stop_seconds)
     signals.worker_shutting_down.connect(leaving.begin, weak=False)
-    _warm(installation)
+    _warm(application)
     # Around the worker, not one of its bootsteps: those have no order among themselves, and whoever signs off
     # before the pool has emptied is taken for dead with its writes still under way.
     attendant.start()
@@ -69,9 +69,9 @@ def run(
         live.close()
 
 
-def _told(installation: Installation, app: Celery) -> Sending:
+def _told(application: Application, app: Celery) -> Sending:
     """Have a collector hear of tasks, where one is configured; what is open while a message is made."""
-    tracing = installation.tracing
+    tracing = application.tracing
     if tracing is None:
         return unwatched
     app.set_default()  # the instrumentation looks for tasks in the application that is current
@@ -79,7 +79,7 @@ def _told(installation: Installation, app: Celery) -> Sending:
     return tracing.sending
 
 
-def _consume(app: Celery, desk: Desk, queues: Sequence[str], threads: int) -> int:
+def _consume(app: Celery, desk: TaskRunner, queues: Sequence[str], threads: int) -> int:
     app.steps["consumer"].add(Flushing)
     # Celery warns the root user of pickled messages; this application takes JSON alone.
     warnings.filterwarnings("ignore", category=SecurityWarning)
@@ -103,7 +103,7 @@ def _consume(app: Celery, desk: Desk, queues: Sequence[str], threads: int) -> in
 class _Leaving:
     """What a worker does between the first signal and its end."""
 
-    def __init__(self, desk: Desk, stop_seconds: float) -> None:
+    def __init__(self, desk: TaskRunner, stop_seconds: float) -> None:
         self._desk = desk
         self._stop_seconds = stop_seconds
 
@@ -125,8 +125,8 @@ class _Leaving:
         timer.start()
 
 
-def _warm(installation: Installation) -> None:
+def _warm(application: Application) -> None:
     """Load the model's client before the first turn waits for it."""
-    warm = getattr(installation.model, "warm", None)
+    warm = getattr(application.model, "warm", None)
     if warm is not None:
         threading.Thread(target=warm, name="warm", daemon=True).start()

@@ -17,7 +17,7 @@ FLUSH_EVERY = 0.25  # seconds
 MOST_AT_ONCE = 1000  # events of tasks that are kept for so long
 
 
-class Dispatcher(EventDispatcher):
+class BufferedEventDispatcher(EventDispatcher):
     """Tries each event once; what the broker did not take is kept until the worker has reached it again."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -28,7 +28,7 @@ class Dispatcher(EventDispatcher):
         """Send or keep an event, whatever `retry` says."""
         super().send(type, *arguments, **fields)
 
-    def extend_buffer(self, other: Dispatcher) -> None:
+    def extend_buffer(self, other: BufferedEventDispatcher) -> None:
         """Take over what a dispatcher of an earlier connection still had to send."""
         super().extend_buffer(other)
         for group, events in other._group_buffer.items():
@@ -62,4 +62,4 @@ class Flushing(bootsteps.StartStopStep):
 class WorkerEvents(Events):
     """What `app.events` is."""
 
-    dispatcher_cls = Dispatcher
+    dispatcher_cls = BufferedEventDispatcher

@@ -4,6 +4,6 @@ The only place that names adapters. `installation` holds what there is one of; e
 one part of it.
 """
 
-from hermes_jobs.bootstrap.application import Installation, NobodyToWake
+from hermes_jobs.bootstrap.application import Application, NullDispatcher
 
-__all__ = ["Installation", "NobodyToWake"]
+__all__ = ["Application", "NullDispatcher"]

@@ -1,4 +1,4 @@
-"""`Installation`: one home and its log, and whatever is made of them.
+"""`Application`: one home and its log, and whatever is made of them.
 
 Adapters are imported when they are first wanted: a command that only reads the log loads no model client.
 """
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hermes_jobs.engine.clock_and_ids import RandomIds, SystemClock
-from hermes_jobs.engine.live import Heard, nobody_listens
-from hermes_jobs.engine.ports import Carrier, Clock, Ids
+from hermes_jobs.engine.live import OnDelta, nobody_listens
+from hermes_jobs.engine.ports import Clock, Dispatcher, Ids
 from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.settings import Settings, ensure_home
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from hermes_jobs.agent.skills.catalog import Shelf
     from hermes_jobs.agent.skills.curator import Curator
     from hermes_jobs.agent.tools.toolbox import Toolbox
-    from hermes_jobs.bootstrap.delivery_channels import InstalledCouriers
-    from hermes_jobs.bootstrap.endpoints import Endpoints
+    from hermes_jobs.bootstrap.delivery_channels import DeliveryChannels
+    from hermes_jobs.bootstrap.endpoints import ModelEndpoints
     from hermes_jobs.domain.events import Event
     from hermes_jobs.domain.memory.memory import Limits
     from hermes_jobs.domain.session.messages import ToolCall
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from hermes_jobs.engine.budget_guard import Asking
     from hermes_jobs.engine.engine import Engine
     from hermes_jobs.engine.ports import Model
-    from hermes_jobs.eventlog.leases import Lease, Observer
-    from hermes_jobs.eventlog.liveness_locks import LockFolder
+    from hermes_jobs.eventlog.leases import FailureDetector, Lease
+    from hermes_jobs.eventlog.liveness_locks import LivenessLocks
     from hermes_jobs.telemetry.tracing import Tracing
     from hermes_jobs.views import Views
     from hermes_jobs.views.result_files import ResultFiles
@@ -46,14 +46,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class NobodyToWake:
+class NullDispatcher:
     """The carrier of a process that only records: workers look at the log by themselves."""
 
-    def wake(self, steps: Sequence[Step]) -> None:
+    def dispatch(self, steps: Sequence[Step]) -> None:
         """Nothing to do."""
 
 
-class Installation:
+class Application:
     """One home and its log, with everything made when it is first used. Close it to release connections."""
 
     def __init__(
@@ -129,9 +129,9 @@ class Installation:
     @cached_property
     def providers(self) -> Providers:
         """All memories, our own first. Raises `Misconfigured` for a provider that there is not."""
-        from hermes_jobs.bootstrap.memories import providers_of
+        from hermes_jobs.bootstrap.memories import create_memory
 
-        return providers_of(self)
+        return create_memory(self)
 
     @cached_property
     def skills(self) -> Shelf:
@@ -147,9 +147,9 @@ class Installation:
     @cached_property
     def curator(self) -> Curator:
         """Who tells of the skills as a whole, and carries out what is proposed for them."""
-        from hermes_jobs.bootstrap.curator import curator_of
+        from hermes_jobs.bootstrap.curator import create_curator
 
-        return curator_of(self)
+        return create_curator(self)
 
     def _path(self, written: str) -> Path:
         """A path of the configuration: `~` is the user's home, and others are relative to ours."""
@@ -160,31 +160,31 @@ class Installation:
     # --- who acts -------------------------------------------------------------------------------
 
     def engine(
-        self, worker: str = "cli", carrier: Carrier | None = None, *, heard: Heard = nobody_listens
+        self, worker: str = "cli", dispatcher: Dispatcher | None = None, *, heard: OnDelta = nobody_listens
     ) -> Engine:
         """The engine of the worker with that id; without a carrier one that decides and never performs."""
         from hermes_jobs.engine.engine import Engine
 
         _ = self.tracing  # made here, before there are threads that would make one each
-        if carrier is None:
+        if dispatcher is None:
             return Engine(
                 log=self.log,
                 worker=worker,
                 clock=self.clock,
                 ids=self.ids,
-                carrier=NobodyToWake(),
+                dispatcher=NullDispatcher(),
                 performers={},
                 witness=self._witness,
             )
-        from hermes_jobs.bootstrap.step_handlers import Crew
+        from hermes_jobs.bootstrap.step_handlers import StepHandlers
 
-        crew = Crew(self, heard)
+        crew = StepHandlers(self, heard)
         return Engine(
             log=self.log,
             worker=worker,
             clock=self.clock,
             ids=self.ids,
-            carrier=carrier,
+            dispatcher=dispatcher,
             performers=crew.performers(),
             jobs=crew.jobs(),
             purse=crew.purse,
@@ -198,20 +198,20 @@ class Installation:
         from hermes_jobs.engine.engine import Engine
 
         return Engine(
-            log=log, worker=worker, clock=self.clock, ids=self.ids, carrier=NobodyToWake(), performers={}
+            log=log, worker=worker, clock=self.clock, ids=self.ids, dispatcher=NullDispatcher(), performers={}
         )
 
     def _witness(self, before: StreamState, facts: Sequence[Event], after: StreamState) -> None:
-        """Let a collector hear what was appended. See `Witness`."""
+        """Let a collector hear what was appended. See `AppendHook`."""
         if self.tracing is not None:
             self.tracing.witness(before, facts, after)
 
     @cached_property
     def tracing(self) -> Tracing | None:
         """What tells a collector; null where none is configured."""
-        from hermes_jobs.bootstrap.tracing import tracing_of
+        from hermes_jobs.bootstrap.tracing import create_tracing
 
-        return tracing_of(self, self._environ)
+        return create_tracing(self, self._environ)
 
     def settle(self) -> None:
         """Take in what people did to the files of the memory and the skills. Raises `LogUnavailable`."""
@@ -219,7 +219,7 @@ class Installation:
         self.skills.settle()
 
     def _follow(self, streams: Sequence[str]) -> None:
-        """Let the home's files follow the log. See `Follow`."""
+        """Let the home's files follow the log. See `FileSync`."""
         from hermes_jobs.domain.memory import memory
         from hermes_jobs.domain.skill import skill
 
@@ -244,30 +244,30 @@ class Installation:
             lease_seconds=self.settings.workers.lease_seconds,
         )
 
-    def observer(self) -> Observer:
+    def observer(self) -> FailureDetector:
         """What tells which workers have ended."""
-        from hermes_jobs.eventlog.leases import Observer
+        from hermes_jobs.eventlog.leases import FailureDetector
 
-        return Observer(self._lock_folder, lease_seconds=self.settings.workers.lease_seconds)
+        return FailureDetector(self._lock_folder, lease_seconds=self.settings.workers.lease_seconds)
 
     @cached_property
-    def _lock_folder(self) -> LockFolder:
-        from hermes_jobs.eventlog.liveness_locks import LockFolder
+    def _lock_folder(self) -> LivenessLocks:
+        from hermes_jobs.eventlog.liveness_locks import LivenessLocks
 
-        return LockFolder(self.settings.paths.run / "workers")
+        return LivenessLocks(self.settings.paths.run / "workers")
 
     # --- what acts are made of ------------------------------------------------------------------
 
     @cached_property
-    def endpoints(self) -> Endpoints:
+    def endpoints(self) -> ModelEndpoints:
         """Where models are asked."""
-        from hermes_jobs.bootstrap.endpoints import Endpoints
+        from hermes_jobs.bootstrap.endpoints import ModelEndpoints
         from hermes_jobs.domain.context_windows import STREAM, LearnedWindows
         from hermes_jobs.engine.cached_stream import RecentState
 
         watch = None if self.tracing is None else self.tracing.watch_client
         learned = RecentState[LearnedWindows](self.log, self.clock, STREAM)
-        return Endpoints(self.settings, self.clock, learned, watch=watch)
+        return ModelEndpoints(self.settings, self.clock, learned, watch=watch)
 
     @property
     def model(self) -> Model:
@@ -287,23 +287,23 @@ class Installation:
     @cached_property
     def contexts(self) -> BuiltIn | Plugged:
         """What makes long histories smaller. Raises `Misconfigured` for an engine that there is not."""
-        from hermes_jobs.bootstrap.contexts import context_engines
+        from hermes_jobs.bootstrap.contexts import create_context_engines
 
-        return context_engines(self)
+        return create_context_engines(self)
 
     @cached_property
-    def couriers(self) -> InstalledCouriers:
+    def couriers(self) -> DeliveryChannels:
         """Who brings answers to where they were asked for."""
-        from hermes_jobs.bootstrap.delivery_channels import InstalledCouriers
+        from hermes_jobs.bootstrap.delivery_channels import DeliveryChannels
 
-        return InstalledCouriers(self.settings, self._environ, self.clock)
+        return DeliveryChannels(self.settings, self._environ, self.clock)
 
     @cached_property
     def toolbox(self) -> Toolbox:
         """All tools that this build has, as configured."""
-        from hermes_jobs.bootstrap.toolbox import toolbox_of
+        from hermes_jobs.bootstrap.toolbox import create_toolbox
 
-        return toolbox_of(self, self._environ)
+        return create_toolbox(self, self._environ)
 
     def asking(self, call: ToolCall) -> Asking | None:
         """What a tool call asks of a model; None where it asks none."""
@@ -330,9 +330,9 @@ class Installation:
         `Misconfigured`: it could not be held to the budgets, or there is no memory provider or context engine
         of the configured name. `Rejected`, kind `auth`: the model's key is missing.
         """
-        from hermes_jobs.bootstrap.validation import check_budgets, check_model, check_parts
-        from hermes_jobs.bootstrap.worker_status import workers_are_alive
+        from hermes_jobs.bootstrap.validation import check_model, validate_budgets, validate_plugins
+        from hermes_jobs.bootstrap.worker_status import has_live_workers
 
-        check_parts(self)
-        check_model(self, model, lambda: workers_are_alive(self))
-        check_budgets(self, model)
+        validate_plugins(self)
+        check_model(self, model, lambda: has_live_workers(self))
+        validate_budgets(self, model)

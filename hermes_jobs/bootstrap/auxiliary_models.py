@@ -15,7 +15,7 @@ from hermes_jobs.engine.ports import Model, ModelError
 from hermes_jobs.errors import HermesJobsError
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap.application import Installation
+    from hermes_jobs.bootstrap.application import Application
     from hermes_jobs.settings import Choice
 
 logger = logging.getLogger(__name__)
@@ -23,17 +23,17 @@ logger = logging.getLogger(__name__)
 COMPRESSION = "compression"
 
 
-class Helpers:
+class AuxiliaryModels:
     """The models beside the main one. Which of them failed lately stands in the log, for every process."""
 
-    def __init__(self, installation: Installation) -> None:
-        self._installation = installation
-        self._engine = installation.engine()
-        self._pauses = RecentState[Pauses](installation.log, installation.clock, STREAM)
+    def __init__(self, application: Application) -> None:
+        self._application = application
+        self._engine = application.engine()
+        self._pauses = RecentState[Pauses](application.log, application.clock, STREAM)
 
     def standing_in(self, purpose: str, choice: Choice) -> Model:
         """The chosen model, for which the session's own answers while it fails."""
-        of = self._installation
+        of = self._application
         return StandIn(
             Unfenced(of.endpoints.model(choice)),
             Unfenced(of.endpoints.by_name),
@@ -44,7 +44,7 @@ class Helpers:
 
     def summarisers(self, session: Session) -> tuple[Helper, ...]:
         """Who can summarise the session: the model for that, unless it rests, then the session's own."""
-        settings = self._installation.settings
+        settings = self._application.settings
         chosen, main = settings.auxiliary_model(COMPRESSION), settings.main_model
         own = self._own(session.model or settings.model_name)
         if chosen == main:
@@ -57,7 +57,7 @@ class Helpers:
     def _own_name(self, lineage: str) -> str:
         """The session's own model; of a review, that of the conversation that it looks at."""
         session = self._engine.sessions.load(stream_of(lineage))
-        default = self._installation.settings.model_name
+        default = self._application.settings.model_name
         if not session.is_review:
             return session.model or default
         if session.forked_from is None:
@@ -66,11 +66,11 @@ class Helpers:
 
     def _own(self, name: str) -> Helper:
         """The model as sessions ask it."""
-        models = self._installation.endpoints.by_name
+        models = self._application.endpoints.by_name
         return Helper(model=models, name=name, window_of=partial(models.window_of, name), pricing=models)
 
     def _helper(self, choice: Choice, place: Place | None = None) -> Helper:
-        endpoints = self._installation.endpoints
+        endpoints = self._application.endpoints
         return Helper(
             model=endpoints.model(choice),
             name=choice.model,
@@ -80,7 +80,7 @@ class Helpers:
         )
 
     def _is_paused(self, place: Place) -> bool:
-        return self._pauses().at(place, self._installation.clock.now()) is not None
+        return self._pauses().at(place, self._application.clock.now()) is not None
 
     def _failed(self, place: Place, error: ModelError) -> None:
         """Do not ask it again for a while; where the log cannot take that, it is asked again."""
@@ -88,11 +88,11 @@ class Helpers:
         logger.warning("the model %s for %s failed (%s): %s", model, purpose, error.kind, error.message)
         try:
             self._engine.change(
-                pause(place, error.kind, error.message, self._installation.clock.now()), f"{purpose} failed"
+                pause(place, error.kind, error.message, self._application.clock.now()), f"{purpose} failed"
             )
         except HermesJobsError as failure:
             logger.warning("that could not be remembered: %s", failure)
         self._pauses.forget()
 
     def _place(self, purpose: str, model: str, choice: Choice) -> Place:
-        return purpose, model, self._installation.endpoints.name(choice.base_url)
+        return purpose, model, self._application.endpoints.name(choice.base_url)

@@ -10,17 +10,17 @@ from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.domain.skill.skill import MAIN_FILE
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap import Installation
+    from hermes_jobs.bootstrap import Application
 
 
-def conflicts(installation: Installation, since: str, until: str | None = None) -> Iterator[str]:
+def conflicts(application: Application, since: str, until: str | None = None) -> Iterator[str]:
     """A sentence about each conflict recorded after `since` and up to `until` (None: now), moments as the log
     writes them. Raises `LogUnavailable`."""
-    for write in installation.memory.writes():
+    for write in application.memory.writes():
         if isinstance(write.fact, MemoryConflicted) and _is_between(write.at, since, until):
             yield f"In the memory, {conflict(write.fact)} (hermes-jobs memory log)."
-    for skill in installation.skills.all_known():
-        for each in installation.log.read(skill.stream) if skill.conflicts else ():
+    for skill in application.skills.all_known():
+        for each in application.log.read(skill.stream) if skill.conflicts else ():
             if each.version in skill.conflicts and _is_between(each.recorded_at, since, until):
                 path = getattr(each.event, "path", MAIN_FILE)
                 yield (

@@ -10,7 +10,7 @@ from hermes_jobs.agent.context.plugins import BUILT_IN, ENGINES
 from hermes_jobs.agent.context.setup import CompressorOptions, EngineSetup, Factory
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.ports import ModelError
-from hermes_jobs.engine.replay import Replay
+from hermes_jobs.engine.replay import EventReplay
 from hermes_jobs.engine.session_info import kind_of
 from hermes_jobs.errors import Misconfigured
 from hermes_jobs.plugins.circuit_breaker import Circuit
@@ -18,12 +18,12 @@ from hermes_jobs.settings import REDACTED, Settings
 from hermes_jobs.text.scan.credentials import redact_credentials
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap.application import Installation
+    from hermes_jobs.bootstrap.application import Application
 
 
-def context_engines(installation: Installation) -> BuiltIn | Plugged:
+def create_context_engines(application: Application) -> BuiltIn | Plugged:
     """The engines that `context.engine` names. Raises `Misconfigured` where none can be had."""
-    settings = installation.settings
+    settings = application.settings
     compression, plugins, name = settings.compression, settings.paths.plugins, settings.context.engine
     setup = EngineSetup(
         options=CompressorOptions(
@@ -34,13 +34,13 @@ def context_engines(installation: Installation) -> BuiltIn | Plugged:
         ),
         folder=plugins / name,
         secret=settings.secrets.get,
-        redact=lambda text: without_secrets(text, settings),
+        redact=lambda text: redact_all(text, settings),
     )
     own = cast(Factory, ENGINES.factory_of(BUILT_IN, plugins))(setup)
     if name == BUILT_IN:
         return BuiltIn(own)
     redact = settings.secrets.redact
-    circuit = Circuit(f"context engine {name}", installation.clock, redact, passes=(ModelError,))
+    circuit = Circuit(f"context engine {name}", application.clock, redact, passes=(ModelError,))
     try:
         factory = cast(Factory, ENGINES.factory_of(name, plugins))
         return Plugged(
@@ -48,8 +48,8 @@ def context_engines(installation: Installation) -> BuiltIn | Plugged:
             lambda: factory(setup),
             own,
             circuit=circuit,
-            facts=Replay(installation.log),
-            model_of=lambda session: model_of(installation, session),
+            facts=EventReplay(application.log),
+            model_of=lambda session: model_in_use(application, session),
             limits=TimeLimits(),
         )
     except Misconfigured:
@@ -61,19 +61,19 @@ def context_engines(installation: Installation) -> BuiltIn | Plugged:
         ) from error
 
 
-def model_of(installation: Installation, session: Session) -> ModelInUse:
+def model_in_use(application: Application, session: Session) -> ModelInUse:
     """The model of the session's next call, and what it takes where it is asked."""
-    settings = installation.settings
+    settings = application.settings
     apart = settings.set_apart("review") if kind_of(session) == "review" else None
     turn = session.current
     name = (turn.model if turn else None) or session.model or settings.model_name
-    endpoints = installation.endpoints
+    endpoints = application.endpoints
     window = (
         endpoints.by_name.window_of(name) if apart is None else endpoints.windows(apart.base_url).of(name)
     )
     return ModelInUse(name, window)
 
 
-def without_secrets(text: str, settings: Settings) -> str:
+def redact_all(text: str, settings: Settings) -> str:
     """The text without the secrets that are known, and without what looks like one."""
     return redact_credentials(settings.secrets.redact_known(text), REDACTED)

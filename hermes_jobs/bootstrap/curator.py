@@ -11,20 +11,20 @@ from hermes_jobs.engine.clock_and_ids import day_of
 from hermes_jobs.views.skills import SkillUse
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap.application import Installation
+    from hermes_jobs.bootstrap.application import Application
 
 
-def curator_of(installation: Installation) -> Curator:
+def create_curator(application: Application) -> Curator:
     """The curator of the home's skills."""
 
     def uses(names: Collection[str]) -> Mapping[str, Use]:
-        known = installation.views.skill_uses()
-        return {name: _use(known.get(name, SkillUse()), _written_at(installation, name)) for name in names}
+        known = application.views.skill_uses()
+        return {name: _use(known.get(name, SkillUse()), _written_at(application, name)) for name in names}
 
     def today() -> str:
-        return day_of(installation.clock.now(), installation.settings.zone)
+        return day_of(application.clock.now(), application.settings.zone)
 
-    return Curator(installation.skills, uses, today)
+    return Curator(application.skills, uses, today)
 
 
 def _use(known: SkillUse, written_at: str) -> Use:
@@ -37,6 +37,6 @@ def _use(known: SkillUse, written_at: str) -> Use:
     )
 
 
-def _written_at(installation: Installation, name: str) -> str:
-    written = list(installation.log.read(stream_of(name)))
+def _written_at(application: Application, name: str) -> str:
+    written = list(application.log.read(stream_of(name)))
     return written[-1].recorded_at if written else ""

@@ -10,11 +10,11 @@ from hermes_jobs.engine.ports import Clock
 from hermes_jobs.settings import Settings
 
 if TYPE_CHECKING:
-    from hermes_jobs.delivery.send import Courier
+    from hermes_jobs.delivery.send import DeliveryChannel
     from hermes_jobs.domain.delivery import TargetKind
 
 
-class InstalledCouriers:
+class DeliveryChannels:
     """One a kind of target. Safe for many threads."""
 
     def __init__(self, settings: Settings, environ: Mapping[str, str], clock: Clock) -> None:
@@ -22,42 +22,42 @@ class InstalledCouriers:
         self._environ = environ
         self._clock = clock
         self._lock = threading.Lock()
-        self._made: dict[TargetKind, Courier] = {}
+        self._made: dict[TargetKind, DeliveryChannel] = {}
 
-    def __call__(self, kind: TargetKind) -> Courier:
-        """The courier of that kind. Raises `NotDelivered` where this process has none."""
+    def __call__(self, kind: TargetKind) -> DeliveryChannel:
+        """The courier of that kind. Raises `DeliveryError` where this process has none."""
         with self._lock:
             if kind not in self._made:
                 self._made[kind] = self._new(kind)
             return self._made[kind]
 
-    def _new(self, kind: TargetKind) -> Courier:
-        from hermes_jobs.delivery.send import NotDelivered
+    def _new(self, kind: TargetKind) -> DeliveryChannel:
+        from hermes_jobs.delivery.send import DeliveryError
 
         match kind:
             case "cli":
-                raise NotDelivered("What goes to the inbox waits there for its reader.", lasting=True)
+                raise DeliveryError("What goes to the inbox waits there for its reader.", lasting=True)
             case "file":
-                from hermes_jobs.delivery.file import FileCourier
+                from hermes_jobs.delivery.file import FileChannel
 
-                return FileCourier(home=self._settings.paths.home, environ=self._environ, clock=self._clock)
+                return FileChannel(home=self._settings.paths.home, environ=self._environ, clock=self._clock)
             case "webhook":
-                from hermes_jobs.delivery.webhook import SECRET, WebhookCourier
+                from hermes_jobs.delivery.webhook import SECRET, WebhookChannel
 
-                return WebhookCourier(self._settings.secrets.get(SECRET), clock=self._clock)
+                return WebhookChannel(self._settings.secrets.get(SECRET), clock=self._clock)
             case "telegram":
                 return self._telegram()
             case _:
                 assert_never(kind)
 
-    def _telegram(self) -> Courier:
-        from hermes_jobs.delivery.send import NotDelivered
+    def _telegram(self) -> DeliveryChannel:
+        from hermes_jobs.delivery.send import DeliveryError
 
         try:
-            from hermes_jobs.delivery.telegram import TelegramCourier
+            from hermes_jobs.delivery.telegram import TelegramChannel
             from hermes_jobs.delivery.telegram_token import TOKEN
         except ModuleNotFoundError as error:
-            raise NotDelivered(
+            raise DeliveryError(
                 "The worker cannot speak to Telegram: pip install 'hermes-jobs[telegram]'."
             ) from error
-        return TelegramCourier(self._settings.secrets.get(TOKEN), self._settings.gateway.telegram.base_url)
+        return TelegramChannel(self._settings.secrets.get(TOKEN), self._settings.gateway.telegram.base_url)

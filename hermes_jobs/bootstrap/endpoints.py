@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any, TypeVar, assert_never
 from urllib.parse import urlsplit, urlunsplit
 
 from hermes_jobs.agent.llm.price import FREE, OwnPrices
-from hermes_jobs.bootstrap.model_router import ByName
-from hermes_jobs.domain.context_windows import LEAST_WINDOW, LearnedWindow, LearnedWindows, Place, learn
-from hermes_jobs.domain.decision import Change
+from hermes_jobs.bootstrap.model_router import ModelRouter
+from hermes_jobs.domain.context_windows import (
+    LEAST_WINDOW,
+    LearnedWindow,
+    LearnedWindows,
+    Place,
+    record_limit,
+)
+from hermes_jobs.domain.decision import Decision
 from hermes_jobs.engine.ports import Cancel, Clock, Model, ModelError, ModelRequest, Pricing, Reply
 from hermes_jobs.settings import SETUP, Choice, Settings, missing_key
 
@@ -29,7 +35,7 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 
-class Endpoints:
+class ModelEndpoints:
     """One of each for every `base_url`, null for OpenAI's own; a client for each key and provider too.
 
     `by_name` leads each request to the endpoint of its model. Safe for many threads; close it at the end.
@@ -52,7 +58,7 @@ class Endpoints:
         self._models: dict[tuple[str | None, str, ProviderName], Explained] = {}
         self._windows: dict[str | None, Windows] = {}
         self._prices: dict[str | None, OwnPrices] = {}
-        self.by_name = ByName(settings, self)
+        self.by_name = ModelRouter(settings, self)
 
     def close(self) -> None:
         """Release the connections of all clients."""
@@ -98,14 +104,14 @@ class Endpoints:
         own = {name: price or FREE for name, price in self._settings.models.prices.items()}
         return self._made(self._prices, base_url, lambda url: OwnPrices(own, PriceList(url, self._clock)))
 
-    def learn(self, base_url: str | None, model: str, window: int) -> Change | None:
+    def learn(self, base_url: str | None, model: str, window: int) -> Decision | None:
         """How to remember a window that the endpoint has named; None where no more was assumed anyway, where
         it cannot be one, and where the settings name another."""
         known = self.windows(base_url)
         assumed = known.assumed(model)
         if not LEAST_WINDOW <= window < assumed or known.told(model).source == "setting":
             return None
-        return learn(endpoint_name(base_url), model, LearnedWindow(window, assumed, self._clock.now()))
+        return record_limit(endpoint_name(base_url), model, LearnedWindow(window, assumed, self._clock.now()))
 
     def _made(self, known: dict[K, T], which: K, make: Callable[[K], T]) -> T:
         with self._lock:

@@ -15,23 +15,23 @@ from hermes_jobs.agent.memory.providers import Providers, switch
 from hermes_jobs.agent.memory.session_recall import OwnRecall
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.ports import Recall
-from hermes_jobs.engine.replay import Replay
+from hermes_jobs.engine.replay import EventReplay
 from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.plugins.circuit_breaker import Circuit
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap.application import Installation
+    from hermes_jobs.bootstrap.application import Application
 
 logger = logging.getLogger(__name__)
 
 
-def providers_of(installation: Installation) -> Providers:
+def create_memory(application: Application) -> Providers:
     """The memories of an installation. Raises `Misconfigured` where it names one that there is not."""
-    settings = installation.settings
+    settings = application.settings
     providers = Providers(
-        lambda _session: memory_block(installation.memory.settle(), installation.memory_limits),
-        _own_recall(installation),
-        Replay(installation.log),
+        lambda _session: memory_block(application.memory.settle(), application.memory_limits),
+        _own_recall(application),
+        EventReplay(application.log),
         recall_tokens=settings.memory.recall_tokens,
     )
     name = settings.memory.provider
@@ -39,19 +39,19 @@ def providers_of(installation: Installation) -> Providers:
         return providers
     PROVIDERS.check_name(name, settings.paths.plugins)
     try:
-        factory, setup = factory_and_setup(installation, name)
+        factory, setup = factory_and_setup(application, name)
     except Exception as error:  # noqa: BLE001 - a plugin's code may raise anything
         said = settings.secrets.redact(f"{type(error).__name__}: {error}")
         logger.warning("memory provider %s cannot be loaded: %s", name, said)
         return providers
-    circuit = Circuit(f"memory provider {name}", installation.clock, settings.secrets.redact)
+    circuit = Circuit(f"memory provider {name}", application.clock, settings.secrets.redact)
     providers.add(Registered(name, factory, setup, circuit, TimeLimits(), switch))
     return providers
 
 
-def factory_and_setup(installation: Installation, name: str) -> tuple[Factory, Setup]:
+def factory_and_setup(application: Application, name: str) -> tuple[Factory, Setup]:
     """What makes the provider of that name, and with what. Raises `Misconfigured`, or what its code does."""
-    settings = installation.settings
+    settings = application.settings
     factory = cast(Factory, PROVIDERS.factory_of(name, settings.paths.plugins))
     section = getattr(settings.memory, name, None)
     options: dict[str, Any] = msgspec.structs.asdict(section) if isinstance(section, msgspec.Struct) else {}
@@ -59,13 +59,13 @@ def factory_and_setup(installation: Installation, name: str) -> tuple[Factory, S
     return factory, setup
 
 
-def _own_recall(installation: Installation) -> Recall:
-    if not installation.settings.memory.recall:
+def _own_recall(application: Application) -> Recall:
+    if not application.settings.memory.recall:
         return lambda session, text: ""
 
     def recall(session: Session, text: str) -> str:
         try:
-            return OwnRecall(installation.views)(session, text)
+            return OwnRecall(application.views)(session, text)
         except HermesJobsError as error:
             logger.warning("nothing could be recalled: %s", error)
             return ""

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from hermes_jobs.domain.decision import Change
+from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.ports import Cancel, ModelRequest, Reply
 from hermes_jobs.settings import Choice, Settings
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap.endpoints import Endpoints
+    from hermes_jobs.bootstrap.endpoints import ModelEndpoints
 
 
-class ByName:
+class ModelRouter:
     """The `Model` and `Pricing` of every name that the settings can place, as `Settings.choice` reads it."""
 
-    def __init__(self, settings: Settings, endpoints: Endpoints) -> None:
+    def __init__(self, settings: Settings, endpoints: ModelEndpoints) -> None:
         self._settings = settings
         self._endpoints = endpoints
 
@@ -49,7 +49,7 @@ class ByName:
 
         return abilities(choice.model).longest
 
-    def learn(self, model: str, window: int) -> Change | None:
+    def learn(self, model: str, window: int) -> Decision | None:
         """How to remember a window that a refusal names; null where no more was assumed anyway."""
         choice = self._settings.choice(model)
         return self._endpoints.learn(choice.base_url, choice.model, window)

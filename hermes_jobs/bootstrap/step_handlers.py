@@ -16,110 +16,110 @@ from hermes_jobs.agent.prompt.fences import Unfenced, with_recall
 from hermes_jobs.agent.reviews.begin_curation import BeginCuration
 from hermes_jobs.agent.reviews.begin_review import BeginReview
 from hermes_jobs.agent.skills.presenter import Librarian
-from hermes_jobs.bootstrap.auxiliary_models import Helpers
+from hermes_jobs.bootstrap.auxiliary_models import AuxiliaryModels
 from hermes_jobs.delivery.send import SendDelivery
 from hermes_jobs.domain.budgets import Budgets
-from hermes_jobs.domain.decision import Change
+from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.events import Opening
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import StepKind
-from hermes_jobs.engine.budget_guard import Purse
+from hermes_jobs.engine.budget_guard import BudgetGuard
 from hermes_jobs.engine.handlers import (
-    ByKind,
     CallModel,
     Compress,
+    CompressionPolicy,
     Flush,
-    Limits,
     Prefetch,
-    Requests,
+    RequestBuilder,
+    ReviewModelRouter,
     RunTool,
-    Sizing,
+    TurnLimits,
     performers,
 )
 from hermes_jobs.engine.handlers.fire_schedule import FireSchedule
-from hermes_jobs.engine.handlers.notify_listener import TellListener, TellMemory
-from hermes_jobs.engine.handlers.tool_context import purpose_of
-from hermes_jobs.engine.live import Heard
-from hermes_jobs.engine.ports import Job, Listener, Model, Performer, Pricing, WriteListener
+from hermes_jobs.engine.handlers.notify_listener import NotifyListener, NotifyMemoryProvider
+from hermes_jobs.engine.handlers.tool_context import call_purpose
+from hermes_jobs.engine.live import OnDelta
+from hermes_jobs.engine.ports import Job, Listener, MemoryWriteListener, Model, Performer, Pricing
 from hermes_jobs.engine.session_titles import next_title
 from hermes_jobs.settings.durations import seconds_of
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap.application import Installation
+    from hermes_jobs.bootstrap.application import Application
     from hermes_jobs.settings import Choice, Settings
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class ConfiguredModel(msgspec.Struct, frozen=True, kw_only=True):
     """A model of an installation at its endpoint: `name` null where each session names its own."""
 
     model: Model
     name: str | None
     prices: Pricing
     window_of: Callable[[str], int]
-    learn: Callable[[str, int], Change | None]
+    learn: Callable[[str, int], Decision | None]
 
 
-class Crew:
+class StepHandlers:
     """The performers and jobs of one process, made of an installation's parts. `heard` hears answers come."""
 
-    def __init__(self, installation: Installation, heard: Heard) -> None:
-        self._installation = installation
+    def __init__(self, application: Application, heard: OnDelta) -> None:
+        self._application = application
         self._heard = heard
-        settings = installation.settings
-        self._listeners = _listeners(installation)
+        settings = application.settings
+        self._listeners = _listeners(application)
         self._limits = _limits(settings, self._listeners)
         self._prompt = SessionPrompt(
             soul=settings.paths.soul,
             default_model=settings.model_name,
             workdir=settings.agent.workdir,
-            clock=installation.clock,
+            clock=application.clock,
             zone=settings.zone,
-            tools=installation.toolbox.specs,
-            blocks=(installation.providers.block, self._skills),
+            tools=application.toolbox.specs,
+            blocks=(application.providers.block, self._skills),
         )
-        self._helpers = Helpers(installation)
+        self._helpers = AuxiliaryModels(application)
         self._main = self._by_name()
         self._reviews = self._set_apart("review")
         self._flusher = self._set_apart("compression", "flush")
-        self._contexts = installation.contexts
+        self._contexts = application.contexts
         self._sizing = self._sized(self._main)
         self._sizing_reviews = self._sized(self._reviews)
 
-        self._requests = Requests(
-            installation.toolbox, self._limits, with_recall, installation.endpoints.by_name.longest_answer
+        self._requests = RequestBuilder(
+            application.toolbox, self._limits, with_recall, application.endpoints.by_name.longest_answer
         )
-        self.purse = Purse(
-            request=self._requests.next,
+        self.purse = BudgetGuard(
+            request=self._requests.build,
             estimate=estimated_tokens,
             pricing=self._main.prices,
             budgets=_budgets(settings),
-            clock=installation.clock,
+            clock=application.clock,
             zone=settings.zone,
             summariser=self._summary_prices,
             flusher=(self._flusher.name, self._flusher.prices) if self._flusher.name else None,
             reviews=self._reviews.prices,
-            asking=installation.asking,
+            asking=application.asking,
         )
 
     def preflight(self, session: Session) -> c.RequestCompression | None:
         """What has to happen before the session's next model call. See `Preflight`."""
         return self._sizing_of(session).preflight(session)
 
-    def _sizing_of(self, session: Session) -> Sizing:
-        return self._sizing_reviews if purpose_of(session) == "review" else self._sizing
+    def _sizing_of(self, session: Session) -> CompressionPolicy:
+        return self._sizing_reviews if call_purpose(session) == "review" else self._sizing
 
     def _skills(self, session: Session) -> str:
         """The index of skills, where the session has the tools to read them; a review tends them all."""
         opening = session.opening or Opening()
-        on = self._installation.toolbox.toolsets_on(opening.toolsets)
+        on = self._application.toolbox.toolsets_on(opening.toolsets)
         if "skills" not in on:
             return ""
-        return Librarian(self._installation.skills).index(None if opening.kind == "review" else on)
+        return Librarian(self._application.skills).index(None if opening.kind == "review" else on)
 
     def performers(self) -> Mapping[StepKind, Performer]:
         """Who performs the steps of turns, and compressions."""
-        tracing = self._installation.tracing
+        tracing = self._application.tracing
         if tracing is None:
             return self._performers()
         from hermes_jobs.telemetry.traced_handler import Traced
@@ -127,11 +127,11 @@ class Crew:
         return {kind: Traced(each, tracing.within) for kind, each in self._performers().items()}
 
     def _performers(self) -> Mapping[StepKind, Performer]:
-        of = self._installation
+        of = self._application
         main, reviews, flusher = self._main, self._reviews, self._flusher
         return performers(
-            prefetch=ByKind(self._prefetch(main), self._prefetch(reviews)),
-            call_model=ByKind(
+            prefetch=ReviewModelRouter(self._prefetch(main), self._prefetch(reviews)),
+            call_model=ReviewModelRouter(
                 self._call_model(main, self._sizing), self._call_model(reviews, self._sizing_reviews)
             ),
             run_tool=RunTool(of.toolbox, keep=of.results.keep),
@@ -156,8 +156,8 @@ class Crew:
             ),
         )
 
-    def _prefetch(self, asked: Asked) -> Prefetch:
-        of = self._installation
+    def _prefetch(self, asked: ConfiguredModel) -> Prefetch:
+        of = self._application
         return Prefetch(
             self._prompt,
             self._limits,
@@ -166,8 +166,8 @@ class Crew:
             toolsets_on=of.toolbox.toolsets_on,
         )
 
-    def _call_model(self, asked: Asked, sizing: Sizing) -> CallModel:
-        of = self._installation
+    def _call_model(self, asked: ConfiguredModel, sizing: CompressionPolicy) -> CallModel:
+        of = self._application
         # A fallback is asked where its name leads, which a model with an endpoint of its own does not follow.
         limits = self._limits if asked is self._main else msgspec.structs.replace(self._limits, fallback=())
         return CallModel(
@@ -186,7 +186,7 @@ class Crew:
 
     def jobs(self) -> Mapping[StepKind, Job]:
         """Who performs the steps that are no turn's."""
-        of = self._installation
+        of = self._application
         begin = BeginReview(of.ids, self._reviews.name, of.toolbox.toolsets_on)
         memory, context = self._listeners
         return {
@@ -194,8 +194,8 @@ class Crew:
             "delivery.send": SendDelivery(
                 of.couriers, clock=of.clock, ids=of.ids, redact=of.settings.secrets.redact
             ),
-            "listener.memory": TellMemory(memory, of.log, of.clock, of.ids),
-            "listener.context": TellListener(context, of.clock, of.ids),
+            "listener.memory": NotifyMemoryProvider(memory, of.log, of.clock, of.ids),
+            "listener.context": NotifyListener(context, of.clock, of.ids),
             "review.memory": begin,
             "review.skills": begin,
             "review.combined": begin,
@@ -204,16 +204,16 @@ class Crew:
             ),
         }
 
-    def _by_name(self) -> Asked:
+    def _by_name(self) -> ConfiguredModel:
         """Who answers in sessions: each names its model."""
-        models = self._installation.endpoints.by_name
-        return Asked(
+        models = self._application.endpoints.by_name
+        return ConfiguredModel(
             model=Unfenced(models), name=None, prices=models, window_of=models.window_of, learn=models.learn
         )
 
-    def _asked(self, choice: Choice) -> Asked:
-        endpoints = self._installation.endpoints
-        return Asked(
+    def _asked(self, choice: Choice) -> ConfiguredModel:
+        endpoints = self._application.endpoints
+        return ConfiguredModel(
             model=Unfenced(endpoints.model(choice)),
             name=choice.model,
             prices=endpoints.prices(choice.base_url),
@@ -221,34 +221,34 @@ class Crew:
             learn=partial(endpoints.learn, choice.base_url),
         )
 
-    def _set_apart(self, task: str, purpose: str = "") -> Asked:
+    def _set_apart(self, task: str, purpose: str = "") -> ConfiguredModel:
         """Who is asked for that task (its calls are for `purpose`, unless that has the same name): the main
         model, unless `auxiliary` names one; the main one stands in for that while it fails."""
-        choice = self._installation.settings.set_apart(task)
+        choice = self._application.settings.set_apart(task)
         if choice is None:
             return self._main
         asked = self._asked(choice)
         return msgspec.structs.replace(asked, model=self._helpers.standing_in(purpose or task, choice))
 
-    def _sized(self, asked: Asked) -> Sizing:
-        of = self._installation
+    def _sized(self, asked: ConfiguredModel) -> CompressionPolicy:
+        of = self._application
         automatic = of.settings.compression.enabled
-        return Sizing(self._contexts, of.toolbox, asked.window_of, automatic=automatic)
+        return CompressionPolicy(self._contexts, of.toolbox, asked.window_of, automatic=automatic)
 
     def _summary_prices(self) -> tuple[str, Pricing]:
-        chosen = self._installation.settings.auxiliary_model("compression")
-        return chosen.model, self._installation.endpoints.prices(chosen.base_url)
+        chosen = self._application.settings.auxiliary_model("compression")
+        return chosen.model, self._application.endpoints.prices(chosen.base_url)
 
 
-def _listeners(installation: Installation) -> tuple[WriteListener | None, Listener | None]:
+def _listeners(application: Application) -> tuple[MemoryWriteListener | None, Listener | None]:
     """The memory beside ours, and a context engine that wants to be told; null where there is none."""
-    providers, contexts = installation.providers, installation.contexts
+    providers, contexts = application.providers, application.contexts
     memory = providers if providers.external is not None else None
     return memory, contexts if isinstance(contexts, Plugged) and contexts.listens else None
 
 
-def _limits(settings: Settings, listeners: Sequence[Listener | None]) -> Limits:
-    return Limits(
+def _limits(settings: Settings, listeners: Sequence[Listener | None]) -> TurnLimits:
+    return TurnLimits(
         max_iterations=settings.agent.max_iterations,
         max_tokens=settings.model.max_tokens,
         approval_seconds=settings.terminal.approval_seconds,

@@ -29,13 +29,13 @@ from hermes_jobs.engine.budget_guard import Asking
 from hermes_jobs.settings import REHEARSAL_MODEL
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap.application import Installation
+    from hermes_jobs.bootstrap.application import Application
     from hermes_jobs.settings import Settings
 
 
-def toolbox_of(installation: Installation, environ: Mapping[str, str]) -> Toolbox:
+def create_toolbox(application: Application, environ: Mapping[str, str]) -> Toolbox:
     """The tools; `environ` is what they may inherit, less its secrets."""
-    of, settings = installation, installation.settings
+    of, settings = application, application.settings
     roots = Roots(
         home=str(settings.paths.home), user_home=environ.get("HOME", "/"), roots=settings.files.roots
     )
@@ -82,10 +82,10 @@ def _docker(settings: Settings) -> DockerOptions | None:
     return DockerOptions(image=docker.image, network=docker.network, memory=docker.memory)
 
 
-def _schedule_tool(installation: Installation) -> ScheduleTool:
-    log, schedules = installation.log, installation.settings.schedules
+def _schedule_tool(application: Application) -> ScheduleTool:
+    log, schedules = application.log, application.settings.schedules
     defaults = Defaults(
-        timezone=installation.timezone,
+        timezone=application.timezone,
         missed=schedules.missed,
         overlap=schedules.overlap,
         by_schedules=schedules.by_schedules,
@@ -93,29 +93,29 @@ def _schedule_tool(installation: Installation) -> ScheduleTool:
     return ScheduleTool(
         lambda: [head.stream for head in log.streams(PREFIX)],
         defaults,
-        installation.clock,
-        installation.ids,
+        application.clock,
+        application.ids,
     )
 
 
-def _session_search(of: Installation) -> SessionSearch:
+def _session_search(of: Application) -> SessionSearch:
     settings = of.settings
     return SessionSearch(of.views, lambda: _summariser(of), zone=settings.zone, expand=settings.search.expand)
 
 
-def _summariser(installation: Installation) -> Summariser | None:
+def _summariser(application: Application) -> Summariser | None:
     """The model that tells what earlier conversations hold; null where there is but the rehearsal."""
-    choice = installation.settings.auxiliary_model("session_search")
+    choice = application.settings.auxiliary_model("session_search")
     if choice.model == REHEARSAL_MODEL:
         return None
-    model, name = installation.auxiliary("session_search")
-    return Summariser(model, name, installation.endpoints.prices(choice.base_url))
+    model, name = application.auxiliary("session_search")
+    return Summariser(model, name, application.endpoints.prices(choice.base_url))
 
 
-def asking(installation: Installation, call: ToolCall) -> Asking | None:
+def asking(application: Application, call: ToolCall) -> Asking | None:
     """What a tool call asks of a model; None where it asks none."""
     tokens = summary_tokens(call)
-    summariser = _summariser(installation) if tokens is not None else None
+    summariser = _summariser(application) if tokens is not None else None
     if tokens is None or summariser is None:
         return None
     return Asking(summariser.name, summariser.pricing, *tokens)

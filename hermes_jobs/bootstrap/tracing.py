@@ -12,14 +12,14 @@ from hermes_jobs.errors import Misconfigured
 from hermes_jobs.telemetry.otel_config import content_is_wanted, traces_are_wanted
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap.application import Installation
+    from hermes_jobs.bootstrap.application import Application
     from hermes_jobs.settings import Settings
     from hermes_jobs.telemetry.tracing import Tracing
 
 logger = logging.getLogger(__name__)
 
 
-def tracing_of(installation: Installation, environ: Mapping[str, str]) -> Tracing | None:
+def create_tracing(application: Application, environ: Mapping[str, str]) -> Tracing | None:
     """What tells the collector; null where none is wanted, or the extra for it is missing.
 
     Raises `Misconfigured` for variables that cannot be used.
@@ -33,11 +33,11 @@ def tracing_of(installation: Installation, environ: Mapping[str, str]) -> Tracin
         return None
     try:
         return Tracing(
-            installation.log,
+            application.log,
             version=__version__,
             content=content_is_wanted(environ),
-            redact=installation.settings.secrets.redact,
-            provider=partial(provider_of, installation.settings),
+            redact=application.settings.secrets.redact,
+            provider=partial(provider_of, application.settings),
         )
     except ValueError as error:
         raise Misconfigured(

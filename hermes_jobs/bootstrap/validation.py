@@ -13,26 +13,26 @@ from hermes_jobs.errors import Misconfigured, Rejected
 from hermes_jobs.settings import SETUP, Choice, Settings, missing_key
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap.application import Installation
+    from hermes_jobs.bootstrap.application import Application
 
 
-def check_parts(installation: Installation) -> None:
+def validate_plugins(application: Application) -> None:
     """Raise `Misconfigured` where there is no memory provider or context engine of the configured name."""
-    settings = installation.settings
+    settings = application.settings
     if settings.memory.provider is not None:
         from hermes_jobs.agent.memory.plugins import PROVIDERS
 
         PROVIDERS.check_name(settings.memory.provider, settings.paths.plugins)
     if settings.context.engine != BUILT_IN:
-        _ = installation.contexts
+        _ = application.contexts
 
 
-def check_model(installation: Installation, model: str | None, done_elsewhere: Callable[[], bool]) -> None:
+def check_model(application: Application, model: str | None, done_elsewhere: Callable[[], bool]) -> None:
     """Raise what `check_choice` does for that model (null: the configured one).
 
     Where `done_elsewhere`, by live workers, their environment counts, not this process's.
     """
-    settings = installation.settings
+    settings = application.settings
     try:
         check_choice(settings, settings.choice(model))
     except Rejected:
@@ -64,15 +64,15 @@ def check_place(settings: Settings, choice: Choice) -> None:
         raise Rejected(missing, kind="auth", hint=SETUP)
 
 
-def check_budgets(installation: Installation, model: str | None) -> None:
+def validate_budgets(application: Application, model: str | None) -> None:
     """Raise `Misconfigured` where a turn with that model (null: the configured one) could not be held to the
     budgets."""
-    settings = installation.settings
+    settings = application.settings
     name = model or settings.model_name
     limited = [f"budgets.{key}" for key, value in asdict(settings.budgets).items() if value is not None]
     if not limited or settings.budgets.turn_tokens is not None:
         return
-    if installation.endpoints.by_name.cost_usd(name, Usage(1)) is None:
+    if application.endpoints.by_name.cost_usd(name, Usage(1)) is None:
         raise Misconfigured(
             f"{limited[0]} is set ({settings.origins[limited[0]]}), and the price of {name!r} is not "
             "known: a limit in money alone cannot be held.",

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 from hermes_jobs.eventlog.log import WorkerRow
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap.application import Installation
+    from hermes_jobs.bootstrap.application import Application
 
 NEEDED = frozenset({"turns", "tools"})
 
 
-def workers_are_alive(installation: Installation) -> bool:
+def has_live_workers(application: Application) -> bool:
     """Whether live workers consume what a turn needs.
 
     A process of this host is known at once to have ended; one of another host is believed for now.
     """
-    workers = installation.log.workers()
-    return are_enough(workers, installation.observer().dead(workers))
+    workers = application.log.workers()
+    return cover_required_queues(workers, application.observer().dead(workers))
 
 
-def are_enough(workers: Sequence[WorkerRow], dead: Collection[str]) -> bool:
+def cover_required_queues(workers: Sequence[WorkerRow], dead: Collection[str]) -> bool:
     """Whether those of the workers that are not dead consume what a turn needs."""
     lanes = {lane for worker in workers if worker.id not in dead for lane in worker.lanes}
     return lanes >= NEEDED

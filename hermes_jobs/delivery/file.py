@@ -15,18 +15,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
-from hermes_jobs.delivery.send import Arrived, NotDelivered
+from hermes_jobs.delivery.send import Delivered, DeliveryError
 from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.domain.events import DeliveryRequested
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.clock_and_ids import iso
-from hermes_jobs.engine.ports import Cancel, Clock, Stopped
+from hermes_jobs.engine.ports import Cancel, Clock, StepInterrupted
 
 LOCK_TRIES = 100  # of LOCK_PAUSE seconds each: as long as others may write
 LOCK_PAUSE = 0.05
 
 
-class FileCourier:
+class FileChannel:
     """Appends to files. `home` is hermes-jobs' own folder, where it writes nothing for others."""
 
     def __init__(self, *, home: Path, environ: Mapping[str, str], clock: Clock) -> None:
@@ -34,8 +34,8 @@ class FileCourier:
         self._user_home = Path(environ.get("HOME") or Path.home())
         self._clock = clock
 
-    def deliver(self, delivery: Delivery, address: str, cancel: Cancel) -> Arrived:
-        """Append the answer, unless the file has it. Raises `NotDelivered`, `Stopped`."""
+    def deliver(self, delivery: Delivery, address: str, cancel: Cancel) -> Delivered:
+        """Append the answer, unless the file has it. Raises `DeliveryError`, `StepInterrupted`."""
         requested = delivery.requested
         assert requested is not None, f"{delivery.stream} was not requested"
         path = self._path(address, requested.workdir)
@@ -44,8 +44,8 @@ class FileCourier:
                 _lock(file, path, cancel)
                 self._append(file, delivery.id, requested)
         except OSError as error:
-            raise NotDelivered(f"{path} cannot be written: {error.strerror or error}.") from error
-        return Arrived(str(path))
+            raise DeliveryError(f"{path} cannot be written: {error.strerror or error}.") from error
+        return Delivered(str(path))
 
     def _path(self, address: str, workdir: str | None) -> Path:
         """The file that is meant: a relative path counts from the session's folder, `~` is this process's."""
@@ -55,7 +55,7 @@ class FileCourier:
             path = Path(workdir or self._user_home) / address
         real = path.resolve()
         if real.is_relative_to(self._home.resolve()):
-            raise NotDelivered(f"{real} lies in the home of hermes-jobs, which is its own.", lasting=True)
+            raise DeliveryError(f"{real} lies in the home of hermes-jobs, which is its own.", lasting=True)
         return real
 
     def _append(self, file: int, delivery: str, requested: DeliveryRequested) -> None:
@@ -94,14 +94,14 @@ def _opened(path: Path) -> Iterator[int]:
     file = os.open(path, flags, 0o600)
     try:
         if not stat.S_ISREG(os.fstat(file).st_mode):
-            raise NotDelivered(f"{path} is no regular file.", lasting=True)
+            raise DeliveryError(f"{path} is no regular file.", lasting=True)
         yield file
     finally:
         os.close(file)
 
 
 def _lock(file: int, path: Path, cancel: Cancel) -> None:
-    """Hold the file against other deliveries. Raises `NotDelivered` where somebody does not let go of it."""
+    """Hold the file against other deliveries. Raises `DeliveryError` where somebody does not let go of it."""
     pause = Event()
     for _ in range(LOCK_TRIES):
         try:
@@ -111,8 +111,8 @@ def _lock(file: int, path: Path, cancel: Cancel) -> None:
         else:
             return
         if cancel.reason is not None:
-            raise Stopped
-    raise NotDelivered(f"{path} is locked by another program.")
+            raise StepInterrupted
+    raise DeliveryError(f"{path} is locked by another program.")
 
 
 def _holds(file: int, size: int, line: bytes) -> bool:

@@ -9,29 +9,29 @@ from typing import Protocol
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Change, Changed, StreamFacts
+from hermes_jobs.domain.decision import Decision, DecisionResult, StreamEvents
 from hermes_jobs.domain.delivery import Delivery, TargetKind, failed, parse_target
 from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.engine.ports import Cancel, Clock, Ids, Stopped
+from hermes_jobs.engine.ports import Cancel, Clock, Ids, StepInterrupted
 from hermes_jobs.errors import Rejected
 
 logger = logging.getLogger(__name__)
 
 
-class Placed(msgspec.Struct, frozen=True):
+class PlaceholderSent(msgspec.Struct, frozen=True):
     """A placeholder for that part stands at the target under that receipt; the next act changes it."""
 
     part: int
     receipt: str
 
 
-class Arrived(msgspec.Struct, frozen=True):
+class Delivered(msgspec.Struct, frozen=True):
     """All of it has arrived; `receipt` is what the target calls it."""
 
     receipt: str = ""
 
 
-class NotDelivered(Exception):
+class DeliveryError(Exception):
     """An act that failed. `lasting`: so would every further one. `retry_after`: the seconds asked for."""
 
     def __init__(self, message: str, *, lasting: bool = False, retry_after: float | None = None) -> None:
@@ -41,18 +41,18 @@ class NotDelivered(Exception):
         self.retry_after = retry_after
 
 
-class Courier(Protocol):
+class DeliveryChannel(Protocol):
     """Brings deliveries to one kind of target. Safe for many threads."""
 
-    def deliver(self, delivery: Delivery, address: str, cancel: Cancel) -> Placed | Arrived:
+    def deliver(self, delivery: Delivery, address: str, cancel: Cancel) -> PlaceholderSent | Delivered:
         """Do what comes next for the delivery. It may have been done before, by a process that died then.
 
-        Raises `NotDelivered`; `Stopped`, soon, when `cancel` fires.
+        Raises `DeliveryError`; `StepInterrupted`, soon, when `cancel` fires.
         """
 
 
-Couriers = Callable[[TargetKind], Courier]
-"""The courier of a kind of target. Raises `NotDelivered` where this process has none."""
+Couriers = Callable[[TargetKind], DeliveryChannel]
+"""The courier of a kind of target. Raises `DeliveryError` where this process has none."""
 
 
 class SendDelivery:
@@ -71,9 +71,9 @@ class SendDelivery:
         self._ids = ids
         self._redact = redact
 
-    def perform(self, state: Delivery, step: Step, cancel: Cancel) -> Change:
-        """Act, and say what is to be written. Raises `Stopped`."""
-        changed = Changed(writes=(StreamFacts(state.stream, (self._fact(state, cancel),)),))
+    def perform(self, state: Delivery, step: Step, cancel: Cancel) -> Decision:
+        """Act, and say what is to be written. Raises `StepInterrupted`."""
+        changed = DecisionResult(writes=(StreamEvents(state.stream, (self._fact(state, cancel),)),))
         return lambda load: changed
 
     def _fact(self, delivery: Delivery, cancel: Cancel) -> e.DeliveryEvent:
@@ -81,21 +81,21 @@ class SendDelivery:
         try:
             target = parse_target(delivery.requested.target)
             outcome = self._couriers(target.kind).deliver(delivery, target.address, cancel)
-        except Stopped:
+        except StepInterrupted:
             raise
-        except NotDelivered as error:
+        except DeliveryError as error:
             return self._failed(delivery, error)
         except Rejected as error:
-            return self._failed(delivery, NotDelivered(error.message, lasting=True))
+            return self._failed(delivery, DeliveryError(error.message, lasting=True))
         except Exception as error:
             logger.exception("delivery %s", delivery.id)
             name = type(error).__name__
-            return self._failed(delivery, NotDelivered(f"It could not be tried ({name}); see the logs."))
-        if isinstance(outcome, Placed):
+            return self._failed(delivery, DeliveryError(f"It could not be tried ({name}); see the logs."))
+        if isinstance(outcome, PlaceholderSent):
             return e.DeliveryPlaced(delivery=delivery.id, part=outcome.part, receipt=outcome.receipt)
         return e.DeliverySent(delivery=delivery.id, attempt=delivery.attempt, receipt=outcome.receipt)
 
-    def _failed(self, delivery: Delivery, error: NotDelivered) -> e.DeliveryFailed:
+    def _failed(self, delivery: Delivery, error: DeliveryError) -> e.DeliveryFailed:
         message = self._redact(error.message)
         if error.lasting:
             return e.DeliveryFailed(delivery=delivery.id, attempt=delivery.attempt, message=message)

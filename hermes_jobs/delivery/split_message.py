@@ -15,7 +15,7 @@ FULL_ENOUGH = 0.5
 """A seam is passed over for a smaller one where the part before it would fill less than this."""
 
 
-def parts(text: str, limit: int) -> list[str]:
+def split_message(text: str, limit: int) -> list[str]:
     """The text in parts of at most `limit` UTF-16 units (at least 2), in order; none for a blank text.
 
     Put together again they are the text, but for the white space at the seams and around it.

@@ -10,9 +10,9 @@ from __future__ import annotations
 from telegram import Bot, LinkPreviewOptions
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, RetryAfter, TelegramError
 
-from hermes_jobs.delivery.send import Arrived, NotDelivered, Placed
-from hermes_jobs.delivery.split_message import parts
-from hermes_jobs.delivery.telegram_bot import LIMIT, opened_bot, seconds_asked_for
+from hermes_jobs.delivery.send import Delivered, DeliveryError, PlaceholderSent
+from hermes_jobs.delivery.split_message import split_message
+from hermes_jobs.delivery.telegram_bot import LIMIT, opened_bot, retry_after_seconds
 from hermes_jobs.delivery.telegram_token import TOKEN
 from hermes_jobs.delivery.wait import waited_for
 from hermes_jobs.domain.delivery import Delivery
@@ -28,29 +28,31 @@ UNCHANGED = ("not modified",)
 GONE = ("message to edit not found", "message can't be edited", "message_id_invalid")
 
 
-class TelegramCourier:
+class TelegramChannel:
     """Sends as one bot."""
 
     def __init__(self, token: str | None, base_url: str | None) -> None:
         self._token = token
         self._base_url = base_url
 
-    def deliver(self, delivery: Delivery, address: str, cancel: Cancel) -> Placed | Arrived:
-        """Change the newest placeholder into its part, place the next. Raises `NotDelivered`, `Stopped`."""
+    def deliver(self, delivery: Delivery, address: str, cancel: Cancel) -> PlaceholderSent | Delivered:
+        """Change the newest placeholder into its part, place the next. Raises `DeliveryError`, `StepInterrupted`."""
         assert delivery.requested is not None, f"{delivery.stream} was not requested"
         if not self._token:
-            raise NotDelivered(f"The worker started without a {TOKEN}.")
-        texts = parts(delivery.requested.text, LIMIT) or [NO_TEXT]
+            raise DeliveryError(f"The worker started without a {TOKEN}.")
+        texts = split_message(delivery.requested.text, LIMIT) or [NO_TEXT]
         if delivery.placements >= len(texts) + MORE_PLACEMENTS:
-            raise NotDelivered("Its messages vanish from the chat before they can be written.", lasting=True)
+            raise DeliveryError("Its messages vanish from the chat before they can be written.", lasting=True)
         try:
             return waited_for(self._act(self._token, delivery, address, texts), cancel, SECONDS)
         except TelegramError as error:
             raise _failure(error) from error
         except TimeoutError as error:
-            raise NotDelivered(f"Telegram did not answer within {SECONDS:g} s.") from error
+            raise DeliveryError(f"Telegram did not answer within {SECONDS:g} s.") from error
 
-    async def _act(self, token: str, delivery: Delivery, address: str, texts: list[str]) -> Placed | Arrived:
+    async def _act(
+        self, token: str, delivery: Delivery, address: str, texts: list[str]
+    ) -> PlaceholderSent | Delivered:
         chat = address if address.startswith("@") else int(address)
         part = len(delivery.receipts)
         async with opened_bot(token, self._base_url) as bot:
@@ -59,9 +61,9 @@ class TelegramCourier:
                 if not await _write(bot, chat, receipt, texts[min(part, len(texts)) - 1]):
                     part -= 1  # somebody has deleted it
                 elif part >= len(texts):
-                    return Arrived(receipt)
+                    return Delivered(receipt)
             placed = await bot.send_message(chat, PLACEHOLDER)
-            return Placed(part, str(placed.message_id))
+            return PlaceholderSent(part, str(placed.message_id))
 
 
 async def _write(bot: Bot, chat: int | str, receipt: str, text: str) -> bool:
@@ -78,14 +80,14 @@ async def _write(bot: Bot, chat: int | str, receipt: str, text: str) -> bool:
     return True
 
 
-def _failure(error: TelegramError) -> NotDelivered:
+def _failure(error: TelegramError) -> DeliveryError:
     match error:
         case RetryAfter():
-            wait = seconds_asked_for(error)
-            return NotDelivered(f"Telegram wants to be left alone for {wait:g} s.", retry_after=wait)
+            wait = retry_after_seconds(error)
+            return DeliveryError(f"Telegram wants to be left alone for {wait:g} s.", retry_after=wait)
         case InvalidToken():
-            return NotDelivered(f"Telegram refuses the bot's token ({TOKEN}): {error.message}.")
+            return DeliveryError(f"Telegram refuses the bot's token ({TOKEN}): {error.message}.")
         case Forbidden() | BadRequest() | ChatMigrated():
-            return NotDelivered(f"Telegram refuses: {error.message}.", lasting=True)
+            return DeliveryError(f"Telegram refuses: {error.message}.", lasting=True)
         case _:
-            return NotDelivered(f"Telegram cannot be reached: {error.message}.")
+            return DeliveryError(f"Telegram cannot be reached: {error.message}.")

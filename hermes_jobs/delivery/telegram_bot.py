@@ -67,7 +67,7 @@ def _trust() -> SSLContext:
     return context
 
 
-def seconds_asked_for(error: RetryAfter) -> float:
+def retry_after_seconds(error: RetryAfter) -> float:
     """How long Telegram wants to be left alone."""
     wait = error.retry_after
     return wait.total_seconds() if isinstance(wait, timedelta) else float(wait)

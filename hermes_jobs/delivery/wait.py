@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from hermes_jobs.engine.ports import Cancel, Stopped
+from hermes_jobs.engine.ports import Cancel, StepInterrupted
 
 T = TypeVar("T")
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 def waited_for(work: Coroutine[Any, Any, T], cancel: Cancel, seconds: float) -> T:
     """What the coroutine returns, run on a loop of its own.
 
-    Raises `Stopped` at once when `cancel` fires, `TimeoutError` after so many seconds.
+    Raises `StepInterrupted` at once when `cancel` fires, `TimeoutError` after so many seconds.
     """
     return asyncio.run(_within(work, cancel, seconds))
 
@@ -33,6 +33,6 @@ async def _within(work: Coroutine[Any, Any, T], cancel: Cancel, seconds: float) 
         async with asyncio.timeout(seconds):
             return await task
     except asyncio.CancelledError as cancelled:
-        raise Stopped from cancelled
+        raise StepInterrupted from cancelled
     finally:
         forget()

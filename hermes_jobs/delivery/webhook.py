@@ -19,7 +19,7 @@ from ssl import SSLContext
 
 import msgspec
 
-from hermes_jobs.delivery.send import Arrived, NotDelivered
+from hermes_jobs.delivery.send import Delivered, DeliveryError
 from hermes_jobs.delivery.wait import waited_for
 from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.domain.events import DeliveryRequested
@@ -35,7 +35,7 @@ TRY_LATER = frozenset({408, 425, 429})
 _ENCODED = "whsec_"
 
 
-class WebhookCourier:
+class WebhookChannel:
     """Posts to URLs. Redirects are not followed: where answers go is what people have said."""
 
     def __init__(self, secret: str | None, *, clock: Clock, seconds: float = SECONDS) -> None:
@@ -43,8 +43,8 @@ class WebhookCourier:
         self._clock = clock
         self._seconds = seconds
 
-    def deliver(self, delivery: Delivery, address: str, cancel: Cancel) -> Arrived:
-        """Post the answer. Raises `NotDelivered`, `Stopped`."""
+    def deliver(self, delivery: Delivery, address: str, cancel: Cancel) -> Delivered:
+        """Post the answer. Raises `DeliveryError`, `StepInterrupted`."""
         from httpx2 import HTTPError, InvalidURL
 
         assert delivery.requested is not None, f"{delivery.stream} was not requested"
@@ -60,27 +60,27 @@ class WebhookCourier:
         try:
             status, retry_after = waited_for(_post(address, headers, body), cancel, self._seconds)
         except TimeoutError as error:
-            raise NotDelivered(f"{address} did not answer within {self._seconds:g} s.") from error
+            raise DeliveryError(f"{address} did not answer within {self._seconds:g} s.") from error
         except InvalidURL as error:
-            raise NotDelivered(f"{address} is not a valid URL: {error}.", lasting=True) from error
+            raise DeliveryError(f"{address} is not a valid URL: {error}.", lasting=True) from error
         except HTTPError as error:
             what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            raise NotDelivered(f"{address} cannot be reached ({what}).") from error
+            raise DeliveryError(f"{address} cannot be reached ({what}).") from error
         if not 200 <= status < 300:
-            wait = seconds_asked_for(retry_after, self._clock.now())
+            wait = retry_after_seconds(retry_after, self._clock.now())
             lasting = 300 <= status < 500 and status not in TRY_LATER
-            raise NotDelivered(f"{address} answered {status}.", lasting=lasting, retry_after=wait)
-        return Arrived(str(status))
+            raise DeliveryError(f"{address} answered {status}.", lasting=lasting, retry_after=wait)
+        return Delivered(str(status))
 
     def _key(self) -> bytes:
         if not self._secret:
-            raise NotDelivered(f"Webhooks are signed, and the worker started without a {SECRET}.")
+            raise DeliveryError(f"Webhooks are signed, and the worker started without a {SECRET}.")
         if not self._secret.startswith(_ENCODED):
             return self._secret.encode()
         try:
             return base64.b64decode(self._secret.removeprefix(_ENCODED), validate=True)
         except binascii.Error as error:
-            raise NotDelivered(f"What follows {_ENCODED} in {SECRET} is not base64.") from error
+            raise DeliveryError(f"What follows {_ENCODED} in {SECRET} is not base64.") from error
 
 
 async def _post(url: str, headers: dict[str, str], body: bytes) -> tuple[int, str | None]:
@@ -116,7 +116,7 @@ def signature(key: bytes, delivery: str, sent_at: int, body: bytes) -> str:
     return f"v1,{base64.b64encode(signed).decode()}"
 
 
-def seconds_asked_for(retry_after: str | None, now: float) -> float | None:
+def retry_after_seconds(retry_after: str | None, now: float) -> float | None:
     """What `Retry-After` (RFC 9110: seconds or a date) says, in seconds from `now`; null for nothing."""
     if not retry_after:
         return None

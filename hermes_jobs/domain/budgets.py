@@ -61,7 +61,7 @@ def limits_of(budgets: Budgets, session: Session, turn: Turn | None, day: str) -
     return tuple(limits)
 
 
-def set_aside(session: Session, step: str) -> Reservation | None:
+def reservation_for(session: Session, step: str) -> Reservation | None:
     """What is set aside for the step, where it is a call under way."""
     job, turn = session.compression, session.current
     if job is not None and job.step_id == step:
@@ -129,7 +129,7 @@ def _billed(session: Session, outcome: e.ModelReplied | e.ModelCallFailed) -> Am
     answered), all the money is spent that was set aside for it."""
     parts = ((outcome.usage, outcome.cost_usd), (outcome.estimated, outcome.estimated_cost_usd))
     billed = sum((amount(usage, cost) for usage, cost in parts), NOTHING)
-    reservation = set_aside(session, outcome.step)
+    reservation = reservation_for(session, outcome.step)
     is_known = all(cost is not None for usage, cost in parts if usage != NO_USAGE)
     if is_known or reservation is None:
         return billed
@@ -138,7 +138,7 @@ def _billed(session: Session, outcome: e.ModelReplied | e.ModelCallFailed) -> Am
 
 def _settled(session: Session, turn: str | None, step: str, spent: Amount) -> Iterator[Charge]:
     """What was set aside for the step is free again, and what it came to is spent."""
-    reservation = set_aside(session, step)
+    reservation = reservation_for(session, step)
     if reservation is not None:
         held = -reserved(reservation)
         yield from _on_all(session, turn, reservation.day, spent=spent, held=held)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.domain.decision import Change, Changed, Load, StreamFacts
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.events import WindowEvent, WindowForgotten, WindowLearned
 
 STREAM = "windows"
@@ -53,14 +53,14 @@ def evolve(state: LearnedWindows, event: WindowEvent) -> LearnedWindows:
     return replace(state, windows={**others, place: LearnedWindow(event.window, event.assumed, event.at)})
 
 
-def learn(endpoint: str, model: str, learned: LearnedWindow) -> Change:
+def record_limit(endpoint: str, model: str, learned: LearnedWindow) -> Decision:
     """Remember a window that a provider named at `learned.at`, unless it is remembered and still counts."""
 
-    def change(load: Load) -> Changed:
+    def change(load: StateLoader) -> DecisionResult:
         state: LearnedWindows = load(STREAM)
         known = state.windows.get((endpoint, model))
         if known is not None and known.counts(learned.at) and replace(known, at=learned.at) == learned:
-            return Changed()
+            return DecisionResult()
         fact = WindowLearned(
             endpoint=endpoint,
             model=model,
@@ -68,21 +68,21 @@ def learn(endpoint: str, model: str, learned: LearnedWindow) -> Change:
             assumed=learned.assumed,
             at=learned.at,
         )
-        return Changed(writes=(StreamFacts(STREAM, (fact,)),))
+        return DecisionResult(writes=(StreamEvents(STREAM, (fact,)),))
 
     return change
 
 
-def forget(model: str | None) -> Change:
+def forget(model: str | None) -> Decision:
     """Forget what was learned of a model at any endpoint; None: of all models."""
 
-    def change(load: Load) -> Changed:
+    def change(load: StateLoader) -> DecisionResult:
         state: LearnedWindows = load(STREAM)
         facts = tuple(
             WindowForgotten(endpoint=place[0], model=place[1])
             for place in state.windows
             if model in {None, place[1]}
         )
-        return Changed(writes=(StreamFacts(STREAM, facts),)) if facts else Changed()
+        return DecisionResult(writes=(StreamEvents(STREAM, facts),)) if facts else DecisionResult()
 
     return change

@@ -13,7 +13,7 @@ import msgspec
 from hermes_jobs.domain.events import Event
 
 
-class Key(msgspec.Struct, frozen=True, kw_only=True):
+class UniqueKey(msgspec.Struct, frozen=True, kw_only=True):
     """A name that may be used once. It points at the first event of the append's first stream."""
 
     scope: str
@@ -21,31 +21,31 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
 
 
-class StreamFacts(msgspec.Struct, frozen=True):
+class StreamEvents(msgspec.Struct, frozen=True):
     """What happens to one stream."""
 
     stream: str
     facts: tuple[Event, ...]
 
 
-class Changed(msgspec.Struct, frozen=True, kw_only=True):
+class DecisionResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a change comes to. `answer` is what the tool or the person who asked for it is told."""
 
-    writes: tuple[StreamFacts, ...] = ()
+    writes: tuple[StreamEvents, ...] = ()
     answer: str = ""
-    keys: tuple[Key, ...] = ()
+    keys: tuple[UniqueKey, ...] = ()
 
 
-class Load(Protocol):
+class StateLoader(Protocol):
     """Gives the state of a stream as the log has it: a `Memory`, a `Skill`, … by the stream's name."""
 
     def __call__(self, stream: str) -> Any: ...
 
 
-class Change(Protocol):
+class Decision(Protocol):
     """A pure decision: everything it reads comes from `load`, everything it does is in what it returns.
 
     May be called several times. Raises `Rejected` where it cannot be; a tool's model is then told why.
     """
 
-    def __call__(self, load: Load) -> Changed: ...
+    def __call__(self, load: StateLoader) -> DecisionResult: ...

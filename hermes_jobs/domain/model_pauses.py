@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.domain.decision import Change, Changed, Load, StreamFacts
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.events import HelperPaused, PauseEvent
 
 STREAM = "pauses"
@@ -39,7 +39,7 @@ def evolve(state: Pauses, event: PauseEvent) -> Pauses:
     return replace(state, version=state.version + 1, paused={**state.paused, place: event})
 
 
-def pause(place: Place, kind: str, message: str, now: float) -> Change:
+def pause(place: Place, kind: str, message: str, now: float) -> Decision:
     """Do not ask that model from `now` on: briefly after what passes, for long after what lasts."""
     purpose, model, endpoint = place
     seconds = LASTING_SECONDS if kind in LASTING else PASSING_SECONDS
@@ -47,8 +47,12 @@ def pause(place: Place, kind: str, message: str, now: float) -> Change:
         purpose=purpose, model=model, endpoint=endpoint, kind=kind, message=message, until=now + seconds
     )
 
-    def change(load: Load) -> Changed:
+    def change(load: StateLoader) -> DecisionResult:
         state: Pauses = load(STREAM)
-        return Changed() if state.at(place, now) else Changed(writes=(StreamFacts(STREAM, (fact,)),))
+        return (
+            DecisionResult()
+            if state.at(place, now)
+            else DecisionResult(writes=(StreamEvents(STREAM, (fact,)),))
+        )
 
     return change

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.domain import delivery as deliveries
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Changed, Load, StreamFacts
+from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.gateway.news import told_at_once, with_news
 from hermes_jobs.domain.schedule import schedule as schedules
 from hermes_jobs.domain.session import review_rules
@@ -23,12 +23,12 @@ PAUSED = (
 )
 
 
-def consequences(session: Session, facts: Iterable[e.SessionEvent], load: Load) -> Changed:
+def reactions(session: Session, facts: Iterable[e.SessionEvent], load: StateLoader) -> DecisionResult:
     """What else has to be written with those facts; `session` is as it was before them.
 
     Raises `Rejected` where a review would go on beside another one.
     """
-    writes: list[StreamFacts] = []
+    writes: list[StreamEvents] = []
     for version, fact in enumerate(facts, session.version):
         if isinstance(fact, e.TurnResumed):
             writes.extend(_review_taken_up(session, fact, load))
@@ -42,10 +42,12 @@ def consequences(session: Session, facts: Iterable[e.SessionEvent], load: Load) 
         elif turn is not None:
             writes.extend(_deliveries(session, turn, fact))
             writes.extend(_run_ended(session, turn, fact, load))
-    return Changed(writes=tuple(writes))
+    return DecisionResult(writes=tuple(writes))
 
 
-def _told(session: Session, fact: e.SessionEvent, lines: Sequence[str], suffix: str) -> Iterator[StreamFacts]:
+def _told(
+    session: Session, fact: e.SessionEvent, lines: Sequence[str], suffix: str
+) -> Iterator[StreamEvents]:
     """What a chat is told besides its answers."""
     turn = session.current
     if turn is None or turn.id != getattr(fact, "turn", None):
@@ -56,7 +58,7 @@ def _told(session: Session, fact: e.SessionEvent, lines: Sequence[str], suffix: 
     yield from _requested(session, told, text, ok=True, suffix=suffix)
 
 
-def _run_ended(session: Session, turn: Turn, end: e.TurnEnd, load: Load) -> Iterator[StreamFacts]:
+def _run_ended(session: Session, turn: Turn, end: e.TurnEnd, load: StateLoader) -> Iterator[StreamEvents]:
     if not turn.source.startswith(schedules.SOURCE):
         return
     stream = schedules.stream_of(turn.source.removeprefix(schedules.SOURCE))
@@ -69,30 +71,30 @@ def _run_ended(session: Session, turn: Turn, end: e.TurnEnd, load: Load) -> Iter
         facts = schedules.run_ended(schedule, turn.id, "failed", end.message)
     else:
         facts = schedules.run_ended(schedule, turn.id, "cancelled", f"cancelled by {end.by}")
-    yield StreamFacts(stream, facts)
+    yield StreamEvents(stream, facts)
     paused = facts[-1]
     if isinstance(paused, e.SchedulePaused):
         text = PAUSED.format(name=schedule.plan.name, reason=paused.reason, schedule=schedule.id)
         yield from _requested(session, turn, text, ok=False, suffix="p")
 
 
-def _review_taken_up(session: Session, resumed: e.TurnResumed, load: Load) -> Iterator[StreamFacts]:
+def _review_taken_up(session: Session, resumed: e.TurnResumed, load: StateLoader) -> Iterator[StreamEvents]:
     turn = review_rules.known_turn(session, resumed.turn)
     if turn is None or not review_rules.is_its_turn(session, turn) or session.forked_from is None:
         return
     stream = sessions.stream_of(session.forked_from)
     fact = review_rules.taken_up(session.lineage, resumed.turn, load(stream))
-    yield StreamFacts(stream, (fact,))
+    yield StreamEvents(stream, (fact,))
 
 
-def _review_ended(session: Session, turn: Turn, end: e.TurnEnd) -> Iterator[StreamFacts]:
+def _review_ended(session: Session, turn: Turn, end: e.TurnEnd) -> Iterator[StreamEvents]:
     if session.forked_from is None:
         return
     fact = review_rules.end_of(session.lineage, turn, end)
-    yield StreamFacts(sessions.stream_of(session.forked_from), (fact,))
+    yield StreamEvents(sessions.stream_of(session.forked_from), (fact,))
 
 
-def _deliveries(session: Session, turn: Turn, end: e.TurnEnd) -> Iterator[StreamFacts]:
+def _deliveries(session: Session, turn: Turn, end: e.TurnEnd) -> Iterator[StreamEvents]:
     if isinstance(end, e.TurnCancelled):
         return
     ok = isinstance(end, e.TurnCompleted)
@@ -104,7 +106,7 @@ def _deliveries(session: Session, turn: Turn, end: e.TurnEnd) -> Iterator[Stream
 
 def _requested(
     session: Session, turn: Turn, text: str, *, ok: bool, suffix: str = "", news: tuple[str, ...] = ()
-) -> Iterator[StreamFacts]:
+) -> Iterator[StreamEvents]:
     """The text on its way to each of the turn's targets; to chats with the news."""
     for index, target in enumerate(turn.deliver):
         told = with_news(text, news) if _is_chat(turn, target) else text
@@ -120,7 +122,7 @@ def _requested(
             ok=ok,
             workdir=_workdir(session),
         )
-        yield StreamFacts(deliveries.stream_of(delivery), (requested,))
+        yield StreamEvents(deliveries.stream_of(delivery), (requested,))
 
 
 def _is_chat(turn: Turn, target: str) -> bool:

@@ -25,7 +25,7 @@ import msgspec
 
 from hermes_jobs.domain import context_windows, model_pauses, subscriptions
 from hermes_jobs.domain import delivery as deliveries
-from hermes_jobs.domain.decision import Change, Changed, Key, Load, StreamFacts
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents, UniqueKey
 from hermes_jobs.domain.events import Event
 from hermes_jobs.domain.gateway import gateway as gateways
 from hermes_jobs.domain.memory import memory as memories
@@ -76,11 +76,11 @@ KINDS = (
     StreamKind(gateways.PREFIX, gateways.Gateway, gateways.evolve),
     StreamKind(context_windows.STREAM, context_windows.LearnedWindows, context_windows.evolve),
     StreamKind(model_pauses.STREAM, model_pauses.Pauses, model_pauses.evolve),
-    StreamKind(subscriptions.PREFIX, subscriptions.Listener, subscriptions.evolve_listener),
+    StreamKind(subscriptions.PREFIX, subscriptions.ListenerCursor, subscriptions.evolve_listener),
 )
 
 
-def blank(stream: str) -> StreamState:
+def initial_state(stream: str) -> StreamState:
     """The state of a stream without facts. Raises `Corrupt` for a name of no known kind."""
     return _kind_of(stream).state(stream=stream)
 
@@ -90,14 +90,14 @@ def fold(state: StreamState, facts: Iterable[Event]) -> StreamState:
     return reduce(_kind_of(state.stream).evolve, facts, state)
 
 
-def in_sequence(changes: Sequence[Change]) -> Change:
+def combine(changes: Sequence[Decision]) -> Decision:
     """One change that makes all of them, each on what the one before has left; a refused one only says so."""
 
-    def change(load: Load) -> Changed:
+    def change(load: StateLoader) -> DecisionResult:
         states: dict[str, StreamState] = {}
         facts: dict[str, tuple[Event, ...]] = {}
         answers: list[str] = []
-        keys: list[Key] = []
+        keys: list[UniqueKey] = []
 
         def loaded(stream: str) -> Any:
             return states.get(stream) or load(stream)
@@ -113,8 +113,8 @@ def in_sequence(changes: Sequence[Change]) -> Change:
                 facts[write.stream] = (*facts.get(write.stream, ()), *write.facts)
             answers.append(changed.answer)
             keys.extend(changed.keys)
-        writes = tuple(StreamFacts(stream, each) for stream, each in facts.items())
-        return Changed(writes=writes, answer="\n".join(answers), keys=tuple(keys))
+        writes = tuple(StreamEvents(stream, each) for stream, each in facts.items())
+        return DecisionResult(writes=writes, answer="\n".join(answers), keys=tuple(keys))
 
     return change
 

@@ -33,15 +33,15 @@ FIRST_WAIT = 10.0
 JITTER = 0.2
 
 
-class Listening(msgspec.Struct, frozen=True, kw_only=True):
+class Subscription(msgspec.Struct, frozen=True, kw_only=True):
     """How far a session's listener is: told up to version `heard`, the newest news being at version `news`.
 
     `attempt` and `retry_at` are those of the next fact.
     """
 
     name: str
-    heard: int
-    news: int = 0
+    cursor: int
+    latest: int = 0
     attempt: int = 1
     retry_at: float = 0.0
 
@@ -51,12 +51,12 @@ class Listening(msgspec.Struct, frozen=True, kw_only=True):
         return self.name.partition(":")[0]
 
     @property
-    def is_behind(self) -> bool:
+    def has_backlog(self) -> bool:
         """Whether there is something to tell."""
-        return self.news > self.heard
+        return self.latest > self.cursor
 
 
-class Listener(msgspec.Struct, frozen=True, kw_only=True):
+class ListenerCursor(msgspec.Struct, frozen=True, kw_only=True):
     """The fold of a stream `listener-NAME`: the memory's writes are told up to version `writes`."""
 
     stream: str
@@ -69,39 +69,41 @@ def stream_of(name: str) -> str:
     return f"{PREFIX}{name}"
 
 
-def evolve_listener(listener: Listener, event: e.ListenerEvent) -> Listener:
+def evolve_listener(listener: ListenerCursor, event: e.ListenerEvent) -> ListenerCursor:
     """The listener after one more fact; what two workers have told at once counts once."""
     return replace(listener, version=listener.version + 1, writes=max(listener.writes, event.upto))
 
 
-def named(there: Sequence[Listening], names: Sequence[str], version: int) -> tuple[Listening, ...]:
+def subscribe(there: Sequence[Subscription], names: Sequence[str], version: int) -> tuple[Subscription, ...]:
     """Those who listen from here on; one that is new hears what comes after that version."""
     known = {each.name: each for each in there}
-    return tuple(known.get(name) or Listening(name=name, heard=version) for name in names)
+    return tuple(known.get(name) or Subscription(name=name, cursor=version) for name in names)
 
 
-def after(there: Sequence[Listening], event: e.SessionEvent, version: int) -> tuple[Listening, ...]:
+def advance(there: Sequence[Subscription], event: e.SessionEvent, version: int) -> tuple[Subscription, ...]:
     """The listeners after the fact at that version."""
     if isinstance(event, e.ListenerTold):
         return tuple(_told(each, event) if each.name == event.listener else each for each in there)
     if isinstance(event, NEWS):
-        return tuple(replace(each, news=version) for each in there)
+        return tuple(replace(each, latest=version) for each in there)
     return tuple(there)
 
 
-def _told(listening: Listening, event: e.ListenerTold) -> Listening:
+def _told(listening: Subscription, event: e.ListenerTold) -> Subscription:
     retry_at = event.retry_at or 0.0
     attempt = event.attempt + 1 if event.retry_at is not None else 1
-    return replace(listening, heard=event.upto, attempt=attempt, retry_at=retry_at)
+    return replace(listening, cursor=event.upto, attempt=attempt, retry_at=retry_at)
 
 
-def not_told(listening: Listening, upto: int, message: str, *, now: float, fraction: float) -> e.ListenerTold:
+def notification_failed(
+    listening: Subscription, upto: int, message: str, *, now: float, fraction: float
+) -> e.ListenerTold:
     """It was told up to a version, and stumbled over the fact that comes next: when again, or that it goes
     on without it.
 
     `now` is seconds since the epoch, `fraction` random from 0 up to 1.
     """
-    attempt = listening.attempt if upto == listening.heard else 1
+    attempt = listening.attempt if upto == listening.cursor else 1
     told = e.ListenerTold(listener=listening.name, upto=upto, attempt=attempt, message=message)
     if attempt >= MAX_ATTEMPTS:
         return replace(told, upto=upto + 1)

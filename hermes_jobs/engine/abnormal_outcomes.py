@@ -14,13 +14,13 @@ from hermes_jobs.domain.events import (
 )
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.steps import Step, act_of
+from hermes_jobs.domain.session.steps import Step, operation_of
 from hermes_jobs.domain.usage import NO_USAGE, Reservation
 from hermes_jobs.engine.ports import CANCELLED
 from hermes_jobs.eventlog.log import StepRow
 
 
-def unexpected(session: Session, step: Step, error: str) -> c.SessionCommand:
+def failure_outcome(session: Session, step: Step, error: str) -> c.SessionCommand:
     """What becomes of a step whose act this program stumbled over: nothing is due for ever."""
     message = f"{step.kind} failed unexpectedly ({error})."
     hint = "The log of this process has the details. `hermes-jobs turns retry` tries again."
@@ -34,7 +34,7 @@ def unexpected(session: Session, step: Step, error: str) -> c.SessionCommand:
         return c.FinishCompression(step=step.id, outcome=failed)
     assert session.current is not None
     turn = session.current.id
-    act = act_of(session, step.id)
+    act = operation_of(session, step.id)
     if act == "turn.run_tool":
         answer = ToolFinished(
             turn=turn, call=step.id, ok=False, content=f"Error: {message}", attempt=step.attempt
@@ -70,7 +70,7 @@ def is_failure(command: c.SessionCommand) -> bool:
             return False
 
 
-def discarded(
+def discarded_events(
     held: StepRow, command: c.SessionCommand, reserved: Reservation | None
 ) -> tuple[OutcomeDiscarded, ...]:
     """What is booked of an outcome whose step was another's by the time it came.

@@ -38,7 +38,7 @@ BUDGET = "budget"
 """The kind of failure of a turn that its budgets do not pay for."""
 
 
-class Terms(msgspec.Struct, frozen=True, kw_only=True):
+class SpendingApproval(msgspec.Struct, frozen=True, kw_only=True):
     """What a call is claimed under. `fixed`: its answer cannot be made shorter."""
 
     reservation: Reservation
@@ -60,7 +60,7 @@ def asks_nobody(call: ToolCall) -> Asking | None:
     """Where no tool asks a model."""
 
 
-class Purse:
+class BudgetGuard:
     """Sets aside what calls may cost. `zone` is where days begin; null for the machine's.
 
     `request` gives a turn's next request, `estimate` about how many tokens one is. `summariser` names the
@@ -99,7 +99,7 @@ class Purse:
         """The day that what is used now counts for, as YYYY-MM-DD."""
         return day_of(self._clock.now(), self._zone)
 
-    def terms(self, session: Session, act: StepKind | None, step: str = "") -> Terms | None:
+    def approve(self, session: Session, act: StepKind | None, step: str = "") -> SpendingApproval | None:
         """For the due step of that id, whose act that is; null where it calls no model.
 
         Raises `Rejected` where a limit in money meets an unknown price.
@@ -119,7 +119,7 @@ class Purse:
                 model=asking.model, input_tokens=asking.input_tokens, output_tokens=0, day=self.today()
             )
             reservation = _with_answer(sent, asking.output_tokens, asking.pricing)
-            return Terms(reservation=reservation, limits=(), pricing=asking.pricing, fixed=True)
+            return SpendingApproval(reservation=reservation, limits=(), pricing=asking.pricing, fixed=True)
         if act not in {"compression.flush", "compression.compress"} or self._summariser is None:
             return None
         (name, pricing), answer = self._flusher or (session.model or "", self._pricing), FLUSH_ANSWER
@@ -128,7 +128,9 @@ class Purse:
         history = ModelRequest(model=name, system_prompt="", messages=session.messages, max_tokens=answer)
         return replace(self._terms(session, turn, history, pricing), fixed=True)
 
-    def _terms(self, session: Session, turn: Turn | None, request: ModelRequest, pricing: Pricing) -> Terms:
+    def _terms(
+        self, session: Session, turn: Turn | None, request: ModelRequest, pricing: Pricing
+    ) -> SpendingApproval:
         day = self.today()
         limits = limits_of(self._budgets, session, turn, day)
         sent = Reservation(
@@ -137,9 +139,9 @@ class Purse:
         reservation = _with_answer(sent, request.max_tokens or USUAL_ANSWER, pricing)
         if reservation.cost_usd is None and self._budgets.turn_tokens is None:
             _refuse_unpriced(limits, request.model)
-        return Terms(reservation=reservation, limits=limits, pricing=pricing)
+        return SpendingApproval(reservation=reservation, limits=limits, pricing=pricing)
 
-    def smaller(self, terms: Terms, over: OverBudget) -> Terms | None:
+    def reduce(self, terms: SpendingApproval, over: OverBudget) -> SpendingApproval | None:
         """Terms that the account has room for once nothing else is under way; null: it has, so wait for that.
 
         Raises `Rejected` where there are none.
@@ -161,7 +163,7 @@ def _with_answer(reservation: Reservation, tokens: int, pricing: Pricing) -> Res
     return replace(reservation, output_tokens=tokens, max_tokens=tokens, cost_usd=cost)
 
 
-def _affordable(terms: Terms, limit: Limit, spent: Amount) -> int:
+def _affordable(terms: SpendingApproval, limit: Limit, spent: Amount) -> int:
     """About the longest answer within the limit, beside what is spent."""
     asked = terms.reservation
     if limit.tokens is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar, cast
 
-from hermes_jobs.domain.streams import blank, fold
+from hermes_jobs.domain.streams import fold, initial_state
 from hermes_jobs.engine.ports import Clock
 from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.eventlog.log import EventLog
@@ -25,7 +25,7 @@ class RecentState(Generic[S]):
         self._log = log
         self._clock = clock
         self._stream = stream
-        self._known: Any = blank(stream)
+        self._known: Any = initial_state(stream)
         self._read_at = float("-inf")
 
     def __call__(self) -> S:

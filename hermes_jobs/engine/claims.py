@@ -8,56 +8,58 @@ from hermes_jobs.domain.accounts import OverBudget
 from hermes_jobs.domain.events import CompressionFailed
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.steps import Step, act_of
-from hermes_jobs.engine.budget_guard import Purse, Terms
-from hermes_jobs.engine.command_handler import Committer
+from hermes_jobs.domain.session.steps import Step, operation_of
+from hermes_jobs.engine.budget_guard import BudgetGuard, SpendingApproval
+from hermes_jobs.engine.command_handler import CommandHandler
 from hermes_jobs.errors import Rejected, StepLost
-from hermes_jobs.eventlog.log import Guard
+from hermes_jobs.eventlog.log import StepGuard
 
-Performed = Literal["done", "failed", "nothing", "not_yet", "held_up", "abandoned", "discarded"]
+StepResult = Literal["done", "failed", "nothing", "not_yet", "held_up", "abandoned", "discarded"]
 """What became of a step that this process looked at. `failed`: it is over, and its outcome is a failure that
 nobody tries again by itself. `held_up`: other calls have to end before it."""
 
 
-class Claims:
+class StepClaims:
     """Claims steps of sessions for one process. Without a purse nothing is set aside."""
 
-    def __init__(self, committer: Committer, purse: Purse | None) -> None:
+    def __init__(self, committer: CommandHandler, purse: BudgetGuard | None) -> None:
         self._committer = committer
         self._purse = purse
 
-    def begin(self, session: Session, step: Step, guard: Guard, *, durable: bool) -> Session | Performed:
+    def claim(self, session: Session, step: Step, guard: StepGuard, *, durable: bool) -> Session | StepResult:
         """The session with the step begun; or what became of the step instead.
 
         `nothing`: it is somebody else's. `held_up`: it waits for what other calls have set aside. `failed`:
         nobody pays for it. Raises `LogUnavailable`.
         """
         try:
-            terms = self._purse.terms(session, act_of(session, step.id), step.id) if self._purse else None
+            terms = (
+                self._purse.approve(session, operation_of(session, step.id), step.id) if self._purse else None
+            )
             if self._purse is not None and terms is not None:
                 return self._paid_for(self._purse, terms, session, step, guard)
             begin = c.BeginStep(step=step.id)
-            return self._committer.commit(session.stream, begin, guard=guard, durable=durable)
+            return self._committer.handle(session.stream, begin, guard=guard, durable=durable)
         except Rejected as refused:
             return self._unpaid(session, step, guard, refused)
         except StepLost:
             return "nothing"
 
     def _paid_for(
-        self, purse: Purse, terms: Terms, session: Session, step: Step, guard: Guard
-    ) -> Session | Performed:
-        asked: Terms | None = terms
+        self, purse: BudgetGuard, terms: SpendingApproval, session: Session, step: Step, guard: StepGuard
+    ) -> Session | StepResult:
+        asked: SpendingApproval | None = terms
         while asked is not None:
             begin = c.BeginStep(step=step.id, reserved=asked.reservation)
             try:
-                return self._committer.commit(
+                return self._committer.handle(
                     session.stream, begin, guard=guard, limits=asked.limits, durable=False
                 )
             except OverBudget as over:
-                asked = purse.smaller(asked, over)
+                asked = purse.reduce(asked, over)
         return "held_up"
 
-    def _unpaid(self, session: Session, step: Step, guard: Guard, refused: Rejected) -> Performed:
+    def _unpaid(self, session: Session, step: Step, guard: StepGuard, refused: Rejected) -> StepResult:
         """What was to be done fails: the compression, or the turn."""
         job = session.compression
         end: c.SessionCommand
@@ -69,7 +71,7 @@ class Claims:
         else:
             end = c.FailTurn(step=step.id, kind=refused.kind, message=refused.message, hint=refused.hint)
         try:
-            self._committer.commit(session.stream, end, guard=guard)
+            self._committer.handle(session.stream, end, guard=guard)
         except StepLost:
             return "nothing"
         return "failed"

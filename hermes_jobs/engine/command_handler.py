@@ -10,25 +10,25 @@ from msgspec.structs import replace
 
 from hermes_jobs.domain.accounts import Charge, Limit
 from hermes_jobs.domain.budgets import charges
-from hermes_jobs.domain.decision import Change, Changed, Key
+from hermes_jobs.domain.decision import Decision, DecisionResult, UniqueKey
 from hermes_jobs.domain.events import Event, SessionEvent
-from hermes_jobs.domain.reactions import consequences
+from hermes_jobs.domain.reactions import reactions
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.decide import decide
-from hermes_jobs.domain.session.loop_guard import warned
+from hermes_jobs.domain.session.loop_guard import with_warning
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.streams import SESSIONS, StreamState, due_steps
 from hermes_jobs.engine.clock_and_ids import day_of, iso
-from hermes_jobs.engine.ports import Carrier, Clock, Follow, Witness
-from hermes_jobs.engine.session_repository import Sessions
-from hermes_jobs.engine.state_repository import States
+from hermes_jobs.engine.ports import AppendHook, Clock, Dispatcher, FileSync
+from hermes_jobs.engine.session_repository import SessionRepository
+from hermes_jobs.engine.state_repository import StateRepository
 from hermes_jobs.errors import Conflict, Rejected, StepLost
-from hermes_jobs.eventlog.log import Append, EventLog, Guard, LargeResult, Meta, StreamWrite
+from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, LargeResult, StepGuard, StreamWrite
 
 CONFLICTS_OF_DOUBT = 3
 
 
-class _Write(msgspec.Struct, frozen=True):
+class _StreamChange(msgspec.Struct, frozen=True):
     """What happens to one stream: its state before and after the facts."""
 
     before: StreamState
@@ -37,14 +37,14 @@ class _Write(msgspec.Struct, frozen=True):
 
 
 def nothing_follows(streams: Sequence[str]) -> None:
-    """The `Follow` where no files are made of the log."""
+    """The `FileSync` where no files are made of the log."""
 
 
 def nobody_sees(before: StreamState, facts: Sequence[Event], after: StreamState) -> None:
-    """The `Witness` of a process that nothing listens to."""
+    """The `AppendHook` of a process that nothing listens to."""
 
 
-class Committer:
+class CommandHandler:
     """The one place where streams are written to. `worker` is whom their events name as author."""
 
     def __init__(  # noqa: PLR0913 - the ports it needs
@@ -52,31 +52,31 @@ class Committer:
         log: EventLog,
         worker: str,
         clock: Clock,
-        carrier: Carrier,
-        sessions: Sessions,
+        dispatcher: Dispatcher,
+        sessions: SessionRepository,
         *,
-        follow: Follow = nothing_follows,
+        follow: FileSync = nothing_follows,
         today: Callable[[], str] | None = None,
-        witness: Witness = nobody_sees,
+        witness: AppendHook = nobody_sees,
     ) -> None:
         """`today` is the day that a response counts for which nobody had set anything aside for."""
         self.worker = worker
         self._today = today or (lambda: day_of(clock.now()))
-        self.states = States(log, sessions)
+        self.states = StateRepository(log, sessions)
         self._log = log
         self._clock = clock
-        self._carrier = carrier
+        self._dispatcher = dispatcher
         self._sessions = sessions
         self._follow = follow
         self._witness = witness
 
-    def commit(
+    def handle(
         self,
         stream: str,
         command: c.SessionCommand,
         *,
-        guard: Guard | None = None,
-        keys: tuple[Key, ...] = (),
+        guard: StepGuard | None = None,
+        keys: tuple[UniqueKey, ...] = (),
         limits: tuple[Limit, ...] = (),
         durable: bool = True,
     ) -> Session:
@@ -90,16 +90,16 @@ class Committer:
         while True:
             fresh = session is None
             session = session or self._sessions.load(stream)
-            load = _Loading(self.states)
+            load = _ReadSet(self.states)
             try:
                 decided, changed = _answered(command, session, load)
                 facts = decide(decided, session)
                 if not facts and guard is None:
                     return session
                 after = self._sessions.fold(session, facts)
-                others = [*load.writes(changed), *load.writes(consequences(session, facts, load))]
+                others = [*load.writes(changed), *load.writes(reactions(session, facts, load))]
                 self._append(
-                    [_Write(session, facts, after), *others],
+                    [_StreamChange(session, facts, after), *others],
                     self._meta(session, guard, command),
                     guard=guard,
                     keys=(*keys, *changed.keys),
@@ -117,18 +117,18 @@ class Committer:
             else:
                 return after
 
-    def change(self, change: Change, cause: str, *, guard: Guard | None = None) -> Changed:
+    def apply(self, change: Decision, cause: str, *, guard: StepGuard | None = None) -> DecisionResult:
         """Decide a change and append it, again whenever a stream has moved on. `cause`: what asked for it.
 
         Raises `Rejected`, `StepLost`, `KeyTaken`, `LogUnavailable`.
         """
         doubts = _Doubts(self.states)
         while True:
-            load = _Loading(self.states)
+            load = _ReadSet(self.states)
             changed = change(load)
             if not changed.writes and guard is None:
                 return changed
-            meta = Meta(worker=self.worker, causation=cause)
+            meta = EventMeta(worker=self.worker, causation=cause)
             try:
                 self._append(load.writes(changed), meta, guard=guard, keys=changed.keys)
             except Conflict:
@@ -136,16 +136,16 @@ class Committer:
                 continue
             return changed
 
-    def pass_guard(self, guard: Guard) -> None:
+    def apply_guard(self, guard: StepGuard) -> None:
         """Claim a step, or give it back, without a fact. Raises `StepLost`, `LogUnavailable`."""
-        self._append((), Meta(worker=self.worker, causation=guard.step), guard=guard, durable=False)
+        self._append((), EventMeta(worker=self.worker, causation=guard.step), guard=guard, durable=False)
 
-    def book(self, stream: str, fact: SessionEvent) -> None:
+    def append_event(self, stream: str, fact: SessionEvent) -> None:
         """Append a fact that depends on nothing."""
         doubts = _Doubts(self.states)
         while True:
             session = self._sessions.load(stream)
-            write = _Write(session, (fact,), self._sessions.fold(session, (fact,)))
+            write = _StreamChange(session, (fact,), self._sessions.fold(session, (fact,)))
             try:
                 self._append([write], self._meta(session, None, None))
             except Conflict:
@@ -155,11 +155,11 @@ class Committer:
 
     def _append(
         self,
-        writes: Iterable[_Write],
-        meta: Meta,
+        writes: Iterable[_StreamChange],
+        meta: EventMeta,
         *,
-        guard: Guard | None = None,
-        keys: tuple[Key, ...] = (),
+        guard: StepGuard | None = None,
+        keys: tuple[UniqueKey, ...] = (),
         results: tuple[LargeResult, ...] = (),
         limits: tuple[Limit, ...] = (),
         durable: bool = True,
@@ -184,14 +184,14 @@ class Committer:
             self.states.keep(write.after)
         ready = [step for write in stored for step in write.due if step.not_before <= now]
         if ready:
-            self._carrier.wake(ready)
+            self._dispatcher.dispatch(ready)
         others = [write.after.stream for write in written if not write.after.stream.startswith(SESSIONS)]
         if others:
             self._follow(others)
         for write in written:
             self._witness(write.before, write.facts, write.after)
 
-    def _charges(self, writes: Iterable[_Write]) -> tuple[Charge, ...]:
+    def _charges(self, writes: Iterable[_StreamChange]) -> tuple[Charge, ...]:
         today = self._today()
         return tuple(
             charge
@@ -200,9 +200,9 @@ class Committer:
             for charge in charges(write.before, write.facts, today)
         )
 
-    def _meta(self, session: Session, guard: Guard | None, cause: c.SessionCommand | None) -> Meta:
+    def _meta(self, session: Session, guard: StepGuard | None, cause: c.SessionCommand | None) -> EventMeta:
         turn = getattr(cause, "turn", None) or (session.current.id if session.current else None)
-        return Meta(
+        return EventMeta(
             worker=self.worker,
             causation=guard.step if guard else type(cause).__name__ if cause else None,
             correlation=turn,
@@ -216,7 +216,7 @@ class _Doubts:
     back, when its server crashed or was restored: then it has nothing new, and what is known is not in it.
     """
 
-    def __init__(self, states: States) -> None:
+    def __init__(self, states: StateRepository) -> None:
         self._states = states
         self._conflicts = 0
 
@@ -228,10 +228,10 @@ class _Doubts:
                 self._states.forget(stream)
 
 
-class _Loading:
+class _ReadSet:
     """The `Load` of one decision: remembers what was read, so that it is what the append expects."""
 
-    def __init__(self, states: States) -> None:
+    def __init__(self, states: StateRepository) -> None:
         self._states = states
         self._read: dict[str, StreamState] = {}
 
@@ -245,37 +245,37 @@ class _Loading:
             self._read[stream] = self._states.load(stream)
         return self._read[stream]
 
-    def writes(self, changed: Changed) -> list[_Write]:
+    def writes(self, changed: DecisionResult) -> list[_StreamChange]:
         """The change's writes, each with the state that it was decided on."""
         found = []
         for each in changed.writes:
             before = self(each.stream)
-            found.append(_Write(before, each.facts, self._states.fold(before, each.facts)))
+            found.append(_StreamChange(before, each.facts, self._states.fold(before, each.facts)))
         return found
 
 
 def _answered(
-    command: c.SessionCommand, session: Session, load: _Loading
-) -> tuple[c.SessionCommand, Changed]:
+    command: c.SessionCommand, session: Session, load: _ReadSet
+) -> tuple[c.SessionCommand, DecisionResult]:
     """What is to be finished with a change, with that change's answer; any other command as it is."""
     if isinstance(command, c.FinishModelCall) and command.change is not None:
         return command, command.change(load)
     if not isinstance(command, c.FinishToolCall | c.FinishFlush) or command.change is None:
-        return command, Changed()
+        return command, DecisionResult()
     try:
         changed, ok = command.change(load), True
     except Rejected as refused:
-        changed, ok = Changed(answer=f"Error: {refused.for_model}"), False
+        changed, ok = DecisionResult(answer=f"Error: {refused.for_model}"), False
     answer = changed.answer
     if isinstance(command, c.FinishFlush):
         return replace(command, saved=answer), changed
     call = session.current.call(command.step) if session.current else None
     if session.current is not None and call is not None:
-        answer = warned(session.current.repeats, call.id, call.asked, answer)
+        answer = with_warning(session.current.repeats, call.id, call.asked, answer)
     return replace(command, outcome=replace(command.outcome, content=answer, ok=ok)), changed
 
 
-def _stored(write: _Write) -> StreamWrite:
+def _stored(write: _StreamChange) -> StreamWrite:
     """The facts with the steps that they end and those that they make due."""
     before, due = set(due_steps(write.before)), due_steps(write.after)
     still = {step.id for step in due}

@@ -16,34 +16,34 @@ from typing import Literal
 
 import msgspec
 
-from hermes_jobs.domain.budgets import set_aside
-from hermes_jobs.domain.decision import Change, Changed, Key
+from hermes_jobs.domain.budgets import reservation_for
+from hermes_jobs.domain.decision import Decision, DecisionResult, UniqueKey
 from hermes_jobs.domain.events import TurnSubmitted
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session, stream_of
-from hermes_jobs.domain.session.steps import Step, StepKind, act_of, find_step
+from hermes_jobs.domain.session.steps import Step, StepKind, find_step, operation_of
 from hermes_jobs.domain.streams import SESSIONS, StreamState, due_steps
 from hermes_jobs.domain.usage import Reservation
-from hermes_jobs.engine.abnormal_outcomes import discarded, is_failure, unexpected
-from hermes_jobs.engine.budget_guard import Purse
-from hermes_jobs.engine.claims import Claims, Performed
-from hermes_jobs.engine.command_handler import Committer, nobody_sees, nothing_follows
-from hermes_jobs.engine.in_flight import Running
+from hermes_jobs.engine.abnormal_outcomes import discarded_events, failure_outcome, is_failure
+from hermes_jobs.engine.budget_guard import BudgetGuard
+from hermes_jobs.engine.claims import StepClaims, StepResult
+from hermes_jobs.engine.command_handler import CommandHandler, nobody_sees, nothing_follows
+from hermes_jobs.engine.in_flight import InFlightSteps
 from hermes_jobs.engine.ports import (
+    AppendHook,
     Cancel,
-    Carrier,
     Clock,
-    Follow,
+    Dispatcher,
+    FileSync,
     Ids,
     Job,
     Performer,
     Preflight,
-    Stopped,
-    Witness,
+    StepInterrupted,
 )
-from hermes_jobs.engine.session_repository import Sessions
+from hermes_jobs.engine.session_repository import SessionRepository
 from hermes_jobs.errors import KeyTaken, LogUnavailable, NewerSchema, Rejected, StepLost
-from hermes_jobs.eventlog.log import EventLog, Guard, KeyRow, StepRow
+from hermes_jobs.eventlog.log import EventLog, KeyRow, StepGuard, StepRow
 
 logger = logging.getLogger(__name__)
 
@@ -75,26 +75,26 @@ class Engine:
         worker: str,
         clock: Clock,
         ids: Ids,
-        carrier: Carrier,
+        dispatcher: Dispatcher,
         performers: Mapping[StepKind, Performer],
         jobs: Mapping[StepKind, Job] = NO_JOBS,
-        follow: Follow = nothing_follows,
-        purse: Purse | None = None,
+        follow: FileSync = nothing_follows,
+        purse: BudgetGuard | None = None,
         preflight: Preflight = nothing_first,
-        witness: Witness = nobody_sees,
+        witness: AppendHook = nobody_sees,
     ) -> None:
         self.log = log
         self.clock = clock
         self.ids = ids
-        self.carrier = carrier
+        self.dispatcher = dispatcher
         self.follow = follow
-        self.sessions = Sessions(log)
+        self.sessions = SessionRepository(log)
         today = purse.today if purse else None
-        self._committer = Committer(
-            log, worker, clock, carrier, self.sessions, follow=follow, today=today, witness=witness
+        self._committer = CommandHandler(
+            log, worker, clock, dispatcher, self.sessions, follow=follow, today=today, witness=witness
         )
-        self._claims = Claims(self._committer, purse)
-        self.running = Running()
+        self._claims = StepClaims(self._committer, purse)
+        self.running = InFlightSteps()
         self._performers = performers
         self._jobs = jobs
         self._preflight = preflight
@@ -124,7 +124,7 @@ class Engine:
             return Submitted(turn=command.turn, stream=stream)
         digest = sha256(f"{asked_for}\0{command.text}".encode("utf-8", "replace")).hexdigest()
         try:
-            self.execute(stream, command, keys=(Key(scope="turn", key=command.key, digest=digest),))
+            self.execute(stream, command, keys=(UniqueKey(scope="turn", key=command.key, digest=digest),))
         except (KeyTaken, Rejected):
             # Also what would be refused today (a busy session, an ended one) was accepted under its key.
             first = self.log.key("turn", command.key)
@@ -144,19 +144,19 @@ class Engine:
         assert isinstance(submitted, TurnSubmitted)
         return Submitted(turn=submitted.turn, stream=first.stream)
 
-    def execute(self, stream: str, command: c.SessionCommand, *, keys: tuple[Key, ...] = ()) -> Session:
+    def execute(self, stream: str, command: c.SessionCommand, *, keys: tuple[UniqueKey, ...] = ()) -> Session:
         """Decide and append, again whenever the stream has moved on; the session after it.
 
         Raises `Rejected`, `KeyTaken`, `LogUnavailable`.
         """
-        return self._committer.commit(stream, command, keys=keys)
+        return self._committer.handle(stream, command, keys=keys)
 
-    def change(self, change: Change, cause: str) -> Changed:
+    def change(self, change: Decision, cause: str) -> DecisionResult:
         """Carry out a change of streams besides sessions'; `cause` names what asked for it.
 
         Raises `Rejected`, `KeyTaken`, `LogUnavailable`.
         """
-        return self._committer.change(change, cause)
+        return self._committer.apply(change, cause)
 
     def state(self, stream: str) -> StreamState:
         """The state of any stream as the log has it at this moment."""
@@ -164,7 +164,7 @@ class Engine:
 
     # --- steps ----------------------------------------------------------------------------------
 
-    def perform(self, stream: str, step_id: str) -> Performed:
+    def perform(self, stream: str, step_id: str) -> StepResult:
         """Claim the step, act, and append what came of it. Losing it to somebody else is no error."""
         if not stream.startswith(SESSIONS):
             return self._perform_job(stream, step_id)
@@ -173,54 +173,54 @@ class Engine:
             return "nothing"
         if step.not_before > self.clock.now():
             return "not_yet"
-        if act_of(session, step_id) is None:
+        if operation_of(session, step_id) is None:
             return self._perform_job(stream, step_id)
         if first is not None:
             self.execute(stream, first)
             return "done"
         owner, fence = self.worker, self.ids.fence()
-        guard = Guard(action="claim", step=step_id, owner=owner, fence=fence)
-        with self.running.act(step_id, step_id.split("-", 1)[0]) as act:
+        guard = StepGuard(action="claim", step=step_id, owner=owner, fence=fence)
+        with self.running.track(step_id, step_id.split("-", 1)[0]) as act:
             call = session.current.call(step_id) if session.current else None
             act.is_write = call is not None and call.effect == "write"
-            begun = self._claims.begin(session, step, guard, durable=act.is_write)
+            begun = self._claims.claim(session, step, guard, durable=act.is_write)
             if not isinstance(begun, Session):
                 return begun
             claimed = find_step(begun, step_id)
             assert claimed is not None, f"{step_id} was claimed and is not due"
             held = StepRow(step=claimed, owner=owner, fence=fence)
-            return self._finish(held, self._act(begun, claimed, act.cancel), set_aside(begun, step_id))
+            return self._finish(held, self._act(begun, claimed, act.cancel), reservation_for(begun, step_id))
 
-    def _perform_job(self, stream: str, step_id: str) -> Performed:
+    def _perform_job(self, stream: str, step_id: str) -> StepResult:
         step = next((step for step in due_steps(self.state(stream)) if step.id == step_id), None)
         if step is None:
             return "nothing"
         if step.not_before > self.clock.now():
             return "not_yet"
-        claim = Guard(action="claim", step=step_id, owner=self.worker, fence=self.ids.fence())
+        claim = StepGuard(action="claim", step=step_id, owner=self.worker, fence=self.ids.fence())
         finish = msgspec.structs.replace(claim, action="finish")
-        with self.running.act(step_id, step_id.split("-", 1)[0]) as act:
+        with self.running.track(step_id, step_id.split("-", 1)[0]) as act:
             try:
-                self._committer.pass_guard(claim)
+                self._committer.apply_guard(claim)
                 return self._finish_job(self._act_job(stream, step, act.cancel), finish)
             except StepLost:
                 return "nothing"
             except LogUnavailable:
                 raise
             except Exception as error:
-                if not isinstance(error, Stopped):
+                if not isinstance(error, StepInterrupted):
                     logger.exception("step %s could not be performed; it is tried again", step_id)
-                self._committer.pass_guard(finish)
+                self._committer.apply_guard(finish)
                 return "abandoned"
 
-    def _act_job(self, stream: str, step: Step, cancel: Cancel) -> Change:
+    def _act_job(self, stream: str, step: Step, cancel: Cancel) -> Decision:
         if cancel.reason is not None:  # the process may have been stopped since it claimed the step
-            raise Stopped
+            raise StepInterrupted
         return self._jobs[step.kind].perform(self.state(stream), step, cancel)
 
-    def _finish_job(self, change: Change, guard: Guard) -> Performed:
+    def _finish_job(self, change: Decision, guard: StepGuard) -> StepResult:
         try:
-            self._committer.change(change, guard.step, guard=guard)
+            self._committer.apply(change, guard.step, guard=guard)
         except LogUnavailable:
             self._save_later(partial(self._finish_job, change, guard))
             raise
@@ -239,7 +239,7 @@ class Engine:
 
     def _first(self, session: Session, step_id: str) -> c.SessionCommand | None:
         """What has to be done before a due step."""
-        return self._preflight(session) if act_of(session, step_id) == "turn.call_model" else None
+        return self._preflight(session) if operation_of(session, step_id) == "turn.call_model" else None
 
     def retry_unsaved(self) -> int:
         """Append the outcomes that found the log unreachable; how many are still left."""
@@ -257,13 +257,13 @@ class Engine:
     def take_over(self, held: StepRow) -> bool:
         """Abandon a step for its dead owner, so that it is due again; false where it was no longer theirs."""
         assert held.owner is not None
-        guard = Guard(action="finish", step=held.step.id, owner=held.owner, fence=held.fence)
+        guard = StepGuard(action="finish", step=held.step.id, owner=held.owner, fence=held.fence)
         command = c.AbandonStep(step=held.step.id, worker=held.owner, reason="died")
         try:
             if self._is_of_a_session(held.step):
-                self._committer.commit(held.step.stream, command, guard=guard)
+                self._committer.handle(held.step.stream, command, guard=guard)
             else:
-                self._committer.pass_guard(guard)
+                self._committer.apply_guard(guard)
         except (StepLost, NewerSchema):  # a stream that only a newer build can read is left to one
             return False
         return True
@@ -273,29 +273,29 @@ class Engine:
         if not step.stream.startswith(SESSIONS):
             return False
         session = self.sessions.load(step.stream)
-        return find_step(session, step.id) is None or act_of(session, step.id) is not None
+        return find_step(session, step.id) is None or operation_of(session, step.id) is not None
 
     def _act(self, session: Session, step: Step, cancel: Cancel) -> c.SessionCommand:
         try:
-            act = act_of(session, step.id)
+            act = operation_of(session, step.id)
             assert act is not None, f"{step.id} is not due"
             return self._performers[act].perform(session, step, cancel)
-        except Stopped:
+        except StepInterrupted:
             reason: Literal["shutdown", "died"] = "shutdown" if cancel.reason == "shutdown" else "died"
             return c.AbandonStep(step=step.id, worker=self.worker, reason=reason)
         except Exception as error:
             logger.exception("step %s could not be performed", step.id)
-            return unexpected(session, step, type(error).__name__)
+            return failure_outcome(session, step, type(error).__name__)
 
-    def _finish(self, held: StepRow, command: c.SessionCommand, reserved: Reservation | None) -> Performed:
+    def _finish(self, held: StepRow, command: c.SessionCommand, reserved: Reservation | None) -> StepResult:
         step = held.step
         assert held.owner is not None
-        guard = Guard(action="finish", step=step.id, owner=held.owner, fence=held.fence)
+        guard = StepGuard(action="finish", step=step.id, owner=held.owner, fence=held.fence)
         try:
-            self._committer.commit(step.stream, command, guard=guard)
+            self._committer.handle(step.stream, command, guard=guard)
         except StepLost:
-            for fact in discarded(held, command, reserved):
-                self._committer.book(step.stream, fact)
+            for fact in discarded_events(held, command, reserved):
+                self._committer.append_event(step.stream, fact)
             return "discarded"
         except LogUnavailable:
             self._save_later(partial(self._finish, held, command, reserved))

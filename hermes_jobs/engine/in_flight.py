@@ -68,7 +68,7 @@ class CancelToken:
                 self._callbacks.remove(callback)
 
 
-class Act:
+class RunningStep:
     """A step under way: which turn it serves, and whether it is a write that is better let end."""
 
     def __init__(self, step: str, turn: str, lease: Lease | None) -> None:
@@ -78,7 +78,7 @@ class Act:
         self.cancel = CancelToken(lease)
 
 
-class Running:
+class InFlightSteps:
     """All acts of this process. Safe for many threads.
 
     `lease` is the one under which acts begin; null where nobody could take them over.
@@ -87,12 +87,12 @@ class Running:
     def __init__(self) -> None:
         self.lease: Lease | None = None
         self._lock = threading.Lock()
-        self._acts: set[Act] = set()
+        self._acts: set[RunningStep] = set()
 
     @contextmanager
-    def act(self, step: str, turn: str) -> Iterator[Act]:
+    def track(self, step: str, turn: str) -> Iterator[RunningStep]:
         """An act, entered before its step is claimed, so that no cancel falls between the two."""
-        act = Act(step, turn, self.lease)
+        act = RunningStep(step, turn, self.lease)
         with self._lock:
             self._acts.add(act)
         try:
@@ -104,7 +104,7 @@ class Running:
     def __len__(self) -> int:
         return len(self._acts)
 
-    def stop(self, reason: str, which: Callable[[Act], bool] = lambda act: True) -> int:
+    def stop(self, reason: str, which: Callable[[RunningStep], bool] = lambda act: True) -> int:
         """Tell the acts that `which` picks to stop; how many there were."""
         with self._lock:
             chosen = [act for act in self._acts if which(act)]

@@ -16,7 +16,7 @@ import msgspec
 logger = logging.getLogger(__name__)
 
 
-class Piece(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TextDelta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Text that may be shown, of one attempt at a model call.
 
     `call` names the attempt, unlike any other's; `at` characters of its text stand before this one. `over`:
@@ -32,21 +32,21 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     over: bool = False
 
 
-Heard = Callable[[Piece], None]
+OnDelta = Callable[[TextDelta], None]
 """Hears pieces of an answer as they come, from any thread. Never blocks, never raises."""
 
 
-def nobody_listens(piece: Piece) -> None:
-    """The `Heard` where nobody watches."""
+def nobody_listens(piece: TextDelta) -> None:
+    """The `OnDelta` where nobody watches."""
 
 
 class LiveChannel(Protocol):
     """Carries pieces from whoever works on a turn to whoever watches it. Safe for many threads."""
 
-    def tell(self, piece: Piece) -> None:
+    def publish(self, piece: TextDelta) -> None:
         """Tell a piece to those who listen. Never blocks, never raises."""
 
-    def listen(self, turn: str, hear: Heard) -> Callable[[], None]:
+    def subscribe(self, turn: str, hear: OnDelta) -> Callable[[], None]:
         """Hear the turn's pieces from now on, those of an attempt under way from its beginning.
 
         Returns how to stop that.
@@ -56,12 +56,12 @@ class LiveChannel(Protocol):
         """Tell and hear nothing more."""
 
 
-class Speech:
+class DeltaStream:
     """The text of one attempt, told piece by piece as it is made. For one thread."""
 
-    def __init__(self, heard: Heard, *, turn: str, step: str, attempt: int, call: str) -> None:
+    def __init__(self, heard: OnDelta, *, turn: str, step: str, attempt: int, call: str) -> None:
         self._heard = heard
-        self._piece = Piece(turn=turn, step=step, attempt=attempt, call=call, at=0)
+        self._piece = TextDelta(turn=turn, step=step, attempt=attempt, call=call, at=0)
         self._said: list[str] = []
         self._length = 0
 
@@ -81,16 +81,16 @@ class Speech:
         self._heard(msgspec.structs.replace(self._piece, at=self._length, over=True))
 
 
-class LiveText:
+class LiveTranscript:
     """What a watcher makes of a turn's pieces: the text of the attempt that speaks now. For one thread."""
 
     def __init__(self) -> None:
         self.text = ""
-        self._piece: Piece | None = None
+        self._piece: TextDelta | None = None
         self._past: set[str] = set()
         self._ended: dict[str, int] = {}
 
-    def hear(self, piece: Piece) -> bool:
+    def hear(self, piece: TextDelta) -> bool:
         """Take in a piece; whether the text has changed. Another attempt begins it anew."""
         if piece.over or piece.call in self._past or self._ended.get(piece.step, 0) >= piece.attempt:
             return False
@@ -117,22 +117,22 @@ class LiveText:
         self._piece, self.text = None, ""
 
 
-class Listeners:
+class Subscribers:
     """Who hears which turns. Its owner sees to it that one thread at a time uses it."""
 
     def __init__(self) -> None:
-        self._by_turn: dict[str, list[Heard]] = {}
+        self._by_turn: dict[str, list[OnDelta]] = {}
 
     @property
     def turns(self) -> tuple[str, ...]:
         """The turns that somebody hears."""
         return tuple(self._by_turn)
 
-    def add(self, turn: str, hear: Heard) -> None:
+    def add(self, turn: str, hear: OnDelta) -> None:
         """One more for that turn."""
         self._by_turn.setdefault(turn, []).append(hear)
 
-    def remove(self, turn: str, hear: Heard) -> None:
+    def remove(self, turn: str, hear: OnDelta) -> None:
         """One less, where it is there."""
         listeners = self._by_turn.get(turn, [])
         if hear in listeners:
@@ -144,13 +144,13 @@ class Listeners:
         """Nobody any more."""
         self._by_turn.clear()
 
-    def tell(self, piece: Piece) -> None:
+    def tell(self, piece: TextDelta) -> None:
         """Tell the piece to all who hear its turn; one that stumbles is no reason for others to."""
         for hear in self._by_turn.get(piece.turn, ()):
             _tell(hear, piece)
 
 
-def _tell(hear: Heard, piece: Piece) -> None:
+def _tell(hear: OnDelta, piece: TextDelta) -> None:
     try:
         hear(piece)
     except Exception:
@@ -162,10 +162,10 @@ class LocalChannel:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._listeners = Listeners()
-        self._spoken: dict[str, list[Piece]] = {}  # by turn, of the attempt under way
+        self._listeners = Subscribers()
+        self._spoken: dict[str, list[TextDelta]] = {}  # by turn, of the attempt under way
 
-    def tell(self, piece: Piece) -> None:
+    def publish(self, piece: TextDelta) -> None:
         """See `LiveChannel.tell`."""
         with self._lock:
             spoken = self._spoken.setdefault(piece.turn, [])
@@ -176,7 +176,7 @@ class LocalChannel:
                 del self._spoken[piece.turn]
             self._listeners.tell(piece)
 
-    def listen(self, turn: str, hear: Heard) -> Callable[[], None]:
+    def subscribe(self, turn: str, hear: OnDelta) -> Callable[[], None]:
         """See `LiveChannel.listen`."""
         with self._lock:
             self._listeners.add(turn, hear)
@@ -190,6 +190,6 @@ class LocalChannel:
             self._listeners.clear()
             self._spoken.clear()
 
-    def _leave(self, turn: str, hear: Heard) -> None:
+    def _leave(self, turn: str, hear: OnDelta) -> None:
         with self._lock:
             self._listeners.remove(turn, hear)

@@ -15,7 +15,7 @@ from collections.abc import Collection
 
 import msgspec
 
-from hermes_jobs.domain.decision import Changed, Load, StreamFacts
+from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.delivery import PREFIX as DELIVERIES
 from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.domain.events import CompressionFailed, DeliveryFailed, ListenerTold
@@ -31,7 +31,7 @@ from hermes_jobs.errors import Corrupt
 ROUNDS = 10  # one end may make something else due: a turn's end, its review's
 
 
-class Rested(msgspec.Struct, kw_only=True):
+class QuiesceReport(msgspec.Struct, kw_only=True):
     """The ids of what was put to rest, in the order in which that happened."""
 
     turns: list[str] = []
@@ -41,13 +41,13 @@ class Rested(msgspec.Struct, kw_only=True):
     deliveries: list[str] = []
 
 
-def put_to_rest(engine: Engine, streams: Collection[str], by: str) -> Rested:
+def quiesce(engine: Engine, streams: Collection[str], by: str) -> QuiesceReport:
     """End or pause whatever is due or under way in those streams; `by` is named as who did.
 
     To be called only where nobody works on them: steps that are held are taken from their owners. Raises
     `Corrupt` where work remains due after several rounds.
     """
-    rested = Rested()
+    rested = QuiesceReport()
     among = set(streams)
     for stream in sorted(among):
         if stream.startswith(SCHEDULES):
@@ -68,7 +68,7 @@ def put_to_rest(engine: Engine, streams: Collection[str], by: str) -> Rested:
     raise Corrupt(f"These cannot be put to rest: {', '.join(sorted({row.step.id for row in due}))}.")
 
 
-def _pause(engine: Engine, stream: str, by: str, rested: Rested) -> None:
+def _pause(engine: Engine, stream: str, by: str, rested: QuiesceReport) -> None:
     schedule = engine.state(stream)
     assert isinstance(schedule, Schedule)
     if schedule.plan is None or schedule.status != "active":
@@ -77,7 +77,7 @@ def _pause(engine: Engine, stream: str, by: str, rested: Rested) -> None:
     rested.schedules.append(schedule.id)
 
 
-def _end_work(engine: Engine, stream: str, by: str, rested: Rested) -> None:
+def _end_work(engine: Engine, stream: str, by: str, rested: QuiesceReport) -> None:
     session = engine.sessions.load(stream)
     for turn in (*reversed(session.waiting), *((session.current,) if session.current else ())):
         engine.execute(stream, c.CancelTurn(turn=turn.id, by=by))
@@ -89,7 +89,7 @@ def _end_work(engine: Engine, stream: str, by: str, rested: Rested) -> None:
     _tell_nobody(engine, engine.sessions.load(stream), by)
 
 
-def _drop_compression(engine: Engine, session: Session, by: str, rested: Rested) -> None:
+def _drop_compression(engine: Engine, session: Session, by: str, rested: QuiesceReport) -> None:
     job = session.compression
     if job is None or job.running:
         return
@@ -105,20 +105,20 @@ def _tell_nobody(engine: Engine, session: Session, by: str) -> None:
     left_out = tuple(
         ListenerTold(listener=each.name, upto=session.version, message=message)
         for each in session.listeners
-        if each.is_behind
+        if each.has_backlog
     )
     if left_out:
-        engine.change(lambda load: Changed(writes=(StreamFacts(session.stream, left_out),)), by)
+        engine.change(lambda load: DecisionResult(writes=(StreamEvents(session.stream, left_out),)), by)
 
 
-def _hold_back(engine: Engine, stream: str, by: str, rested: Rested) -> None:
-    def change(load: Load) -> Changed:
+def _hold_back(engine: Engine, stream: str, by: str, rested: QuiesceReport) -> None:
+    def change(load: StateLoader) -> DecisionResult:
         delivery: Delivery = load(stream)
         message = f"Held back by {by}: it may have been delivered from elsewhere."
         failed = DeliveryFailed(
             delivery=delivery.id, attempt=delivery.attempt, message=message, retry_at=None
         )
-        return Changed(writes=(StreamFacts(stream, (failed,)),))
+        return DecisionResult(writes=(StreamEvents(stream, (failed,)),))
 
     engine.change(change, by)
     rested.deliveries.append(stream.removeprefix(DELIVERIES))

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from hermes_jobs.domain.events import SessionEvent
 from hermes_jobs.domain.session.session import Session
-from hermes_jobs.engine.session_repository import BATCH, Sessions
+from hermes_jobs.engine.session_repository import BATCH, SessionRepository
 from hermes_jobs.eventlog.log import EventLog
 
 
-class Replayed(NamedTuple):
+class ReplayedEvent(NamedTuple):
     """One fact of a session."""
 
     before: Session
@@ -19,18 +19,18 @@ class Replayed(NamedTuple):
     after: Session
 
 
-Facts = Callable[[str, int, int], Iterable[Replayed]]
+Facts = Callable[[str, int, int], Iterable[ReplayedEvent]]
 """The facts of a stream behind one version, up to another."""
 
 
-class Replay:
+class EventReplay:
     """The `Facts` of a log. Goes on where it left off without reading anything twice. Thread-safe."""
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
-        self._sessions = Sessions(log, size=64)
+        self._sessions = SessionRepository(log, size=64)
 
-    def __call__(self, stream: str, after: int, upto: int) -> Iterator[Replayed]:
+    def __call__(self, stream: str, after: int, upto: int) -> Iterator[ReplayedEvent]:
         """The facts behind version `after`, up to version `upto`."""
         if after >= upto:
             return
@@ -42,7 +42,7 @@ class Replay:
                 # A session's stream holds nothing but a session's facts.
                 fact: SessionEvent = recorded.event  # type: ignore[assignment]
                 session = self._sessions.fold(before, (fact,))
-                yield Replayed(before, fact, session)
+                yield ReplayedEvent(before, fact, session)
             if not news:
                 break
         self._sessions.keep(session)

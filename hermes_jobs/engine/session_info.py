@@ -8,7 +8,7 @@ from hermes_jobs.domain.events import SessionKind
 from hermes_jobs.domain.session.session import Session
 
 
-class SessionRef(msgspec.Struct, frozen=True, kw_only=True):
+class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A session. `source` is where its texts come from, such as `cli`.
 
     `continues`: the session that was compressed and goes on as this one, `number` how often that has happened
@@ -23,10 +23,10 @@ class SessionRef(msgspec.Struct, frozen=True, kw_only=True):
     lineage: str = ""
 
 
-def ref_of(session: Session) -> SessionRef:
+def session_info(session: Session) -> SessionInfo:
     """How the session is known."""
     started = session.started
-    return SessionRef(
+    return SessionInfo(
         id=session.id,
         kind=kind_of(session),
         source=started.source if started else "",

@@ -7,19 +7,19 @@ from collections.abc import Sequence
 
 from hermes_jobs.domain.events import SessionEvent, SessionStarted
 from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.session import Session, forked, stream_of
-from hermes_jobs.engine.state_cache import Kept
+from hermes_jobs.domain.session.session import Session, fork_of, stream_of
+from hermes_jobs.engine.state_cache import StateCache
 from hermes_jobs.eventlog.log import EventLog
 
 BATCH = 500  # events that are held at once
 
 
-class Sessions:
+class SessionRepository:
     """Folds streams, only ever reading what is new. Keeps the `size` most recently used. Thread-safe."""
 
     def __init__(self, log: EventLog, size: int = 256) -> None:
         self._log = log
-        self._kept = Kept[Session](size)
+        self._kept = StateCache[Session](size)
 
     def load(self, stream: str) -> Session:
         """The session as the log has it at this moment; version 0 where the stream does not exist."""
@@ -29,7 +29,7 @@ class Sessions:
 
     def known(self, stream: str) -> Session | None:
         """The session as this process last saw it, without a look at the log."""
-        return self._kept.known(stream)
+        return self._kept.get(stream)
 
     def load_at(self, stream: str, version: int) -> Session:
         """The session as it was at that version of its stream."""
@@ -41,7 +41,7 @@ class Sessions:
         """The session after those facts; a fork begins with what its parent had said by then."""
         started = facts[0] if facts and session.version == 0 else None
         if isinstance(started, SessionStarted) and started.parent is not None and started.at is not None:
-            session = forked(self.load_at(stream_of(started.parent), started.at), session.stream)
+            session = fork_of(self.load_at(stream_of(started.parent), started.at), session.stream)
         return fold(session, facts)
 
     def _folded(self, session: Session, version: int = sys.maxsize) -> Session:
@@ -60,4 +60,4 @@ class Sessions:
 
     def keep(self, session: Session) -> None:
         """Remember a session that was just folded, unless a newer one is known."""
-        self._kept.keep(session)
+        self._kept.put(session)

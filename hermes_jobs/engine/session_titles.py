@@ -7,7 +7,7 @@ to the lineage of `Title`, for the session that goes on after a compression.
 
 from __future__ import annotations
 
-from hermes_jobs.domain.decision import Key
+from hermes_jobs.domain.decision import UniqueKey
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.domain.session.titles import clean_title, continued_title, numbered, title_key
@@ -18,7 +18,7 @@ from hermes_jobs.eventlog.log import EventLog
 SCOPE = "title"
 
 
-def rename(engine: Engine, lineage: str, title: str) -> Session:
+def rename_session(engine: Engine, lineage: str, title: str) -> Session:
     """Give the lineage that title, cleaned; the session after it.
 
     Raises `Rejected`: kind `usage` for a title that cannot be, `title_taken` for one of another lineage.
@@ -31,7 +31,7 @@ def rename(engine: Engine, lineage: str, title: str) -> Session:
             clean, f"is kept for session {owner}, which is called {name!r} and goes on under numbers"
         )
     command = c.RenameSession(title=clean)
-    key = Key(scope=SCOPE, key=title_key(clean), digest=lineage)
+    key = UniqueKey(scope=SCOPE, key=title_key(clean), digest=lineage)
     try:
         return engine.execute(stream, command, keys=(key,))
     except KeyTaken as taken:

@@ -11,7 +11,7 @@ from hermes_jobs.domain.streams import StreamState
 S = TypeVar("S", bound=StreamState)
 
 
-class Kept(Generic[S]):
+class StateCache(Generic[S]):
     """The newest states that are known of the `size` streams that were used last. Thread-safe."""
 
     def __init__(self, size: int) -> None:
@@ -19,7 +19,7 @@ class Kept(Generic[S]):
         self._lock = threading.Lock()
         self._states: OrderedDict[str, S] = OrderedDict()
 
-    def known(self, stream: str) -> S | None:
+    def get(self, stream: str) -> S | None:
         """The stream's state as it was last seen."""
         with self._lock:
             return self._states.get(stream)
@@ -29,7 +29,7 @@ class Kept(Generic[S]):
         with self._lock:
             self._states.pop(stream, None)
 
-    def keep(self, state: S) -> None:
+    def put(self, state: S) -> None:
         """Remember a state that was just folded, unless a newer one is known."""
         with self._lock:
             known = self._states.get(state.stream)

@@ -7,27 +7,27 @@ from typing import cast
 
 from hermes_jobs.domain.events import Event, SessionEvent
 from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.streams import SESSIONS, StreamState, blank, fold
-from hermes_jobs.engine.session_repository import Sessions
-from hermes_jobs.engine.state_cache import Kept
+from hermes_jobs.domain.streams import SESSIONS, StreamState, fold, initial_state
+from hermes_jobs.engine.session_repository import SessionRepository
+from hermes_jobs.engine.state_cache import StateCache
 from hermes_jobs.eventlog.log import EventLog
 
 MOST = 256  # streams whose states are kept
 
 
-class States:
-    """Folds streams, only ever reading what is new. Sessions are `Sessions`' own business. Thread-safe."""
+class StateRepository:
+    """Folds streams, only ever reading what is new. Sessions are `SessionRepository`' own business. Thread-safe."""
 
-    def __init__(self, log: EventLog, sessions: Sessions) -> None:
+    def __init__(self, log: EventLog, sessions: SessionRepository) -> None:
         self._log = log
         self._sessions = sessions
-        self._kept = Kept[StreamState](MOST)
+        self._kept = StateCache[StreamState](MOST)
 
     def load(self, stream: str) -> StreamState:
         """The stream's state as the log has it at this moment."""
         if stream.startswith(SESSIONS):
             return self._sessions.load(stream)
-        state = self._kept.known(stream) or blank(stream)
+        state = self._kept.get(stream) or initial_state(stream)
         state = fold(state, [recorded.event for recorded in self._log.read(stream, after=state.version)])
         self.keep(state)
         return state
@@ -48,4 +48,4 @@ class States:
         if isinstance(state, Session):
             self._sessions.keep(state)
         else:
-            self._kept.keep(state)
+            self._kept.put(state)

@@ -7,14 +7,22 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
-from hermes_jobs.domain.decision import Key
+from hermes_jobs.domain.decision import UniqueKey
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.errors import Conflict, KeyTaken, NewerSchema, Rejected, StepLost
 from hermes_jobs.eventlog import statements as sql
 from hermes_jobs.eventlog.budget_rows import charge
 from hermes_jobs.eventlog.codec import Codec, EncodedEvent, escaped, to_json
 from hermes_jobs.eventlog.database import Connection, Values
-from hermes_jobs.eventlog.log import ARRIVING, Append, Guard, Head, LargeResult, Recorded, StreamWrite
+from hermes_jobs.eventlog.log import (
+    IMPORTING,
+    Append,
+    Head,
+    LargeResult,
+    RecordedEvent,
+    StepGuard,
+    StreamWrite,
+)
 from hermes_jobs.eventlog.rows import row_hash, to_key_row, to_recorded_event
 
 
@@ -44,7 +52,7 @@ class PreparedAppend:
         contents = sum(len(result.content) for result in self._change.results)
         return contents + sum(len(event.data) for events in self._encoded for event in events)
 
-    def __call__(self, connection: Connection) -> tuple[Recorded, ...]:
+    def __call__(self, connection: Connection) -> tuple[RecordedEvent, ...]:
         """Raises `Conflict`, `KeyTaken`, `StepLost`, `OverBudget` or `NewerSchema`, with no event written."""
         change = self._change
         heads, position = self._checked_ends(connection)
@@ -72,8 +80,8 @@ class PreparedAppend:
                 [(*state, position)] = connection.execute(sql.SELECT_END, {"name": escaped(name)}).fetchall()
                 heads[name] = head = _head(name, *state)
                 versions[name] = head.version
-                if head.reader == ARRIVING:
-                    raise arriving(name)
+                if head.reader == IMPORTING:
+                    raise still_importing(name)
                 if head.reader > self._level:
                     raise NewerSchema(needs_newer(head))
             if write.expected not in {None, versions[name]}:
@@ -83,9 +91,9 @@ class PreparedAppend:
 
     def _write_events(
         self, connection: Connection, heads: dict[str, Head], position: int
-    ) -> tuple[Recorded, ...]:
+    ) -> tuple[RecordedEvent, ...]:
         """Write each event behind the one before it, and the heads that follow."""
-        recorded: list[Recorded] = []
+        recorded: list[RecordedEvent] = []
         rows: list[dict[str, Any]] = []
         ends = dict(heads)
         for write, encoded in zip(self._change.writes, self._encoded, strict=True):
@@ -118,7 +126,7 @@ def needs_newer(head: Head) -> str:
     return f"{head.stream} holds events of a newer hermes-jobs (level {head.reader}): upgrade this one."
 
 
-def arriving(stream: str) -> Rejected:
+def still_importing(stream: str) -> Rejected:
     """Says that an import has brought but a part of the stream."""
     return Rejected(
         f"{stream} is still coming in.",
@@ -143,7 +151,7 @@ def _run_each(connection: Connection, statement: str, rows: Sequence[Values]) ->
         connection.executemany(statement, rows)
 
 
-def _check_keys(connection: Connection, keys: Sequence[Key]) -> None:
+def _check_keys(connection: Connection, keys: Sequence[UniqueKey]) -> None:
     for key in keys:
         row = connection.execute(
             sql.SELECT_KEY, {"scope": escaped(key.scope), "name": escaped(key.key)}
@@ -161,7 +169,7 @@ def _dropped_with_its_guard(change: Append) -> frozenset[str]:
     return frozenset(guard.step for write in change.writes if guard.step in write.gone)
 
 
-def _pass_guard(connection: Connection, guard: Guard, *, drops: bool) -> None:
+def _pass_guard(connection: Connection, guard: StepGuard, *, drops: bool) -> None:
     finish = sql.DROP_STEP if drops else sql.FINISH_STEP
     statement = sql.CLAIM_STEP if guard.action == "claim" else finish
     values = {"name": escaped(guard.step), "owner": escaped(guard.owner), "fence": guard.fence}
@@ -199,7 +207,7 @@ def step_values(step: Step) -> dict[str, Any]:
     }
 
 
-def key_values(key: Key, stream: str, position: int) -> dict[str, Any]:
+def key_values(key: UniqueKey, stream: str, position: int) -> dict[str, Any]:
     """The row of a key, which points at the event at that position."""
     return {
         "scope": escaped(key.scope),
@@ -210,7 +218,7 @@ def key_values(key: Key, stream: str, position: int) -> dict[str, Any]:
     }
 
 
-def _write_keys(connection: Connection, keys: Sequence[Key], first: Recorded) -> None:
+def _write_keys(connection: Connection, keys: Sequence[UniqueKey], first: RecordedEvent) -> None:
     rows = [key_values(each, first.stream, first.position) for each in keys]
     _run_each(connection, sql.INSERT_KEY, rows)
 

@@ -14,12 +14,12 @@ import msgspec
 
 from hermes_jobs.domain.events import EVENT_TYPES, SINCE, Event
 from hermes_jobs.errors import Corrupt, NewerSchema
-from hermes_jobs.eventlog.log import Meta
+from hermes_jobs.eventlog.log import EventMeta
 from hermes_jobs.eventlog.upcasts import UPCASTS, UpcastTable, current_schema, upcast
 
 _json = msgspec.json.Encoder()
 _string = msgspec.json.Decoder(str)
-_meta = msgspec.json.Decoder(Meta)
+_meta = msgspec.json.Decoder(EventMeta)
 
 
 class EncodedEvent(msgspec.Struct, frozen=True):
@@ -87,7 +87,7 @@ def to_json(value: object) -> str:
         return _json.encode(_mended(msgspec.to_builtins(value))).decode()
 
 
-def to_meta(text: str) -> Meta:
+def to_meta(text: str) -> EventMeta:
     """An event's author, from stored text."""
     return _meta.decode(text)
 
@@ -102,7 +102,7 @@ def unescaped(stored: str) -> str:
     return _string.decode(f'"{stored}"') if "\\" in stored else stored
 
 
-def chained(previous: str, *texts: str) -> str:
+def chain_hash(previous: str, *texts: str) -> str:
     """The hash of an event: SHA-256, in hex, over its predecessor's hash and its own stored texts.
 
     Each text is preceded by its length in bytes, so that no two lists of texts give the same bytes.

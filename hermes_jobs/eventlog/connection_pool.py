@@ -14,7 +14,7 @@ class TooManyReaders(Exception):
     """No connection became free in time."""
 
 
-class Readers:
+class ReadPool:
     """Lends each connection to one thread at a time; at most `size` are open. Safe for many threads."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], size: int) -> None:

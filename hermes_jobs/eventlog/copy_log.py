@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 from sqlalchemy import select
 
-from hermes_jobs.domain.decision import Key
+from hermes_jobs.domain.decision import UniqueKey
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog import schema as t
 from hermes_jobs.eventlog import statements as sql
@@ -23,7 +23,7 @@ from hermes_jobs.eventlog.budget_rows import charge, to_charge
 from hermes_jobs.eventlog.codec import escaped
 from hermes_jobs.eventlog.database import Connection
 from hermes_jobs.eventlog.export_log import lines_of_tables
-from hermes_jobs.eventlog.log import ARRIVING, Head
+from hermes_jobs.eventlog.log import IMPORTING, Head
 from hermes_jobs.eventlog.portable import AnyLine, EventLine, KeyLine, ResultLine
 from hermes_jobs.eventlog.rows import event_row, to_head
 from hermes_jobs.eventlog.sql import SqlEventLog
@@ -35,7 +35,7 @@ BATCH_LINES = 250
 BATCH_CHARACTERS = 1_000_000
 
 
-def moved(source: SqlEventLog, target: SqlEventLog, then: Callable[[TransactionLog], T]) -> T:
+def copy_log(source: SqlEventLog, target: SqlEventLog, then: Callable[[TransactionLog], T]) -> T:
     """Bring all that is in `source` into `target`; what `then` makes of it before its streams are seen.
 
     Raises `Rejected` where one of its streams has come into being meanwhile, and what `then` raises.
@@ -49,7 +49,7 @@ def moved(source: SqlEventLog, target: SqlEventLog, then: Callable[[TransactionL
     def let_in(connection: Connection) -> T:
         for head in heads:
             here = _head(connection, head.stream)
-            if here.reader != ARRIVING or here.hash != head.hash:
+            if here.reader != IMPORTING or here.hash != head.hash:
                 raise _overtaken(head.stream)
         connection.executemany(sql.UPDATE_HEAD, [head_values(head) for head in heads])
         for row in steps:  # in the order in which they came
@@ -99,7 +99,7 @@ def _write_events(lines: Sequence[EventLine], connection: Connection) -> None:
     ends, rows = dict(begins), list[dict[str, Any]]()
     for line in lines:
         head = ends[line.stream]
-        if head.reader != ARRIVING:
+        if head.reader != IMPORTING:
             raise _overtaken(line.stream)
         if line.version <= head.version:
             continue
@@ -118,14 +118,14 @@ def _write_key(line: KeyLine, connection: Connection) -> None:
         return
     at = {"name": escaped(line.stream), "version": line.version}
     (position,) = connection.execute(sql.SELECT_POSITION, at).fetchone()
-    key = Key(scope=line.scope, key=line.key, digest=line.digest)
+    key = UniqueKey(scope=line.scope, key=line.key, digest=line.digest)
     connection.execute(sql.INSERT_KEY, key_values(key, line.stream, position))
 
 
 def _head(connection: Connection, stream: str) -> Head:
     """How far the stream has arrived; at version 0 nothing has."""
     row = connection.execute(sql.SELECT_HEAD, {"name": escaped(stream)}).fetchone()
-    nothing = Head(stream=stream, version=0, hash="", reader=ARRIVING)
+    nothing = Head(stream=stream, version=0, hash="", reader=IMPORTING)
     return nothing if row is None else to_head(row)
 
 

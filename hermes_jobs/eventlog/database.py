@@ -76,7 +76,7 @@ class Database(Protocol):
     """Whether processes may go on when the database's machine has crashed. What they have seen must be there
     then: no event is seen by anybody before it is on disk."""
 
-    def turn(self) -> AbstractContextManager[Begin]:
+    def write_lock(self) -> AbstractContextManager[Begin]:
         """Hold the database's only write turn, among all processes.
 
         What it yields begins the turn's one transaction, given whether its commit must be on disk when it
@@ -90,7 +90,7 @@ class Database(Protocol):
         """SQLAlchemy's connection, for `hermes_jobs.eventlog.schema`, that sees one moment, however long
         it reads."""
 
-    def pulse(self) -> int:
+    def change_counter(self) -> int:
         """A number that differs from the one before when another process has committed since. Cheap."""
 
     def translated(self, error: Exception) -> HermesJobsError | None:

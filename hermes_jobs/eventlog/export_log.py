@@ -12,8 +12,8 @@ from sqlalchemy import Connection, Row, Select, select
 from hermes_jobs.domain.events import ToolFinished
 from hermes_jobs.errors import Corrupt
 from hermes_jobs.eventlog import schema as t
-from hermes_jobs.eventlog.append import arriving
-from hermes_jobs.eventlog.log import ARRIVING
+from hermes_jobs.eventlog.append import still_importing
+from hermes_jobs.eventlog.log import IMPORTING
 from hermes_jobs.eventlog.portable import (
     FORMAT,
     AnyLine,
@@ -32,7 +32,7 @@ _EVENTS_AT_ONCE = 1000
 _RESULTS_AT_ONCE = 10  # each may be some megabytes
 
 
-def exported(
+def export_log(
     log: SqlEventLog, *, version: str, made_at: str, streams: Collection[str] | None = None
 ) -> Iterator[bytes]:
     """The lines of everything, or of those streams alone, each with its line break.
@@ -58,10 +58,10 @@ def exported(
 
 
 def _lines(connection: Connection, header: Header, streams: Collection[str] | None) -> Iterator[AnyLine]:
-    coming = connection.execute(select(t.streams.c.stream).where(t.streams.c.reader == ARRIVING)).scalars()
+    coming = connection.execute(select(t.streams.c.stream).where(t.streams.c.reader == IMPORTING)).scalars()
     for stream in coming:
         if streams is None or stream in streams:
-            raise arriving(stream)
+            raise still_importing(stream)
     _check_ends(connection, streams)
     yield header
     yield from lines_of_tables(connection, streams)

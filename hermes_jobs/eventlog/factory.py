@@ -14,7 +14,7 @@ from hermes_jobs.errors import Corrupt, Misconfigured, NewerSchema
 from hermes_jobs.eventlog import statements as sql
 from hermes_jobs.eventlog.codec import Codec
 from hermes_jobs.eventlog.database import Foundation
-from hermes_jobs.eventlog.notifier import Doorbell
+from hermes_jobs.eventlog.notifier import ProcessNotifier
 from hermes_jobs.eventlog.sql import SqlEventLog
 
 logger = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ def open_log(
     """
     database = _database(url, notify)
     try:
-        doorbell = None if doorbells is None else Doorbell(doorbells)
+        doorbell = None if doorbells is None else ProcessNotifier(doorbells)
         return SqlEventLog(database, _entered(database), codec or Codec(), doorbell)
     except Exception as error:
         database.close()
@@ -81,7 +81,7 @@ def _entered(database: Foundation) -> str:
     with database.reading() as reader:
         if database.has_table(reader, sql.NEWEST_TABLE):
             return _checked_id(reader.execute(sql.SELECT_INFO).fetchall())
-    with database.turn() as begin:
+    with database.write_lock() as begin:
         connection = begin(True)
         if not database.has_table(connection, sql.NEWEST_TABLE):
             is_new = not database.has_table(connection, "log_info")

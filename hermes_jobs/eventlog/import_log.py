@@ -12,9 +12,9 @@ from typing import Any, assert_never
 
 import msgspec
 
-from hermes_jobs.domain.decision import Key
+from hermes_jobs.domain.decision import UniqueKey
 from hermes_jobs.domain.events import SINCE
-from hermes_jobs.domain.streams import blank
+from hermes_jobs.domain.streams import initial_state
 from hermes_jobs.errors import HermesJobsError, NewerSchema, Rejected
 from hermes_jobs.eventlog import statements as sql
 from hermes_jobs.eventlog.append import head_values, key_values, result_values
@@ -32,7 +32,7 @@ from hermes_jobs.eventlog.portable import (
     refused,
     to_line,
 )
-from hermes_jobs.eventlog.rebuild import DayOf, write_derived
+from hermes_jobs.eventlog.rebuild import DayOf, rebuild_steps_and_budgets
 from hermes_jobs.eventlog.rows import event_row, row_hash
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.transaction import TransactionLog
@@ -40,7 +40,7 @@ from hermes_jobs.eventlog.transaction import TransactionLog
 _ROWS_AT_ONCE = 1000
 
 
-class Imported(msgspec.Struct, frozen=True, kw_only=True):
+class ImportResult(msgspec.Struct, frozen=True, kw_only=True):
     """What comes in: its streams, in the order of their first events; `known` are there already."""
 
     num_events: int
@@ -57,13 +57,13 @@ class _End(msgspec.Struct):
     is_known: bool
 
 
-def imported(
+def import_log(
     log: TransactionLog,
     raws: Iterable[bytes],
     day_of: DayOf,
     target: SqlEventLog,
     wanted: Callable[[str], bool] = lambda stream: True,
-) -> Imported:
+) -> ImportResult:
     """Read the lines' streams as far as they are `wanted` and not in the `target`, where they shall go.
 
     Memory grows with streams, not with events. Raises `Rejected`, naming the line, for what cannot be read or
@@ -74,8 +74,8 @@ def imported(
     for number, line in _checked(raws):
         reading.take(number, line)
     reading.finish()
-    write_derived(log, reading.added, reading.steps, day_of)
-    return Imported(
+    rebuild_steps_and_budgets(log, reading.added, reading.steps, day_of)
+    return ImportResult(
         num_events=reading.num_events,
         streams=tuple(reading.added),
         known=tuple(name for name, end in reading.ends.items() if end.is_known),
@@ -200,7 +200,7 @@ class _Reading:
 
     def _check_readable(self, number: int, line: EventLine, data: str) -> None:
         try:
-            blank(line.stream)
+            initial_state(line.stream)
             self._log.codec.decode(line.type, data, line.schema)
         except NewerSchema as error:
             raise Rejected(
@@ -215,7 +215,7 @@ class _Reading:
         row = self._log.connection.execute(sql.SELECT_POSITION, at).fetchone()
         if row is None:
             raise refused(number, f"it points at version {line.version} of {line.stream}, which is missing")
-        key = Key(scope=line.scope, key=line.key, digest=line.digest)
+        key = UniqueKey(scope=line.scope, key=line.key, digest=line.digest)
         self._log.connection.execute(sql.INSERT_KEY, key_values(key, line.stream, row[0]))
 
     def _check_known(self, stream: str, end: _End) -> None:

@@ -17,7 +17,7 @@ import msgspec
 
 from hermes_jobs.domain.events import READS_UP_TO
 from hermes_jobs.errors import HermesJobsError
-from hermes_jobs.eventlog.liveness_locks import LockFolder, moment
+from hermes_jobs.eventlog.liveness_locks import LivenessLocks, moment
 from hermes_jobs.eventlog.log import EventLog, WorkerRow
 
 BEATS_PER_LEASE = 6
@@ -33,7 +33,7 @@ class Lease:
     def __init__(
         self,
         log: EventLog,
-        folder: LockFolder,
+        folder: LivenessLocks,
         *,
         worker: str,
         name: str,
@@ -85,7 +85,7 @@ class Lease:
         return max(0.0, self._until - self._clock()) if self.is_fresh() else 0.0
 
     def share(self) -> int:
-        """A descriptor by which a process that acts under this lease sees until when: `HeldLock.share`."""
+        """A descriptor by which a process that acts under this lease sees until when: `LivenessLock.share`."""
         return self._lock.share()
 
     @property
@@ -100,7 +100,7 @@ class Lease:
         # The moment before: the counter may have moved any time after it.
         renewed_at = self._clock()
         try:
-            registered = self._log.beat(self.worker)
+            registered = self._log.heartbeat(self.worker)
         except HermesJobsError:
             return
         if registered:
@@ -130,14 +130,14 @@ class Lease:
             self.renew()
 
 
-class _Sighting(msgspec.Struct):
+class _HeartbeatRecord(msgspec.Struct):
     """A worker's counter as last seen, and for how many seconds it has not moved."""
 
     beats: int
     still: float = 0.0
 
 
-class Observer:
+class FailureDetector:
     """Tells which processes have ended. It needs several looks to judge a process of another host.
 
     A single gap between two looks counts for a quarter of a lease at most, so that an observer which was
@@ -146,7 +146,7 @@ class Observer:
 
     def __init__(
         self,
-        folder: LockFolder,
+        folder: LivenessLocks,
         *,
         lease_seconds: float,
         monotonic: Callable[[], float] = time.monotonic,
@@ -155,7 +155,7 @@ class Observer:
         self._seconds = lease_seconds
         self._monotonic = monotonic
         self._looked_at = monotonic()
-        self._sightings: dict[str, _Sighting] = {}
+        self._sightings: dict[str, _HeartbeatRecord] = {}
 
     def dead(self, workers: Sequence[WorkerRow], owners: Collection[str] = ()) -> set[str]:
         """The ids, among all workers but oneself and the owners of steps, of those that have ended.
@@ -170,11 +170,11 @@ class Observer:
         ended = {worker.id for worker in workers if self._has_ended(worker)}
         return ended | (set(owners) - registered)
 
-    def _seen(self, worker: WorkerRow, elapsed: float) -> _Sighting:
+    def _seen(self, worker: WorkerRow, elapsed: float) -> _HeartbeatRecord:
         before = self._sightings.get(worker.id)
         if before is None or before.beats != worker.beats:
-            return _Sighting(worker.beats)
-        return _Sighting(worker.beats, before.still + elapsed)
+            return _HeartbeatRecord(worker.beats)
+        return _HeartbeatRecord(worker.beats, before.still + elapsed)
 
     def _has_ended(self, worker: WorkerRow) -> bool:
         if worker.locks == self._folder.id and self._folder.is_free(worker.id):

@@ -28,7 +28,7 @@ def moment() -> float:
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
 
-class LockFolder:
+class LivenessLocks:
     """A folder with a lock file for each process. Who has the same `id` sees the same files."""
 
     def __init__(self, path: Path) -> None:
@@ -37,7 +37,7 @@ class LockFolder:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.id = _read_or_make_id(path / _NAME)
 
-    def hold(self, worker: str) -> HeldLock:
+    def hold(self, worker: str) -> LivenessLock:
         """Lock a worker's file. Raises `BlockingIOError` where another process holds it."""
         path = self._file_of(worker)
         while True:
@@ -47,7 +47,7 @@ class LockFolder:
                 # Between opening and locking it somebody may have swept the file away.
                 with suppress(FileNotFoundError):
                     if os.path.samestat(os.fstat(file), path.stat()):
-                        return HeldLock(path, file)
+                        return LivenessLock(path, file)
             except BaseException:
                 os.close(file)
                 raise
@@ -67,7 +67,7 @@ class LockFolder:
         return self._path / f"{worker}{_SUFFIX}"
 
 
-class HeldLock:
+class LivenessLock:
     """A locked file; the lock ends with the process and all that it was shared with, however they end."""
 
     def __init__(self, path: Path, file: int) -> None:

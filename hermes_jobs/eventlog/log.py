@@ -12,12 +12,12 @@ from typing import Literal, Protocol
 import msgspec
 
 from hermes_jobs.domain.accounts import Charge, Limit
-from hermes_jobs.domain.decision import Key
+from hermes_jobs.domain.decision import UniqueKey
 from hermes_jobs.domain.events import Event
-from hermes_jobs.domain.session.steps import Lane, Step
+from hermes_jobs.domain.session.steps import Queue, Step
 
 
-class Meta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+class EventMeta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Who wrote an event and why: `causation` and `correlation` are ids of steps, turns or commands."""
 
     worker: str
@@ -25,7 +25,7 @@ class Meta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     correlation: str | None = None
 
 
-class Recorded(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class RecordedEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An event as stored. `recorded_at` is ISO 8601, UTC, microseconds; `hash` chains the stream."""
 
     position: int
@@ -33,16 +33,16 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     version: int
     type: str
     event: Event
-    meta: Meta
+    meta: EventMeta
     schema: int
     recorded_at: str
     hash: str
 
 
-ARRIVING = 2**31 - 1
+IMPORTING = 2**31 - 1
 """The level, which nobody has, of a stream of which an import has brought but a part: it is not there yet."""
 
-NOBODY = ""
+PROBE_WORKER = ""
 """No worker's id: its heartbeat changes nothing, and fails where the log cannot be written."""
 
 
@@ -73,7 +73,7 @@ class KeyRow(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
 
 
-class Guard(msgspec.Struct, frozen=True, kw_only=True):
+class StepGuard(msgspec.Struct, frozen=True, kw_only=True):
     """The condition on a step's row, and what becomes of the row.
 
     `claim`: nobody holds it; afterwards (`owner`, `fence`) do.
@@ -115,11 +115,11 @@ class Append(msgspec.Struct, frozen=True, kw_only=True):
     may lose it, together with everything after it, where nobody goes on who has seen it.
     """
 
-    meta: Meta
+    meta: EventMeta
     recorded_at: str
     writes: tuple[StreamWrite, ...] = ()
-    guard: Guard | None = None
-    keys: tuple[Key, ...] = ()
+    guard: StepGuard | None = None
+    keys: tuple[UniqueKey, ...] = ()
     results: tuple[LargeResult, ...] = ()
     charges: tuple[Charge, ...] = ()
     limits: tuple[Limit, ...] = ()
@@ -151,7 +151,7 @@ class EventLog(Protocol):
     def log_id(self) -> str:
         """Names this log among all others; made with it."""
 
-    def append(self, change: Append) -> tuple[Recorded, ...]:
+    def append(self, change: Append) -> tuple[RecordedEvent, ...]:
         """Write the change; the events as recorded, in order.
 
         Raises, each leaving the log as it was, in this order where several hold: `Corrupt` (an event type
@@ -162,20 +162,22 @@ class EventLog(Protocol):
     def head(self, stream: str) -> Head | None:
         """The stream's end; null where it does not exist."""
 
-    def read(self, stream: str, after: int = 0, upto: int | None = None) -> Sequence[Recorded]:
+    def read(self, stream: str, after: int = 0, upto: int | None = None) -> Sequence[RecordedEvent]:
         """The stream's events with `after < version <= upto`, in order.
 
         Raises `NewerSchema` where the stream's head asks for a newer build, whatever the range holds, and
         `Corrupt` where the events end before the head says.
         """
 
-    def tail(self, after: int = 0, limit: int = 1000, *, stream: str | None = None) -> Sequence[Recorded]:
+    def tail(
+        self, after: int = 0, limit: int = 1000, *, stream: str | None = None
+    ) -> Sequence[RecordedEvent]:
         """At most `limit` events of all streams (or one) with `position > after`, in order.
 
         Ends before an event that this build cannot read; raises `NewerSchema` where that is the first.
         """
 
-    def at(self, positions: Iterable[int]) -> Sequence[Recorded]:
+    def at(self, positions: Iterable[int]) -> Sequence[RecordedEvent]:
         """The events at these positions, in any order; none where there is none. Raises `NewerSchema`."""
 
     def last_position(self) -> int:
@@ -201,14 +203,14 @@ class EventLog(Protocol):
         """The due steps that somebody else has claimed, first come first."""
 
     def due(
-        self, now: float, *, stream: str | None = None, lane: Lane | None = None, limit: int = 1000
+        self, now: float, *, stream: str | None = None, lane: Queue | None = None, limit: int = 1000
     ) -> Sequence[StepRow]:
         """Unclaimed steps whose time has come, in streams that this build can read; of one stream or lane.
 
         In the order of `not_before`, then first come first.
         """
 
-    def next_due_at(self, *, stream: str | None = None, lane: Lane | None = None) -> float | None:
+    def next_due_at(self, *, stream: str | None = None, lane: Queue | None = None) -> float | None:
         """The earliest `not_before` among the steps that `due` gives, now or later; null for none."""
 
     def key(self, scope: str, key: str) -> KeyRow | None:
@@ -223,7 +225,7 @@ class EventLog(Protocol):
     def register(self, worker: WorkerRow) -> None:
         """Enter a process among the workers, or renew its row."""
 
-    def beat(self, worker: str) -> bool:
+    def heartbeat(self, worker: str) -> bool:
         """Bump a worker's heartbeat; false where it is not registered (somebody declared it dead)."""
 
     def unregister(self, worker: str) -> None:

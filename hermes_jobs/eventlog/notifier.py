@@ -21,7 +21,7 @@ BREATH = 0.002  # seconds in which several rings count as one
 _HIDDEN = "."
 
 
-class Doorbell:
+class ProcessNotifier:
     """This process's pipe, from the first `listen` to `close`, and the way to those of others."""
 
     def __init__(self, folder: Path) -> None:
@@ -32,7 +32,7 @@ class Doorbell:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def listen(self, heard: Callable[[], None]) -> None:
+    def subscribe(self, heard: Callable[[], None]) -> None:
         """Call `heard` in a thread whenever others ring, from now on. Does nothing where it does so already,
         or where there can be no pipe."""
         with self._lock:
@@ -45,7 +45,7 @@ class Doorbell:
                 return
             self._thread.start()
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         """Ring at everybody else's. Never waits, never raises; clears away the pipes of those who died."""
         with suppress(OSError):
             for name in os.listdir(self._folder):  # noqa: PTH208 - after each append: paths cost too much

@@ -114,7 +114,7 @@ class PostgresDatabase:
         listen(self._engine, "do_connect", _connect)
 
     @contextmanager
-    def turn(self) -> Iterator[Begin]:
+    def write_lock(self) -> Iterator[Begin]:
         with self._lent() as connection:
             self._take_turn(connection)
 
@@ -163,7 +163,7 @@ class PostgresDatabase:
         with self._engine.connect() as connection:
             yield connection.execution_options(isolation_level="REPEATABLE READ")
 
-    def pulse(self) -> int:
+    def change_counter(self) -> int:
         with self._lent() as connection:
             position: int = connection.execute(SELECT_LAST_POSITION).fetchone()[0]
             return position

@@ -9,7 +9,7 @@ from hermes_jobs.domain.accounts import Charge
 from hermes_jobs.domain.budgets import charges
 from hermes_jobs.domain.events import Event
 from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.streams import StreamState, blank, due_steps, fold
+from hermes_jobs.domain.streams import StreamState, due_steps, fold, initial_state
 from hermes_jobs.errors import Corrupt, Rejected
 from hermes_jobs.eventlog import statements as sql
 from hermes_jobs.eventlog.append import step_values
@@ -24,7 +24,7 @@ DayOf = Callable[[str], str]
 _EVENTS_AT_ONCE = 1000
 
 
-def write_derived(
+def rebuild_steps_and_budgets(
     log: TransactionLog, streams: Iterable[str], held: Mapping[str, StepLine], day_of: DayOf
 ) -> None:
     """Write the due steps of these streams, and charge what their events cost. Of steps only who holds them
@@ -51,7 +51,7 @@ def write_derived(
 
 def _charged(log: TransactionLog, stream: str, day_of: DayOf) -> StreamState:
     """The stream's state, once what its events cost stands on its accounts."""
-    state, sums = blank(stream), dict[str, Charge]()
+    state, sums = initial_state(stream), dict[str, Charge]()
     for event, recorded_at in _events(log, stream):
         if isinstance(state, Session):
             for each in charges(state, (event,), day_of(recorded_at)):

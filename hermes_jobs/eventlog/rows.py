@@ -9,8 +9,8 @@ import msgspec
 
 from hermes_jobs.domain.events import Event
 from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.eventlog.codec import Codec, chained, escaped, to_meta, unescaped
-from hermes_jobs.eventlog.log import Head, KeyRow, Meta, Recorded, StepRow, WorkerRow
+from hermes_jobs.eventlog.codec import Codec, chain_hash, escaped, to_meta, unescaped
+from hermes_jobs.eventlog.log import EventMeta, Head, KeyRow, RecordedEvent, StepRow, WorkerRow
 
 if TYPE_CHECKING:
     from hermes_jobs.eventlog.portable import EventLine
@@ -26,10 +26,10 @@ def to_head(row: AnyRow) -> Head:
     return Head(stream=unescaped(stream), version=version, hash=digest, reader=reader)
 
 
-def to_recorded(row: AnyRow, codec: Codec) -> Recorded:
+def to_recorded(row: AnyRow, codec: Codec) -> RecordedEvent:
     """Raises `NewerSchema` or `Corrupt` where this build cannot read the event."""
     position, stream, version, kind, data, meta, schema, recorded_at, digest = row
-    return Recorded(
+    return RecordedEvent(
         position=position,
         stream=unescaped(stream),
         version=version,
@@ -42,9 +42,9 @@ def to_recorded(row: AnyRow, codec: Codec) -> Recorded:
     )
 
 
-def to_recorded_event(row: Mapping[str, Any], event: Event, meta: Meta) -> Recorded:
+def to_recorded_event(row: Mapping[str, Any], event: Event, meta: EventMeta) -> RecordedEvent:
     """A row as it was just written, with the values that its texts were made from."""
-    return Recorded(
+    return RecordedEvent(
         position=row["position"],
         stream=row["stream"],
         version=row["version"],
@@ -74,7 +74,7 @@ def event_row(line: EventLine, position: int) -> dict[str, Any]:
 
 def row_hash(previous: str, row: Mapping[str, Any]) -> str:
     """The hash of an event's row; `previous` is that of its predecessor in the stream ("" for the first)."""
-    return chained(previous, escaped(row["stream"]), *(str(row[name]) for name in _HASHED))
+    return chain_hash(previous, escaped(row["stream"]), *(str(row[name]) for name in _HASHED))
 
 
 def to_step_row(row: AnyRow) -> StepRow:

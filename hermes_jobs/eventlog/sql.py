@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from hermes_jobs.domain.accounts import Charge
-from hermes_jobs.domain.session.steps import Lane
+from hermes_jobs.domain.session.steps import Queue
 from hermes_jobs.errors import Corrupt, NewerSchema
 from hermes_jobs.eventlog import statements as sql
 from hermes_jobs.eventlog.append import PreparedAppend, needs_newer
 from hermes_jobs.eventlog.budget_rows import to_charge
 from hermes_jobs.eventlog.codec import Codec, escaped, to_json
 from hermes_jobs.eventlog.database import Connection, Database, Values
-from hermes_jobs.eventlog.log import ARRIVING, Append, Head, KeyRow, Recorded, StepRow, WorkerRow
-from hermes_jobs.eventlog.notifier import Doorbell
+from hermes_jobs.eventlog.log import IMPORTING, Append, Head, KeyRow, RecordedEvent, StepRow, WorkerRow
+from hermes_jobs.eventlog.notifier import ProcessNotifier
 from hermes_jobs.eventlog.rows import AnyRow, to_head, to_key_row, to_recorded, to_step_row, to_worker_row
 from hermes_jobs.eventlog.write_queue import WriteQueue
 
@@ -38,7 +38,7 @@ class SqlEventLog:
     """An `EventLog` in a database that speaks SQL. `hermes_jobs.eventlog.factory` makes one."""
 
     def __init__(
-        self, database: Database, log_id: str, codec: Codec, doorbell: Doorbell | None = None
+        self, database: Database, log_id: str, codec: Codec, doorbell: ProcessNotifier | None = None
     ) -> None:
         """Without a doorbell, other processes see what this one writes when they look by themselves."""
         self._database = database
@@ -59,7 +59,7 @@ class SqlEventLog:
         """How this build reads and writes events."""
         return self._codec
 
-    def append(self, change: Append) -> tuple[Recorded, ...]:
+    def append(self, change: Append) -> tuple[RecordedEvent, ...]:
         prepared = PreparedAppend(change, self._codec)
         durable = change.durable or self._database.outlived
         return self._queue.run(prepared, durable=durable, size=prepared.size, news=prepared.has_events)
@@ -68,7 +68,7 @@ class SqlEventLog:
         row = self._first(sql.SELECT_HEAD, name=escaped(stream))
         return _arrived(None if row is None else to_head(row))
 
-    def read(self, stream: str, after: int = 0, upto: int | None = None) -> Sequence[Recorded]:
+    def read(self, stream: str, after: int = 0, upto: int | None = None) -> Sequence[RecordedEvent]:
         """A stream's events. Raises `NewerSchema`, and `Corrupt` where its last events are missing."""
         with self._reading() as connection:
             name = escaped(stream)
@@ -88,8 +88,10 @@ class SqlEventLog:
             )
         return events
 
-    def tail(self, after: int = 0, limit: int = 1000, *, stream: str | None = None) -> Sequence[Recorded]:
-        events: list[Recorded] = []
+    def tail(
+        self, after: int = 0, limit: int = 1000, *, stream: str | None = None
+    ) -> Sequence[RecordedEvent]:
+        events: list[RecordedEvent] = []
         chosen = _of(stream, sql.SELECT_TAIL, sql.SELECT_TAIL_OF_STREAM)
         for row in self._all(*chosen, after=after, most=limit):
             try:
@@ -100,7 +102,7 @@ class SqlEventLog:
                 break
         return events
 
-    def at(self, positions: Iterable[int]) -> Sequence[Recorded]:
+    def at(self, positions: Iterable[int]) -> Sequence[RecordedEvent]:
         numbers = list(map(int, positions))
         parts = (numbers[start : start + AT_ONCE] for start in range(0, len(numbers), AT_ONCE))
         found = (self._all(sql.SELECT_AT.format(", ".join(map(str, part)))) for part in parts)
@@ -112,7 +114,7 @@ class SqlEventLog:
 
     def wait(self, after: int, seconds: float) -> bool:
         if self._doorbell is not None:
-            self._doorbell.listen(self._hear)
+            self._doorbell.subscribe(self._hear)
         deadline = time.monotonic() + seconds
         while True:
             written, pulse = self._written, self._pulse()
@@ -136,7 +138,7 @@ class SqlEventLog:
 
     def arriving(self) -> Sequence[Head]:
         """How far streams have come in that an import has brought but a part of; nobody else sees them."""
-        rows = self._all(sql.SELECT_HEADS_AT, level=ARRIVING)
+        rows = self._all(sql.SELECT_HEADS_AT, level=IMPORTING)
         return [to_head(row) for row in rows]
 
     def step(self, step_id: str) -> StepRow | None:
@@ -151,7 +153,7 @@ class SqlEventLog:
         return [to_step_row(row) for row in self._all(sql.SELECT_STEPS_OF_OTHERS, worker=escaped(worker))]
 
     def due(
-        self, now: float, *, stream: str | None = None, lane: Lane | None = None, limit: int = 1000
+        self, now: float, *, stream: str | None = None, lane: Queue | None = None, limit: int = 1000
     ) -> Sequence[StepRow]:
         level = self._codec.reads_up_to
         of_lane = _of(lane, sql.SELECT_DUE, sql.SELECT_DUE_OF_LANE)
@@ -159,7 +161,7 @@ class SqlEventLog:
         rows = self._all(*chosen, now=now, most=limit, level=level)
         return [to_step_row(row) for row in rows]
 
-    def next_due_at(self, *, stream: str | None = None, lane: Lane | None = None) -> float | None:
+    def next_due_at(self, *, stream: str | None = None, lane: Queue | None = None) -> float | None:
         of_lane = _of(lane, sql.SELECT_NEXT_DUE, sql.SELECT_NEXT_DUE_OF_LANE)
         of_stream = _of(stream, sql.SELECT_NEXT_DUE, sql.SELECT_NEXT_DUE_OF_STREAM)
         chosen = of_lane if stream is None else of_stream
@@ -193,7 +195,7 @@ class SqlEventLog:
 
         self._queue.run(enter, durable=False)
 
-    def beat(self, worker: str) -> bool:
+    def heartbeat(self, worker: str) -> bool:
         name = {"name": escaped(worker)}
         return self._queue.run(
             lambda connection: connection.execute(sql.BEAT, name).rowcount == 1, durable=False
@@ -233,7 +235,7 @@ class SqlEventLog:
     def _tell(self) -> None:
         self._wake()
         if self._doorbell is not None:
-            self._doorbell.ring()
+            self._doorbell.notify()
 
     def _wake(self) -> None:
         with self._news:
@@ -273,7 +275,7 @@ class SqlEventLog:
 
     def _pulse(self) -> int:
         with self._translated():
-            return self._database.pulse()
+            return self._database.change_counter()
 
     def _listen(self, written: int, seconds: float) -> None:
         with self._news:
@@ -283,7 +285,7 @@ class SqlEventLog:
 
 def _arrived(head: Head | None) -> Head | None:
     """The head of a stream that is there as a whole."""
-    return None if head is None or head.reader == ARRIVING else head
+    return None if head is None or head.reader == IMPORTING else head
 
 
 def _of(name: str | None, everywhere: str, of_one: str) -> tuple[str, Values]:

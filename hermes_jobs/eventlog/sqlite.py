@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import sqlalchemy
 
 from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable
-from hermes_jobs.eventlog.connection_pool import Readers, TooManyReaders
+from hermes_jobs.eventlog.connection_pool import ReadPool, TooManyReaders
 from hermes_jobs.eventlog.database import Begin, Connection
 from hermes_jobs.system.file_lock import TOLD_AFTER, WAIT_SECONDS, FileLock, LockTimeout
 from hermes_jobs.system.lock_holder import described, sqlite_writer
@@ -58,14 +58,14 @@ class SqliteDatabase:
                 f"The log {self._path} cannot be opened: {error.strerror} ({error.filename}). "
                 "Its folder must exist and be yours to write."
             ) from error
-        self._readers = Readers(self._connect, READERS)
+        self._readers = ReadPool(self._connect, READERS)
         self._writer: sqlite3.Connection | None = None
         self._synchronous: str | None = None
         self._watcher: sqlite3.Connection | None = None
         self._watching = threading.Lock()
 
     @contextmanager
-    def turn(self) -> Iterator[Begin]:
+    def write_lock(self) -> Iterator[Begin]:
         with self._queued():
             try:
                 yield self._begin
@@ -130,7 +130,7 @@ class SqliteDatabase:
             connection.exec_driver_sql("BEGIN")
             yield connection
 
-    def pulse(self) -> int:
+    def change_counter(self) -> int:
         with self._watching:
             if self._watcher is None:
                 self._watcher = self._connect()

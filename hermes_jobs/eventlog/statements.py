@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from hermes_jobs.domain.session.steps import LANES
+from hermes_jobs.domain.session.steps import QUEUES_BY_KIND
 
 SCHEMA = 1
 """Grows when an older hermes-jobs could no longer work with the tables."""
@@ -65,7 +65,7 @@ _STEP_COLUMNS = ", ".join(f"steps.{name}" for name in STEP)
 _STEPS = f"SELECT {_STEP_COLUMNS} FROM steps"
 _READABLE = (
     " FROM steps LEFT JOIN streams ON streams.stream = steps.stream WHERE steps.owner IS NULL"
-    f" AND steps.kind IN ({', '.join(repr(kind) for kind in LANES)})"
+    f" AND steps.kind IN ({', '.join(repr(kind) for kind in QUEUES_BY_KIND)})"
     " AND (streams.reader IS NULL OR streams.reader <= :level)"
 )
 _NEXT = f"SELECT min(steps.not_before){_READABLE}"

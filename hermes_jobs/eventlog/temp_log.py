@@ -16,7 +16,7 @@ NAME = "import"
 
 
 @contextmanager
-def scratch_log(folder: Path, codec: Codec) -> Iterator[SqlEventLog]:
+def temp_log(folder: Path, codec: Codec) -> Iterator[SqlEventLog]:
     """A log in that folder, gone afterwards; a second process waits for it. Raises `LogUnavailable`."""
     lock, place = FileLock(folder / f"{NAME}.lock"), folder / NAME
     try:

@@ -10,7 +10,7 @@ from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.eventlog.append import PreparedAppend
 from hermes_jobs.eventlog.codec import Codec
 from hermes_jobs.eventlog.database import Begin, Connection
-from hermes_jobs.eventlog.log import Append, Recorded
+from hermes_jobs.eventlog.log import Append, RecordedEvent
 from hermes_jobs.eventlog.sql import SqlEventLog
 
 
@@ -21,7 +21,7 @@ class TransactionLog(SqlEventLog):
         super().__init__(_Open(connection), log_id, codec)
         self.connection = connection
 
-    def append(self, change: Append) -> tuple[Recorded, ...]:
+    def append(self, change: Append) -> tuple[RecordedEvent, ...]:
         return PreparedAppend(change, self._codec)(self.connection)
 
 
@@ -34,7 +34,7 @@ class _Open:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def turn(self) -> AbstractContextManager[Begin]:
+    def write_lock(self) -> AbstractContextManager[Begin]:
         raise AssertionError("a transaction cannot begin another")
 
     @contextmanager
@@ -44,7 +44,7 @@ class _Open:
     def snapshot(self) -> AbstractContextManager[Any]:
         raise AssertionError("a transaction is no moment of its own")
 
-    def pulse(self) -> int:
+    def change_counter(self) -> int:
         return 0
 
     def translated(self, error: Exception) -> HermesJobsError | None:

@@ -11,12 +11,12 @@ import msgspec
 from sqlalchemy import Connection, Row, func, select
 
 from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.domain.streams import StreamState, blank, due_steps, fold
+from hermes_jobs.domain.streams import StreamState, due_steps, fold, initial_state
 from hermes_jobs.errors import Corrupt, HermesJobsError, NewerSchema
 from hermes_jobs.eventlog import schema as t
 from hermes_jobs.eventlog.budget_rows import to_charge
 from hermes_jobs.eventlog.codec import Codec
-from hermes_jobs.eventlog.log import ARRIVING, Head
+from hermes_jobs.eventlog.log import IMPORTING, Head
 from hermes_jobs.eventlog.rows import row_hash
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.statements import HEAD
@@ -121,7 +121,7 @@ class _Inspection:
             self._find(stream, f"There are {version} versions, but no head.")
         elif (head.version, head.hash) != (version, digest):
             self._find(stream, f"The head says version {head.version}, the last event is version {version}.")
-        elif head.reader == ARRIVING:
+        elif head.reader == IMPORTING:
             self._find(stream, "It is still coming in: run the same `hermes-jobs import` again.")
             return
         self._look_at_steps(stream, folded)
@@ -187,7 +187,7 @@ class _Fold:
         self._codec = codec
         self.state: StreamState | None = None
         with suppress(Corrupt):  # a kind of stream that this build does not know: chained, but not folded
-            self.state = blank(stream)
+            self.state = initial_state(stream)
 
     def add(self, row: AnyRow) -> None:
         if self.is_newer or self.failure:

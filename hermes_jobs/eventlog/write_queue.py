@@ -103,7 +103,7 @@ class WriteQueue:
     def _lead(self) -> None:
         batch: Sequence[_Entry] = ()
         try:
-            with self._database.turn() as begin:
+            with self._database.write_lock() as begin:
                 batch = self._take()
                 connection = begin(any(entry.durable for entry in batch))
                 try:

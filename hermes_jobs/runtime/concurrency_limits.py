@@ -10,7 +10,7 @@ from hermes_jobs.domain.session.steps import Step, StepKind
 KEPT_FREE = 8  # threads that neither model calls nor tools may take
 
 
-class Caps:
+class ConcurrencyLimits:
     """Counts what is under way. A step over its kind's cap is remembered until one of that kind has ended."""
 
     def __init__(self, concurrency: int) -> None:

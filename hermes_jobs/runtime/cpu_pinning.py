@@ -51,7 +51,7 @@ class Machine(Protocol):
         """Let the system place it."""
 
 
-class OneCpu:
+class CpuPinning:
     """Minds where this process runs. `mind` is called every half second or so, by one thread."""
 
     def __init__(self, machine: Machine) -> None:
@@ -59,7 +59,7 @@ class OneCpu:
         self._cpu: int | None = None
         self._before: Load | None = None
 
-    def mind(self) -> None:
+    def adjust(self) -> None:
         """Take a place, keep it or give it up, by what has happened since the last time."""
         try:
             before, self._before = self._before, self._machine.load()
@@ -95,7 +95,7 @@ class Linux:
         cpus = {words[0]: words[1:9] for words in lines if words}
         busy = {
             cpu: _TICKS * sum(int(ticks) for column, ticks in enumerate(columns) if column not in _IDLE)
-            for cpu in cpu_affinity.free()
+            for cpu in cpu_affinity.allowed_cpus()
             if (columns := cpus.get(f"cpu{cpu}")) is not None
         }
         return Load(time.monotonic(), time.process_time(), busy)

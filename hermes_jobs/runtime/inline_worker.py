@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.engine.live import Heard, nobody_listens
-from hermes_jobs.eventlog.log import Recorded
-from hermes_jobs.runtime.recovery import LogWatch, take_over_from_the_dead
-from hermes_jobs.runtime.worker_lease import Tenure
+from hermes_jobs.engine.live import OnDelta, nobody_listens
+from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.runtime.recovery import LogFollower, reclaim_from_dead_workers
+from hermes_jobs.runtime.worker_lease import WorkerLease
 
 logger = logging.getLogger(__name__)
 
@@ -35,16 +35,16 @@ class InlineWorker:
 
     def __init__(
         self,
-        installation: Installation,
+        application: Application,
         *,
-        heard: Heard = nobody_listens,
-        news: Callable[[Sequence[Recorded]], None] = lambda events: None,
+        heard: OnDelta = nobody_listens,
+        news: Callable[[Sequence[RecordedEvent]], None] = lambda events: None,
     ) -> None:
         self._news = news
-        self._observer = installation.observer()
-        self._stop_seconds = installation.settings.workers.stop_seconds
-        self.engine = installation.engine(carrier=self, heard=heard)
-        self._tenure = Tenure(self.engine, lambda: installation.lease("inline"))
+        self._observer = application.observer()
+        self._stop_seconds = application.settings.workers.stop_seconds
+        self.engine = application.engine(dispatcher=self, heard=heard)
+        self._tenure = WorkerLease(self.engine, lambda: application.lease("inline"))
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="step")
         self._stream: str | None = None
         self._open = False
@@ -54,7 +54,7 @@ class InlineWorker:
         self._observed_at = float("-inf")
 
     def __enter__(self) -> InlineWorker:
-        self._watch = LogWatch(self.engine)
+        self._watch = LogFollower(self.engine)
         self._tenure.start()
         return self
 
@@ -76,8 +76,8 @@ class InlineWorker:
             patience.cancel()
             self._tenure.close()
 
-    def wake(self, steps: Sequence[Step]) -> None:
-        """The `Carrier`: what this process's own appends make due goes straight to its threads."""
+    def dispatch(self, steps: Sequence[Step]) -> None:
+        """The `Dispatcher`: what this process's own appends make due goes straight to its threads."""
         for step in steps:
             self._launch(step)
 
@@ -107,7 +107,7 @@ class InlineWorker:
         """Perform everything that is due by now, of all streams."""
         self.work(lambda: not self._in_hand and not self.engine.log.due(self.engine.clock.now(), limit=1))
 
-    def due_elsewhere(self) -> int:
+    def remaining_steps(self) -> int:
         """How many steps are due now, besides those that other processes work on."""
         log = self.engine.log
         with self._lock:
@@ -122,12 +122,12 @@ class InlineWorker:
             raise self._error
         self.engine.retry_unsaved()
         self._news(self._watch.poll())
-        if not self._tenure.mind():
+        if not self._tenure.ensure():
             return
         now = self.engine.clock.monotonic()
         if now - self._observed_at >= OBSERVE_EVERY:
             self._observed_at = now
-            take_over_from_the_dead(self.engine, self._observer)
+            reclaim_from_dead_workers(self.engine, self._observer)
         for row in self.engine.log.due(self.engine.clock.now(), stream=self._stream):
             self._launch(row.step)
 
@@ -141,7 +141,7 @@ class InlineWorker:
         if self._stream not in {None, step.stream}:
             return
         with self._lock:
-            if not self._open or not self._tenure.holds or step.id in self._in_hand:
+            if not self._open or not self._tenure.is_valid or step.id in self._in_hand:
                 return
             self._in_hand.add(step.id)
             self._pool.submit(self._perform, step)

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.errors import LogUnavailable
-from hermes_jobs.eventlog.leases import Observer
-from hermes_jobs.eventlog.log import Recorded, WorkerRow
-from hermes_jobs.runtime.cpu_pinning import OneCpu
-from hermes_jobs.runtime.recovery import LogWatch, take_over_from_the_dead
+from hermes_jobs.eventlog.leases import FailureDetector
+from hermes_jobs.eventlog.log import RecordedEvent, WorkerRow
+from hermes_jobs.runtime.cpu_pinning import CpuPinning
+from hermes_jobs.runtime.recovery import LogFollower, reclaim_from_dead_workers
 from hermes_jobs.runtime.relay import Relay, Sender, is_elected
-from hermes_jobs.runtime.worker_lease import Tenure
+from hermes_jobs.runtime.worker_lease import WorkerLease
 
 logger = logging.getLogger(__name__)
 
@@ -29,23 +29,23 @@ BREATH = 0.02  # seconds from one round to the next: a busy log has news all the
 LOG_AWAY = 1.0  # seconds before an unreachable log is tried again
 
 
-class Attendant:
+class MaintenanceThread:
     """One a process. `place` is minded where the process stays on one CPU."""
 
     def __init__(
         self,
         engine: Engine,
-        observer: Observer,
-        tenure: Tenure,
+        observer: FailureDetector,
+        tenure: WorkerLease,
         sender: Sender,
-        place: OneCpu | None = None,
+        place: CpuPinning | None = None,
     ) -> None:
         self._engine = engine
         self._observer = observer
         self._tenure = tenure
         self._relay = Relay(engine.log, engine.clock, sender)
         self._place = place
-        self._watch = LogWatch(engine)
+        self._watch = LogFollower(engine)
         self._alive: Sequence[WorkerRow] = ()
         self._observed_at = float("-inf")
         self._look_at = float("-inf")
@@ -67,39 +67,39 @@ class Attendant:
         except LogUnavailable:
             logger.warning("the log is unreachable: this worker could not sign off")
 
-    def look(self) -> None:
+    def tick(self) -> None:
         """One round: everything that an attendant does, once. Raises `LogUnavailable`."""
         news = self._watch.poll()
         self._engine.retry_unsaved()
-        self._tenure.mind()
+        self._tenure.ensure()
         now = self._engine.clock.monotonic()
         if now - self._observed_at >= OBSERVE_EVERY:
             self._observed_at = now
-            self.observe()
+            self.reclaim()
             if self._place is not None:
-                self._place.mind()
+                self._place.adjust()
         if not is_elected(self._engine.worker, self._alive):
-            self._relay.overhear(self._unsent(news))
+            self._relay.remember(self._unsent(news))
             return
-        self._relay.send_at_once(self._unsent(news))
+        self._relay.send_now(self._unsent(news))
         if now >= self._look_at:
-            self._relay.look()
+            self._relay.poll()
             took = self._engine.clock.monotonic() - now
             self._look_at = now + max(LOOK_EVERY, min(took / LOOK_AT_MOST, LOOK_LATEST))
 
-    def observe(self) -> None:
+    def reclaim(self) -> None:
         """Take over from the dead; remember the others."""
-        taken = take_over_from_the_dead(self._engine, self._observer)
+        taken = reclaim_from_dead_workers(self._engine, self._observer)
         for row in taken:
             logger.info("step %s of %s is taken over: its worker has ended", row.step.id, row.owner)
         self._alive = self._engine.log.workers()
 
-    def _unsent(self, news: Sequence[Recorded]) -> set[str]:
+    def _unsent(self, news: Sequence[RecordedEvent]) -> set[str]:
         """The streams that somebody wrote to who sends no messages: the command line, another tool."""
         senders = {worker.id for worker in self._alive if worker.lanes} | {self._engine.worker}
         return {recorded.stream for recorded in news if recorded.meta.worker not in senders}
 
-    def _breathe(self) -> None:
+    def _throttle(self) -> None:
         """Rest before the next round. Who writes elsewhere cuts that short, but no more often than that."""
         if self._engine.log.wait_for_others(BREATH):
             now = self._engine.clock.monotonic()
@@ -109,8 +109,8 @@ class Attendant:
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
-                self.look()
-                self._breathe()
+                self.tick()
+                self._throttle()
                 if not self._stopping.is_set():
                     self._engine.log.wait(self._watch.position, LOOK_EVERY)
             except LogUnavailable as error:

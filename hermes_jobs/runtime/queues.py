@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hermes_jobs.domain.session.steps import LANES
+from hermes_jobs.domain.session.steps import QUEUES_BY_KIND
 
-QUEUES = dict[str, str](LANES.items()) | {"recovery.sweep": "recovery"}
+QUEUES = dict[str, str](QUEUES_BY_KIND.items()) | {"recovery.sweep": "recovery"}
 """The queue of each task: the queue of its kind of step. One task belongs to no step."""
 ALL_QUEUES = tuple(dict.fromkeys(QUEUES.values()))

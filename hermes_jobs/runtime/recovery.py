@@ -10,19 +10,19 @@ from hermes_jobs.domain.events import TurnCancelRequested
 from hermes_jobs.domain.streams import SESSIONS
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.errors import NewerSchema
-from hermes_jobs.eventlog.log import Recorded, StepRow, WorkerRow
+from hermes_jobs.eventlog.log import RecordedEvent, StepRow, WorkerRow
 
 logger = logging.getLogger(__name__)
 
 
-class Observer(Protocol):
+class FailureDetector(Protocol):
     """Tells which workers are dead."""
 
     def dead(self, workers: Sequence[WorkerRow], owners: Collection[str]) -> set[str]:
         """The ids, among the workers and the owners of steps, whose process is known to be gone."""
 
 
-class LogWatch:
+class LogFollower:
     """Follows the log: stops this process's acts for a turn whose cancellation was asked for, and lets
     this host's files follow what others wrote."""
 
@@ -31,9 +31,9 @@ class LogWatch:
         self._has_warned = False
         self.position = engine.log.last_position()
 
-    def poll(self) -> list[Recorded]:
+    def poll(self) -> list[RecordedEvent]:
         """Act on what is new; all of it, in order."""
-        news: list[Recorded] = []
+        news: list[RecordedEvent] = []
         while batch := self._readable():
             news.extend(batch)
             self.position = batch[-1].position
@@ -49,7 +49,7 @@ class LogWatch:
             self._engine.follow(sorted(followed))
         return news
 
-    def _readable(self) -> Sequence[Recorded]:
+    def _readable(self) -> Sequence[RecordedEvent]:
         """What follows, without events that only a newer build can read: their streams are left to it."""
         while True:
             try:
@@ -61,7 +61,7 @@ class LogWatch:
                 self.position += 1
 
 
-def take_over_from_the_dead(engine: Engine, observer: Observer) -> Sequence[StepRow]:
+def reclaim_from_dead_workers(engine: Engine, observer: FailureDetector) -> Sequence[StepRow]:
     """Abandon the steps of dead workers so that they are due again; those that were taken."""
     log = engine.log
     held = log.claimed_by_others(engine.worker)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hermes_jobs.bootstrap import Installation
-from hermes_jobs.engine.live import Heard, Listeners, Piece
+from hermes_jobs.bootstrap import Application
+from hermes_jobs.engine.live import OnDelta, Subscribers, TextDelta
 from hermes_jobs.runtime.broker_address import LIVE_SCHEMES, broker_url
 
 if TYPE_CHECKING:
@@ -31,24 +31,24 @@ AWAY = 2.0  # seconds before one that is gone is tried again
 GLANCE = 0.1  # seconds that a listener waits at a time, before it looks which turns are wanted
 
 
-def channel_of(installation: Installation) -> BrokerChannel:
+def channel_of(application: Application) -> RedisLiveChannel:
     """The channel of this home's broker, looked up when it is first wanted, and again when it was gone."""
-    return BrokerChannel(lambda: broker_url(installation.settings), prefix=f"{installation.log.log_id}.")
+    return RedisLiveChannel(lambda: broker_url(application.settings), prefix=f"{application.log.log_id}.")
 
 
-class BrokerChannel:
+class RedisLiveChannel:
     """The `LiveChannel` between processes. `url` finds the broker, null where there is none; `prefix` keeps
     installations that share it apart."""
 
     def __init__(self, url: Callable[[], str | None], *, prefix: str) -> None:
-        self._teller = _Teller(url, prefix)
-        self._listener = _Listener(url, prefix)
+        self._teller = _Publisher(url, prefix)
+        self._listener = _Subscriber(url, prefix)
 
-    def tell(self, piece: Piece) -> None:
+    def publish(self, piece: TextDelta) -> None:
         """See `LiveChannel.tell`."""
         self._teller.tell(piece)
 
-    def listen(self, turn: str, hear: Heard) -> Callable[[], None]:
+    def subscribe(self, turn: str, hear: OnDelta) -> Callable[[], None]:
         """See `LiveChannel.listen`."""
         return self._listener.listen(turn, hear)
 
@@ -58,22 +58,22 @@ class BrokerChannel:
         self._listener.close()
 
 
-class _Spoken(msgspec.Struct):
+class _PendingText(msgspec.Struct):
     """An attempt under way: its text, how much of it was sent, and to how many."""
 
-    piece: Piece
+    piece: TextDelta
     text: list[str] = []
     length: int = 0
     sent: int = 0
     listeners: int = -1  # nobody has looked yet
     over: bool = False
 
-    def take(self, piece: Piece) -> None:
+    def take(self, piece: TextDelta) -> None:
         self.text.append(piece.text)
         self.length += len(piece.text)
         self.over = self.over or piece.over
 
-    def unsent(self) -> Piece:
+    def unsent(self) -> TextDelta:
         """What was not sent yet, as one piece."""
         whole = "".join(self.text)
         self.text[:] = [whole]
@@ -152,21 +152,21 @@ def _redis_url(url: str) -> str | None:
     return f"{LIVE_SCHEMES[scheme]}://{address}{mark}{named}"
 
 
-class _Teller(_Loop):
+class _Publisher(_Loop):
     """Sends what was said since it last looked, where somebody listens; to one who came late, all of it."""
 
     def __init__(self, url: Callable[[], str | None], prefix: str) -> None:
         super().__init__(url, prefix, "live-teller")
-        self._spoken: dict[str, _Spoken] = {}
+        self._spoken: dict[str, _PendingText] = {}
         self._probed_at = float("-inf")
 
-    def tell(self, piece: Piece) -> None:
+    def tell(self, piece: TextDelta) -> None:
         with self._lock:
             spoken = self._spoken.get(piece.call)
             if spoken is None:
                 if piece.over:
                     return
-                spoken = self._spoken[piece.call] = _Spoken(piece)
+                spoken = self._spoken[piece.call] = _PendingText(piece)
             spoken.take(piece)
             if not self._wake.is_set():
                 self._want()
@@ -191,7 +191,7 @@ class _Teller(_Loop):
             pipeline.execute()
         self._stopping.wait(PACE)
 
-    def _probe(self, client: Redis, under_way: list[_Spoken]) -> None:
+    def _probe(self, client: Redis, under_way: list[_PendingText]) -> None:
         """Look who listens, every now and then, and at once where nobody has looked."""
         now = time.monotonic()
         if now - self._probed_at < PROBE_EVERY and all(each.listeners >= 0 for each in under_way):
@@ -213,22 +213,22 @@ class _Teller(_Loop):
                 each.listeners = -1
 
 
-class _Listener(_Loop):
+class _Subscriber(_Loop):
     """Hears the channels of the turns that are wanted."""
 
     def __init__(self, url: Callable[[], str | None], prefix: str) -> None:
         super().__init__(url, prefix, "live-listener")
-        self._wanted = Listeners()
+        self._wanted = Subscribers()
         self._heard: set[str] = set()
         self._subscription: Any = None
 
-    def listen(self, turn: str, hear: Heard) -> Callable[[], None]:
+    def listen(self, turn: str, hear: OnDelta) -> Callable[[], None]:
         with self._lock:
             self._wanted.add(turn, hear)
             self._want()
         return lambda: self._leave(turn, hear)
 
-    def _leave(self, turn: str, hear: Heard) -> None:
+    def _leave(self, turn: str, hear: OnDelta) -> None:
         with self._lock:
             self._wanted.remove(turn, hear)
 
@@ -253,7 +253,7 @@ class _Listener(_Loop):
         message = self._subscription.get_message(timeout=GLANCE) if wanted else None
         if message is not None and message["type"] == "message":
             with self._lock:
-                self._wanted.tell(msgspec.json.decode(message["data"], type=Piece))
+                self._wanted.tell(msgspec.json.decode(message["data"], type=TextDelta))
 
     def _hang_up(self) -> None:
         subscription, self._subscription = self._subscription, None

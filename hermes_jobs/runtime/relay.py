@@ -11,7 +11,7 @@ from typing import Protocol
 
 import msgspec
 
-from hermes_jobs.domain.session.steps import Lane, Step
+from hermes_jobs.domain.session.steps import Queue, Step
 from hermes_jobs.engine.ports import Clock
 from hermes_jobs.eventlog.log import EventLog, WorkerRow
 
@@ -63,10 +63,10 @@ class Relay:
         self._clock = clock
         self._sender = sender
         self._seen: dict[Step, _Seen] = {}
-        self._lanes: dict[Lane, _Progress] = {}
+        self._lanes: dict[Queue, _Progress] = {}
         self._overheard: dict[str, float] = {}
 
-    def overhear(self, streams: Collection[str]) -> None:
+    def remember(self, streams: Collection[str]) -> None:
         """Leave streams to the elected relay, but remember them: it may end before it sends what is due."""
         now = self._clock.monotonic()
         for stream in streams:
@@ -75,7 +75,7 @@ class Relay:
         while self._overheard and now - next(iter(self._overheard.values())) >= OVERHEARD:
             del self._overheard[next(iter(self._overheard))]
 
-    def send_at_once(self, streams: Collection[str]) -> int:
+    def send_now(self, streams: Collection[str]) -> int:
         """Send what is due in streams that were written to by somebody who sends nothing, and in those that
         were overheard; how many steps."""
         now = self._clock.monotonic()
@@ -88,7 +88,7 @@ class Relay:
             self._seen[step] = _Seen(since=now, at=now + PATIENCE, wait=2 * PATIENCE, sent=True)
         return len(unsent)
 
-    def look(self) -> int:
+    def poll(self) -> int:
         """Send everything else that has to be sent by now; how many steps.
 
         Timers that ran out at once. Others when they were not claimed for a second, then at twice the

@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 BREATH = 0.1  # seconds between two looks at a lease that is not fresh
 
 
-class Tenure:
+class WorkerLease:
     """The lease under which an engine claims. `new_lease` enters the process among the workers.
 
     A thread that never waits for the log ends what is under way when the lease runs out, also where the log
@@ -44,11 +44,11 @@ class Tenure:
         self._lease.close()
 
     @property
-    def holds(self) -> bool:
+    def is_valid(self) -> bool:
         """Whether something new may be begun."""
         return self._lease.is_fresh()
 
-    def mind(self) -> bool:
+    def ensure(self) -> bool:
         """Give up what is under way where the lease has run out, and take a new one where it was lost.
 
         Whether something new may be begun. Raises `LogUnavailable`, to be called again.

@@ -18,7 +18,7 @@ _lock = threading.Lock()
 _free: set[int] = set()  # the CPUs that a pinned process had before; empty where it is not pinned
 
 
-def free() -> frozenset[int]:
+def allowed_cpus() -> frozenset[int]:
     """The CPUs where this process may run; where it was pinned, those from before that."""
     if sys.platform != "linux":
         return frozenset()
@@ -48,7 +48,7 @@ def unpin() -> None:
 
 
 @contextmanager
-def unpinned() -> Iterator[None]:
+def without_affinity() -> Iterator[None]:
     """Within it, this thread may start processes that run wherever this one might at first."""
     if sys.platform != "linux":
         yield

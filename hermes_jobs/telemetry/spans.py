@@ -25,7 +25,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.streams import SESSIONS
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 
 AGENT = "hermes-jobs"
 ProviderOf = Callable[[str, str], str]
@@ -107,8 +107,8 @@ def opens(fact: e.Event, closing: Closing) -> bool:
 
 
 def span_of(
-    opening: Recorded,
-    closing: Recorded,
+    opening: RecordedEvent,
+    closing: RecordedEvent,
     between: Iterable[e.Event],
     *,
     resumes: int,

@@ -40,7 +40,7 @@ from hermes_jobs.domain.events import Event, TurnSubmitted
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.streams import StreamState
-from hermes_jobs.eventlog.log import EventLog, Recorded
+from hermes_jobs.eventlog.log import EventLog, RecordedEvent
 from hermes_jobs.telemetry.exporters import EndsOnce, Redact, Redacting
 from hermes_jobs.telemetry.instruments import watch_client, watch_tasks
 from hermes_jobs.telemetry.spans import (
@@ -107,7 +107,7 @@ class Tracing:
         self._thread.start()
 
     def witness(self, before: StreamState, facts: Sequence[Event], after: StreamState) -> None:
-        """Take note of what was appended. See `Witness`."""
+        """Take note of what was appended. See `AppendHook`."""
         if not isinstance(before, Session) or not any(isinstance(fact, Closing) for fact in facts):
             return
         turns = {turn for fact in facts if isinstance(turn := getattr(fact, "turn", None), str)}
@@ -183,7 +183,9 @@ class Tracing:
             if span is not None:
                 yield span
 
-    def _opening(self, closing: Recorded, recent: list[Recorded]) -> tuple[Recorded | None, list[Recorded]]:
+    def _opening(
+        self, closing: RecordedEvent, recent: list[RecordedEvent]
+    ) -> tuple[RecordedEvent | None, list[RecordedEvent]]:
         """The event that began what that one ends, and all from there on; events before `recent` are read."""
         fact = closing.event
         assert isinstance(fact, Closing)
@@ -240,6 +242,6 @@ class _GivenIds(RandomIdGenerator):
         return given[1] if given else super().generate_span_id()
 
 
-def _is_submitted_before(recent: Sequence[Recorded], closing: Closing) -> bool:
+def _is_submitted_before(recent: Sequence[RecordedEvent], closing: Closing) -> bool:
     """Whether the turn's own beginning was read, before which nothing of it can stand."""
     return any(isinstance(each.event, TurnSubmitted) and each.event.turn == closing.turn for each in recent)

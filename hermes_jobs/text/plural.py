@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 
-def how_many(number: int, one: str, many: str = "") -> str:
+def pluralize(number: int, one: str, many: str = "") -> str:
     """`1 file`, `2 files`; `many` is the plural where no `s` makes it."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"

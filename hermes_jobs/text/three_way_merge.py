@@ -14,12 +14,12 @@ Meet = Callable[[Lines, Lines, Lines], Lines]
 """What becomes of lines that both changed: the base's, ours and theirs, differently."""
 
 
-def merged(base: str, ours: str, theirs: str) -> str:
+def merge(base: str, ours: str, theirs: str) -> str:
     """What both made of the base. Where both changed the same lines, both forms stand."""
     return _merged(base, ours, theirs, _both)
 
 
-def overridden(base: str, ours: str, theirs: str) -> str:
+def conflicts(base: str, ours: str, theirs: str) -> str:
     """What both made of the base. Where both changed the same lines, theirs stand."""
     return _merged(base, ours, theirs, lambda _was, _mine, other: other)
 

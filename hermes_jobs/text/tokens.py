@@ -9,22 +9,22 @@ from __future__ import annotations
 CHARACTERS_A_TOKEN = 4  # of ASCII
 
 
-def weight(text: str) -> int:
+def token_weight(text: str) -> int:
     """What a text weighs, in characters of ASCII."""
     return len(text) if text.isascii() else len(_bytes(text))
 
 
 def tokens(text: str) -> int:
     """About how many tokens the text takes, rounded down."""
-    return weight(text) // CHARACTERS_A_TOKEN
+    return token_weight(text) // CHARACTERS_A_TOKEN
 
 
-def beginning(text: str, most: int) -> str:
+def head(text: str, most: int) -> str:
     """As much of a text's beginning as weighs no more than that."""
     return _bytes(text)[:most].decode("utf-8", "ignore")
 
 
-def ending(text: str, most: int) -> str:
+def tail(text: str, most: int) -> str:
     """As much of a text's end as weighs no more than that; `most` is above zero."""
     return _bytes(text)[-most:].decode("utf-8", "ignore")
 

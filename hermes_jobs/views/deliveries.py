@@ -10,7 +10,7 @@ import msgspec
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.delivery import INBOX
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views.queries import fetched
 
 DeliveryStatus = Literal["unread", "read", "waiting", "sent", "failed"]
@@ -65,7 +65,7 @@ class Deliveries:
 
     hears: Final = (e.DeliveryRequested, e.DeliveryPlaced, e.DeliverySent, e.DeliveryFailed)
 
-    def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
+    def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the table."""
         for recorded in events:
             event = recorded.event
@@ -80,7 +80,7 @@ class Deliveries:
                 )
 
 
-def _request(connection: Connection, recorded: Recorded, event: e.DeliveryRequested) -> None:
+def _request(connection: Connection, recorded: RecordedEvent, event: e.DeliveryRequested) -> None:
     connection.execute(
         "INSERT INTO deliveries (delivery, target, status, turn, session, source, ok, text, requested_at,"
         " changed_at, position) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -15,7 +15,7 @@ import msgspec
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.domain.usage import NO_USAGE
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views.queries import fetched
 
 _LEFT = {"died": "its worker died", "shutdown": "its worker was stopped"}
@@ -61,7 +61,7 @@ class Estimates:
         e.OutcomeDiscarded,
     )
 
-    def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
+    def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the tables."""
         for recorded in events:
             match recorded.event:
@@ -85,7 +85,7 @@ class Estimates:
 
 def _insert(
     connection: Connection,
-    recorded: Recorded,
+    recorded: RecordedEvent,
     event: e.StepAbandoned | e.ModelReplied | e.ModelCallFailed | e.ResponseBooked,
     purpose: str,
     reason: str,

@@ -8,7 +8,7 @@ from typing import Final, get_args
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.memory.memory import SEPARATOR
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 
 
 class Fill:
@@ -25,14 +25,14 @@ class Fill:
 
     hears: Final = get_args(e.MemoryEvent)
 
-    def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
+    def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the table."""
         for recorded in events:
             assert isinstance(recorded.event, e.MemoryEvent)
             _insert(connection, recorded, recorded.event)
 
 
-def _insert(connection: Connection, recorded: Recorded, event: e.MemoryEvent) -> None:
+def _insert(connection: Connection, recorded: RecordedEvent, event: e.MemoryEvent) -> None:
     query = "SELECT entries, chars FROM fill WHERE target = ? ORDER BY position DESC LIMIT 1"
     entries, chars = connection.execute(query, (event.target,)).fetchone() or (0, 0)
     match event:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from hermes_jobs.domain.events import SessionKind
-from hermes_jobs.engine.ports.conversation_search import Hit, Past, Role, Scope
+from hermes_jobs.engine.ports.conversation_search import Role, Scope, SearchHit, SessionSummary
 from hermes_jobs.text.search import Matcher, Term, parse, positive_terms, snippet
 from hermes_jobs.text.search.question import Question, Wanted, question
 from hermes_jobs.text.search.ranking import READ, counter_of_forms, fits, scores, terms_in
@@ -31,7 +31,7 @@ BEST_FIRST = 10  # hits of a relaxed query that are shown whichever conversation
 TOO_FEW = 5  # matches of a question's every word
 
 
-def search(index: IndexedMessages, query: str, scope: Scope, limit: int, kept: Kept) -> tuple[Hit, ...]:
+def search(index: IndexedMessages, query: str, scope: Scope, limit: int, kept: Kept) -> tuple[SearchHit, ...]:
     """At most `limit` hits, those of a lineage together, best first; none where nothing can be searched.
 
     Every lineage has its best hit shown before another has its second, of those that hold all that was asked
@@ -204,17 +204,17 @@ def _lineages(connection: Connection, lineages: Iterable[str]) -> dict[str, _Lin
     return {row[0]: _Lineage(*row) for row in connection.execute(query, wanted)}
 
 
-def hits(rows: Connection, found: Iterable[Answer], query: str, kept: Kept) -> tuple[Hit, ...]:
+def hits(rows: Connection, found: Iterable[Answer], query: str, kept: Kept) -> tuple[SearchHit, ...]:
     """The answers as hits, in the same order."""
     shown = list(found)
     lineages = _lineages(rows, (each.message.lineage for each in shown))
     return tuple(_hit(lineages[each.message.lineage], each, each.matcher(query), kept) for each in shown)
 
 
-def _hit(lineage: _Lineage, answer: Answer, matcher: Matcher, kept: Kept) -> Hit:
+def _hit(lineage: _Lineage, answer: Answer, matcher: Matcher, kept: Kept) -> SearchHit:
     found = answer.message
     whole = kept(found.call) if found.kept and found.call is not None else None
-    return Hit(
+    return SearchHit(
         session=lineage.tip,
         lineage=lineage.lineage,
         kind=lineage.kind,
@@ -245,7 +245,7 @@ def count_messages(connection: Connection, scope: Scope) -> int:
     return int(connection.execute(query, (first, last)).fetchone()[0])
 
 
-def select_recent(connection: Connection, scope: Scope, limit: int) -> tuple[Past, ...]:
+def select_recent(connection: Connection, scope: Scope, limit: int) -> tuple[SessionSummary, ...]:
     """Lineages, the last used first."""
     query = f"""
         SELECT l.*, (SELECT count(*) FROM messages m WHERE m.lineage = l.lineage) AS num_messages
@@ -256,7 +256,7 @@ def select_recent(connection: Connection, scope: Scope, limit: int) -> tuple[Pas
     """
     limits = (scope.hidden, scope.outside or "", scope.source, scope.after or "", scope.before or END, limit)
     return tuple(
-        Past(
+        SessionSummary(
             session=row["tip"],
             kind=row["kind"],
             source=row["source"],

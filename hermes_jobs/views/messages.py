@@ -14,7 +14,7 @@ from typing import Final
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.domain.session.synthetic_messages import is_unfinished
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views.message_texts import Texts
 
 UNHEARD = "turn = ? AND role = 'user' AND heard IS NULL"
@@ -51,7 +51,7 @@ class Messages:
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
 
-    def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
+    def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the table."""
         batch = _Batch(connection, self._texts)
         for recorded in events:
@@ -73,7 +73,7 @@ class _Batch:
         self._said: list[Row] = []
         self._waiting: dict[str, Row] = {}
 
-    def take(self, recorded: Recorded) -> None:
+    def take(self, recorded: RecordedEvent) -> None:
         event, here = recorded.event, recorded.position
         match event:
             case e.TurnSubmitted():
@@ -105,7 +105,7 @@ class _Batch:
         self._said.clear()
         self._waiting.clear()
 
-    def _say(self, recorded: Recorded, turn: str, role: str, **others: str | int | None) -> Row:
+    def _say(self, recorded: RecordedEvent, turn: str, role: str, **others: str | int | None) -> Row:
         row: Row = {
             "position": recorded.position,
             "lineage": lineage_of(recorded.stream),
@@ -118,7 +118,7 @@ class _Batch:
         self._said.append(row)
         return row
 
-    def _join(self, recorded: Recorded, turn: str, into: str) -> None:
+    def _join(self, recorded: RecordedEvent, turn: str, into: str) -> None:
         """The turn's text is said here, or said again, as part of another turn."""
         here = recorded.position
         self._hear_text(recorded, turn)
@@ -128,7 +128,7 @@ class _Batch:
             (into, here, turn, here),
         )
 
-    def _hear(self, recorded: Recorded, turn: str) -> None:
+    def _hear(self, recorded: RecordedEvent, turn: str) -> None:
         """The turn's text is said here, or again for a retried turn, and after it those just collected."""
         here = recorded.position
         if self._hear_waiting(turn, here):
@@ -150,7 +150,7 @@ class _Batch:
             waiting["heard"] = here
         return waiting is not None
 
-    def _hear_text(self, recorded: Recorded, turn: str) -> None:
+    def _hear_text(self, recorded: RecordedEvent, turn: str) -> None:
         """The text that waited is heard here; where none did, what the turn said last is said again."""
         here = recorded.position
         if self._hear_waiting(turn, here):

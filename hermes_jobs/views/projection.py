@@ -14,7 +14,7 @@ from sqlite3 import Connection
 from typing import Protocol
 
 from hermes_jobs.domain.events import Event
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 
 
 class Projection(Protocol):
@@ -32,7 +32,7 @@ class Projection(Protocol):
     def hears(self) -> Iterable[type[Event]]:
         """The types of events that it is about."""
 
-    def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
+    def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of such events, at least one, into the tables."""
 
 
@@ -46,9 +46,9 @@ class Router:
             for kind in projection.hears:
                 self._hearers.setdefault(kind, []).append(number)
 
-    def apply(self, connection: Connection, events: Iterable[Recorded]) -> None:
+    def apply(self, connection: Connection, events: Iterable[RecordedEvent]) -> None:
         """Take a batch of events into all tables."""
-        batches: list[list[Recorded]] = [[] for _ in self._projections]
+        batches: list[list[RecordedEvent]] = [[] for _ in self._projections]
         hearers = {kind: [batches[at] for at in numbers] for kind, numbers in self._hearers.items()}
         for recorded in events:
             for batch in hearers.get(type(recorded.event), ()):

@@ -14,7 +14,7 @@ import msgspec
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.delivery import INBOX
 from hermes_jobs.domain.session import reviews
-from hermes_jobs.domain.session.steps import LANES, Lane, StepKind
+from hermes_jobs.domain.session.steps import QUEUES_BY_KIND, Queue, StepKind
 
 COMPRESSION = "compression"
 
@@ -24,7 +24,7 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True):
 
     step: str
     kind: StepKind
-    lane: Lane
+    lane: Queue
     since: float
     until: float
 
@@ -44,7 +44,7 @@ class Due(msgspec.Struct, kw_only=True, omit_defaults=True):
     turn: str
     since: float | None = None
     kind: StepKind | None = None
-    lane: Lane | None = None
+    lane: Queue | None = None
     begun: bool = False
     held: bool = False
     after: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class Dues(msgspec.Struct, kw_only=True):
     def turn(self, event: e.Event, at: float) -> Wait | None:
         match event:
             case e.TurnSubmitted():
-                lane: Lane | None = "reviews" if event.source.startswith(reviews.SOURCE) else None
+                lane: Queue | None = "reviews" if event.source.startswith(reviews.SOURCE) else None
                 self.due[event.turn] = Due(turn=event.turn, since=at, lane=lane)
             case e.WaitEnded() if event.turn in self.due:
                 self.due[event.turn].since = at
@@ -192,7 +192,9 @@ class Dues(msgspec.Struct, kw_only=True):
             return None
         since, due.since, due.begun = due.since, None, True
         kind = due.kind or kind
-        return Wait(step=step, kind=kind, lane=due.lane or LANES[kind], since=min(since, at), until=at)
+        return Wait(
+            step=step, kind=kind, lane=due.lane or QUEUES_BY_KIND[kind], since=min(since, at), until=at
+        )
 
     def _delivered(self, delivery: str, retry_at: float | None, at: float) -> Wait | None:
         wait = self._started(delivery, delivery, "delivery.send", at)

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views.queue_times import PARTS, Dues
 
 
@@ -32,7 +32,7 @@ class Waits:
     """
     hears: Final = tuple(PARTS)
 
-    def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
+    def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the tables."""
         dues: dict[str, Dues] = {}
         rows = []

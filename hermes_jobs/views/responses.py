@@ -9,7 +9,7 @@ from typing import Final
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.domain.usage import NO_USAGE
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views.queries import TOKENS
 
 
@@ -29,13 +29,13 @@ class Responses:
     """
     hears: Final = (e.ModelReplied, e.ModelCallFailed, e.OutcomeDiscarded, e.ResponseBooked, e.ScheduleWorded)
 
-    def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
+    def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the table."""
         rows = [row for recorded in events if (row := _row(recorded)) is not None]
         connection.executemany(f"INSERT INTO responses VALUES ({', '.join('?' * 13)})", rows)
 
 
-def _row(recorded: Recorded) -> tuple[object, ...] | None:
+def _row(recorded: RecordedEvent) -> tuple[object, ...] | None:
     event = recorded.event
     match event:
         case e.ModelReplied():

@@ -12,7 +12,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.gateway.news import stood_in
 from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.errors import Rejected
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views.queries import BOOKS, fetched
 
 ReviewStatus = Literal["waiting", "running", "completed", "failed", "cancelled"]
@@ -58,7 +58,7 @@ class Reviews:
 
     hears: Final = (e.ReviewRequested, e.ReviewStarted, e.ReviewCompleted, e.ReviewFailed)
 
-    def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
+    def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the table."""
         for recorded in events:
             event = recorded.event
@@ -72,7 +72,7 @@ class Reviews:
                 )
 
 
-def _request(connection: Connection, recorded: Recorded, event: e.ReviewRequested) -> None:
+def _request(connection: Connection, recorded: RecordedEvent, event: e.ReviewRequested) -> None:
     connection.execute(
         "INSERT OR REPLACE INTO reviews (review, kind, status, reason, lineage, turn, requested_at, position)"
         " VALUES (?, ?, 'waiting', ?, ?, ?, ?, ?)",

@@ -10,7 +10,7 @@ import msgspec
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.schedule.schedule import Schedule, evolve, stream_of
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 
 
 class Schedules:
@@ -37,7 +37,7 @@ class Schedules:
 
     hears: Final = get_args(e.ScheduleEvent)
 
-    def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
+    def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the tables."""
         for recorded in events:
             event = recorded.event
@@ -45,7 +45,7 @@ class Schedules:
                 _take(connection, recorded, event)
 
 
-def _take(connection: Connection, recorded: Recorded, event: e.ScheduleEvent) -> None:
+def _take(connection: Connection, recorded: RecordedEvent, event: e.ScheduleEvent) -> None:
     name = event.schedule
     row = connection.execute("SELECT state FROM schedules WHERE schedule = ?", (name,)).fetchone()
     before = msgspec.json.decode(row[0], type=Schedule) if row else Schedule(stream=stream_of(name))
@@ -66,7 +66,7 @@ def _take(connection: Connection, recorded: Recorded, event: e.ScheduleEvent) ->
     _note_run(connection, recorded, event)
 
 
-def _add(connection: Connection, recorded: Recorded, event: e.ScheduleAdded) -> None:
+def _add(connection: Connection, recorded: RecordedEvent, event: e.ScheduleAdded) -> None:
     at = recorded.recorded_at
     blank = msgspec.json.encode(Schedule(stream=stream_of(event.schedule)))
     connection.execute(
@@ -75,7 +75,7 @@ def _add(connection: Connection, recorded: Recorded, event: e.ScheduleAdded) -> 
     )
 
 
-def _note_run(connection: Connection, recorded: Recorded, event: e.ScheduleEvent) -> None:
+def _note_run(connection: Connection, recorded: RecordedEvent, event: e.ScheduleEvent) -> None:
     match event:
         case e.ScheduleFired():
             _insert(
@@ -104,7 +104,7 @@ def _note_run(connection: Connection, recorded: Recorded, event: e.ScheduleEvent
 
 def _insert(
     connection: Connection,
-    recorded: Recorded,
+    recorded: RecordedEvent,
     event: e.ScheduleFired | e.ScheduleQueued | e.ScheduleMissed,
     outcome: str,
     **told: str | float | None,

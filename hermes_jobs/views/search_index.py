@@ -16,7 +16,7 @@ from hermes_jobs.domain.events import SessionKind
 from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.domain.session.synthetic_messages import is_unfinished
 from hermes_jobs.engine.ports.conversation_search import Role
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views.index_tokens import TOKENIZER, metadata_token, tokenize
 from hermes_jobs.views.message_texts import Texts, said
 from hermes_jobs.views.messages import was_cut
@@ -72,7 +72,7 @@ class SearchIndex:
         self._kept = kept
         self._texts = texts
 
-    def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
+    def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the tables."""
         batch = _Batch(connection, self._texts)
         for recorded in events:
@@ -81,7 +81,7 @@ class SearchIndex:
                 batch.add(recorded, message)
         batch.write()
 
-    def _message(self, batch: _Batch, recorded: Recorded) -> _Message | None:
+    def _message(self, batch: _Batch, recorded: RecordedEvent) -> _Message | None:
         """The message that the event is, in words; null where it is none."""
         event = recorded.event
         match event:
@@ -145,7 +145,7 @@ class _Batch:
         self._kinds: dict[str, SessionKind] = {}
         self._names: dict[str, str] = {}
 
-    def add(self, recorded: Recorded, message: _Message) -> None:
+    def add(self, recorded: RecordedEvent, message: _Message) -> None:
         """Take a message in."""
         here, day = recorded.position, recorded.recorded_at[:10]
         origin = self._origins.get(message.turn) or self._find(message.turn)

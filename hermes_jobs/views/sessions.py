@@ -8,7 +8,7 @@ from typing import Final
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.titles import given_title
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 
 PREFIX = "session-"
 PREVIEW = 80  # characters
@@ -31,9 +31,9 @@ class Sessions:
     """
     hears: Final = tuple(e.EVENT_TYPES.values())
 
-    def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
+    def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the tables."""
-        last: dict[str, Recorded] = {}
+        last: dict[str, RecordedEvent] = {}
         for recorded in events:
             if recorded.stream.startswith(PREFIX):
                 lineage = recorded.stream.removeprefix(PREFIX)
@@ -47,7 +47,7 @@ class Sessions:
         )
 
 
-def _take(connection: Connection, recorded: Recorded, lineage: str) -> None:
+def _take(connection: Connection, recorded: RecordedEvent, lineage: str) -> None:
     event = recorded.event
     if recorded.version == 1:
         _begun(connection, recorded, lineage)
@@ -65,7 +65,7 @@ def _take(connection: Connection, recorded: Recorded, lineage: str) -> None:
         )
 
 
-def _preview(connection: Connection, events: Sequence[Recorded]) -> None:
+def _preview(connection: Connection, events: Sequence[RecordedEvent]) -> None:
     """The beginning of a lineage's first text; a fork has it later than its start."""
     first: dict[str, str] = {}
     for recorded in events:
@@ -77,7 +77,7 @@ def _preview(connection: Connection, events: Sequence[Recorded]) -> None:
     )
 
 
-def _begun(connection: Connection, recorded: Recorded, lineage: str) -> None:
+def _begun(connection: Connection, recorded: RecordedEvent, lineage: str) -> None:
     """The lineage's row. Its kind stays what it is here: a session that goes on is of the same kind."""
     event = recorded.event
     submitted = event if isinstance(event, e.TurnSubmitted) else None

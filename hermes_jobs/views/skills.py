@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 
 TOOL = "skill_view"
 
@@ -46,7 +46,7 @@ class SkillUses:
 
     hears: Final = (e.ToolStarted, e.ToolFinished)
 
-    def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
+    def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the table."""
         for recorded in events:
             event = recorded.event

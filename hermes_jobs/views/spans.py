@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views.models import Outcome
 from hermes_jobs.views.queue_times import Dues, Wait
 
@@ -67,7 +67,7 @@ class Spans:
         self._retry_at = 0.0
         self._ended = False
 
-    def hear(self, recorded: Recorded) -> None:
+    def hear(self, recorded: RecordedEvent) -> None:
         """One more event of the stream. Those before the turn was submitted say nothing."""
         event = recorded.event
         is_own = getattr(event, "turn", None) == self.turn
@@ -116,7 +116,7 @@ class Spans:
 
     # --- facts ----------------------------------------------------------------------------------
 
-    def _hear_turn(self, event: e.Event, recorded: Recorded) -> None:
+    def _hear_turn(self, event: e.Event, recorded: RecordedEvent) -> None:
         match event:
             case e.TurnSubmitted() | e.TurnResumed():
                 self._ended = False
@@ -133,7 +133,7 @@ class Spans:
             case _:
                 pass
 
-    def _hear_model_call(self, event: e.Event, recorded: Recorded) -> None:
+    def _hear_model_call(self, event: e.Event, recorded: RecordedEvent) -> None:
         match event:
             case e.ModelCallStarted():
                 model = event.reserved.model if event.reserved else "model"
@@ -156,7 +156,7 @@ class Spans:
             case _:
                 pass
 
-    def _hear_tool(self, event: e.Event, recorded: Recorded) -> None:
+    def _hear_tool(self, event: e.Event, recorded: RecordedEvent) -> None:
         match event:
             case e.ToolStarted():
                 self._end(event.call, recorded.position)
@@ -178,7 +178,7 @@ class Spans:
             case _:
                 pass
 
-    def _hear_compression(self, event: e.Event, recorded: Recorded) -> None:
+    def _hear_compression(self, event: e.Event, recorded: RecordedEvent) -> None:
         match event:
             case e.CompressionStarted():
                 label = "memory flush" if "-flush-" in event.step else "compression"
@@ -199,7 +199,7 @@ class Spans:
 
     # --- spans ----------------------------------------------------------------------------------
 
-    def _begin(self, key: str, kind: SpanKind, label: str, recorded: Recorded, **told: Any) -> None:
+    def _begin(self, key: str, kind: SpanKind, label: str, recorded: RecordedEvent, **told: Any) -> None:
         at_work = kind in {"model_call", "tool_call", "compression"}
         self._open[key] = Span(
             **{
@@ -226,7 +226,7 @@ class Spans:
         self._spans.append(replace(span, end=end, position=position, **told))
         return True
 
-    def _end_call(self, call: str, recorded: Recorded, outcome: Outcome, message: str) -> None:
+    def _end_call(self, call: str, recorded: RecordedEvent, outcome: Outcome, message: str) -> None:
         """The call's end, also where it was never begun."""
         if self._end(call, recorded.position, outcome=outcome, message=message) or call not in self._asked:
             return
@@ -239,7 +239,7 @@ class Spans:
         span = self._open.get(call)
         return span is not None and span.kind == "approval"
 
-    def _back_off(self, step: str, retry_at: float | None, why: str, recorded: Recorded) -> None:
+    def _back_off(self, step: str, retry_at: float | None, why: str, recorded: RecordedEvent) -> None:
         if retry_at is not None and retry_at > self.last:
             self._begin("backoff", "backoff", f"after {why.replace('_', ' ')}", recorded)
             self._retry_at = retry_at
@@ -247,7 +247,7 @@ class Spans:
     def _end_backoff(self, position: int) -> None:
         self._end("backoff", position, min(self._retry_at, self.last))
 
-    def _waited(self, wait: Wait, recorded: Recorded) -> None:
+    def _waited(self, wait: Wait, recorded: RecordedEvent) -> None:
         if isinstance(recorded.event, e.TurnCompleted):
             self._begin(wait.step, "record", "record", recorded, worker=recorded.meta.worker)
             self._open[wait.step] = replace(self._open[wait.step], start=wait.since)

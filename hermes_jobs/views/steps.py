@@ -11,7 +11,7 @@ from sqlite3 import Connection
 from typing import Final, NamedTuple
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views.models import Outcome, StepKind
 
 OPEN_ROW = "SELECT position FROM steps WHERE step = ? AND ended_at IS NULL ORDER BY position DESC LIMIT 1"
@@ -41,7 +41,7 @@ class Steps:
         e.OutcomeDiscarded,
     )
 
-    def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
+    def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the tables."""
         batch = _Batch(connection)
         for recorded in events:
@@ -62,7 +62,7 @@ class _Batch:
         self._begun: dict[str, list[str | int | None]] = {}
         self._asked: set[str] = set()
 
-    def take(self, recorded: Recorded) -> None:
+    def take(self, recorded: RecordedEvent) -> None:
         event = recorded.event
         match event:
             case e.ModelCallStarted():
@@ -92,19 +92,19 @@ class _Batch:
         for kept in (self._attempts, self._calls, self._begun, self._asked):
             kept.clear()
 
-    def _begin(self, recorded: Recorded, turn: str, step: str, kind: StepKind, attempt: int) -> None:
+    def _begin(self, recorded: RecordedEvent, turn: str, step: str, kind: StepKind, attempt: int) -> None:
         started = (recorded.meta.worker, recorded.recorded_at)
         row = [recorded.position, turn, step, kind, attempt, *started, None, "running", "", None]
         self._attempts.append(row)
         self._begun[step] = row
 
     def _end(
-        self, recorded: Recorded, step: str, outcome: Outcome, finish_reason: str, response: int | None
+        self, recorded: RecordedEvent, step: str, outcome: Outcome, finish_reason: str, response: int | None
     ) -> None:
         self._begun.pop(step)[-4:] = recorded.recorded_at, outcome, finish_reason, response
 
 
-def _take(connection: Connection, recorded: Recorded) -> None:
+def _take(connection: Connection, recorded: RecordedEvent) -> None:
     event = recorded.event
     match event:
         case e.ModelReplied():
@@ -144,7 +144,7 @@ class _Attempt(NamedTuple):
 
 def _open(
     connection: Connection,
-    recorded: Recorded,
+    recorded: RecordedEvent,
     attempt: _Attempt,
     outcome: Outcome = "running",
     message: str = "",
@@ -184,7 +184,12 @@ def _write_calls(connection: Connection, calls: Sequence[tuple[str, ...]]) -> No
 
 
 def _end_model_call(
-    connection: Connection, recorded: Recorded, step: str, outcome: Outcome, message: str, finish_reason: str
+    connection: Connection,
+    recorded: RecordedEvent,
+    step: str,
+    outcome: Outcome,
+    message: str,
+    finish_reason: str,
 ) -> None:
     connection.execute(
         f"UPDATE steps SET ended_at = ?, outcome = ?, message = ?, finish_reason = ?, response = ?"
@@ -193,7 +198,7 @@ def _end_model_call(
     )
 
 
-def _start_tool(connection: Connection, recorded: Recorded, event: e.ToolStarted) -> None:
+def _start_tool(connection: Connection, recorded: RecordedEvent, event: e.ToolStarted) -> None:
     """A call that waited for its approval goes on in the row of that wait."""
     approved = _open_row(connection, event.call)
     if approved is None:
@@ -207,7 +212,7 @@ def _start_tool(connection: Connection, recorded: Recorded, event: e.ToolStarted
 
 def _end_tool(
     connection: Connection,
-    recorded: Recorded,
+    recorded: RecordedEvent,
     event: e.ToolFinished | e.ToolInterrupted,
     outcome: Outcome,
     message: str,
@@ -238,7 +243,7 @@ def _approval_ended(connection: Connection, call: str, outcome: Outcome, by: str
     )
 
 
-def _abandoned(connection: Connection, recorded: Recorded, event: e.StepAbandoned) -> None:
+def _abandoned(connection: Connection, recorded: RecordedEvent, event: e.StepAbandoned) -> None:
     connection.execute(
         "UPDATE steps SET ended_at = ?, outcome = 'abandoned', message = ?"
         " WHERE position = ? AND outcome = 'running'",
@@ -250,7 +255,7 @@ def _left(reason: e.AbandonReason) -> str:
     return "died" if reason == "died" else "was stopped"
 
 
-def _discarded(connection: Connection, recorded: Recorded, event: e.OutcomeDiscarded) -> None:
+def _discarded(connection: Connection, recorded: RecordedEvent, event: e.OutcomeDiscarded) -> None:
     """The newest attempt of that worker that was taken from it; its response was paid for all the same."""
     connection.execute(
         "UPDATE steps SET outcome = 'discarded', response = ? WHERE position ="

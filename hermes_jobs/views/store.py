@@ -24,7 +24,7 @@ from sqlite3 import Connection
 from typing import Final, NamedTuple, TypeVar
 
 from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable, NewerSchema
-from hermes_jobs.eventlog.log import EventLog, Recorded
+from hermes_jobs.eventlog.log import EventLog, RecordedEvent
 from hermes_jobs.system.lock_holder import described, sqlite_writer
 from hermes_jobs.views.generations import Generations
 from hermes_jobs.views.projection import Projection, Router
@@ -252,7 +252,9 @@ class Store:
         move_checkpoint(connection, newest.position, newest.hash)
         return CaughtUp(newest.position)
 
-    def _unread(self, position: int, event_hash: str, limit: int) -> tuple[Sequence[Recorded], str | None]:
+    def _unread(
+        self, position: int, event_hash: str, limit: int
+    ) -> tuple[Sequence[RecordedEvent], str | None]:
         """At most `limit` events after the checkpoint; none, with the reason, before one that is too new.
 
         Raises `WentBack` where the event at the checkpoint is not the one that was taken in.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views.spans import SPINE, Span, Spans
 
 
@@ -62,7 +62,7 @@ def tracks(spans: Iterable[Span]) -> Sequence[Track]:
     return [Track(each) for each in sorted([*done, *open_.values()], key=lambda each: each[0].start)]
 
 
-def timeline(turn: str, events: Iterable[Recorded], now: float | None = None) -> Timeline:
+def timeline(turn: str, events: Iterable[RecordedEvent], now: float | None = None) -> Timeline:
     """The turn's time, from its stream's events, of which those before its submission are not needed.
 
     What has not ended goes on until `now`, in seconds since the epoch, or until the last event of the turn.

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.eventlog.log import EventLog, Recorded
+from hermes_jobs.eventlog.log import EventLog, RecordedEvent
 from hermes_jobs.views.models import TurnView
 
 BATCH = 1000
 _ENDS = (e.TurnCompleted, e.TurnFailed, e.TurnCancelled, e.TurnMerged)
 
 
-def events_of(log: EventLog, turn: TurnView) -> Sequence[Recorded]:
+def events_of(log: EventLog, turn: TurnView) -> Sequence[RecordedEvent]:
     """The stream's events from the turn's submission to the last that concerns it, others' among them.
 
     Raises `LogUnavailable`.
     """
-    found: list[Recorded] = []
+    found: list[RecordedEvent] = []
     after = turn.position - 1
     while batch := log.tail(after, BATCH, stream=turn.stream):
         found.extend(batch)
@@ -33,6 +33,6 @@ def concerns(event: e.Event, turn: str) -> bool:
     return getattr(event, "turn", None) == turn
 
 
-def _is_end(recorded: Recorded, turn: TurnView) -> bool:
+def _is_end(recorded: RecordedEvent, turn: TurnView) -> bool:
     ends = isinstance(recorded.event, _ENDS) and concerns(recorded.event, turn.id)
     return ends and recorded.recorded_at == turn.ended_at

@@ -13,7 +13,7 @@ from typing import Final
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.domain.streams import SESSIONS
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views.message_texts import Texts
 from hermes_jobs.views.sessions import preview
 
@@ -68,7 +68,7 @@ class Turns:
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
 
-    def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
+    def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the tables."""
         new: dict[str, Row] = {}
         changed: dict[str, Row] = {}
@@ -109,7 +109,7 @@ def _names(columns: Sequence[str]) -> str:
     return ", ".join(f'"{column}"' for column in columns)
 
 
-def _concerned(recorded: Recorded) -> str | None:
+def _concerned(recorded: RecordedEvent) -> str | None:
     """The turn whose life the event is part of: other streams, and who waits for a turn, only name it."""
     event = recorded.event
     if not recorded.stream.startswith(SESSIONS) or isinstance(event, e.ReviewStarted):
@@ -118,7 +118,7 @@ def _concerned(recorded: Recorded) -> str | None:
     return turn
 
 
-def _submitted(recorded: Recorded, event: e.TurnSubmitted) -> Row:
+def _submitted(recorded: RecordedEvent, event: e.TurnSubmitted) -> Row:
     opening = event.opening.model if event.opening else None
     at = recorded.recorded_at
     return {
@@ -137,7 +137,7 @@ def _submitted(recorded: Recorded, event: e.TurnSubmitted) -> Row:
     }
 
 
-def _changes(event: e.Event, recorded: Recorded) -> Row:  # noqa: PLR0911 - one line a fact
+def _changes(event: e.Event, recorded: RecordedEvent) -> Row:  # noqa: PLR0911 - one line a fact
     """The columns that the event gives new values, apart from `answer`."""
     at = recorded.recorded_at
     match event:

@@ -9,7 +9,14 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, TypeVar
 
-from hermes_jobs.engine.ports.conversation_search import EVERYWHERE, Hit, Passage, Past, Scope, Utterance
+from hermes_jobs.engine.ports.conversation_search import (
+    EVERYWHERE,
+    Passage,
+    Scope,
+    SearchHit,
+    SessionSummary,
+    TranscriptMessage,
+)
 from hermes_jobs.errors import NewerSchema, Rejected
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.views import id_lookup, queries
@@ -134,17 +141,17 @@ class Views:
             )
         )
 
-    def transcript(self, session: str) -> tuple[Utterance, ...]:
+    def transcript(self, session: str) -> tuple[TranscriptMessage, ...]:
         """What was said in the lineage of that session, in order."""
         said = self.messages(session)
         return tuple(
-            Utterance(role=each.role, content=each.content, name=each.name, arguments=each.arguments)
+            TranscriptMessage(role=each.role, content=each.content, name=each.name, arguments=each.arguments)
             for each in said
         )
 
     # --- what was said ----------------------------------------------------------------------------
 
-    def search(self, query: str, *, scope: Scope = EVERYWHERE, limit: int = 20) -> tuple[Hit, ...]:
+    def search(self, query: str, *, scope: Scope = EVERYWHERE, limit: int = 20) -> tuple[SearchHit, ...]:
         """What of all that was said fits the query best (see `hermes_jobs.text.search.query`).
 
         The hits of a lineage stand together, every lineage's best before another's second. Nothing in a
@@ -168,7 +175,7 @@ class Views:
         """About how many messages a search there looks through."""
         return self._store.read(lambda rows: count_messages(rows, within(rows, scope)))
 
-    def recent(self, *, scope: Scope = EVERYWHERE, limit: int = 20) -> tuple[Past, ...]:
+    def recent(self, *, scope: Scope = EVERYWHERE, limit: int = 20) -> tuple[SessionSummary, ...]:
         """Lineages within the scope's kinds and source, the last used first."""
         return self._store.read(lambda rows: select_recent(rows, within(rows, scope), limit))
 

@@ -23,7 +23,7 @@ from sqlalchemy.schema import CreateTable
 
 from hermes_jobs.domain.events import ToolFinished
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.log import Append, Meta, StreamWrite
+from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
 from hermes_jobs.eventlog.schema import events
 
 APPENDS = 500
@@ -33,7 +33,7 @@ THREADS = 16
 SECONDS = 4.0
 
 EVENT = ToolFinished(turn="t-0123456789", call="t-0123456789-1-0", ok=True, content="x" * 200)
-META = Meta(worker="w-0123456789", causation="t-0123456789-1-0", correlation="t-0123456789")
+META = EventMeta(worker="w-0123456789", causation="t-0123456789-1-0", correlation="t-0123456789")
 MOMENT = "2026-11-21T12:00:00.000000Z"
 
 Round = Callable[[], object]

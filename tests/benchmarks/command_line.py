@@ -50,7 +50,7 @@ def show(name: str, start: Callable[[], object]) -> None:
     times = []
     for _ in range(REPEATS):
         begun = time.perf_counter()
-        with start() as running:  # type: ignore[attr-defined]  # a `Running`
+        with start() as running:  # type: ignore[attr-defined]  # a `InFlightSteps`
             running.process.wait()
         times.append((time.perf_counter() - begun) * 1000)
     print(f"{name:<44}{median(times):>9.0f}")

@@ -56,12 +56,12 @@ def _theirs(interpreter: str, home: Path, base_url: str) -> dict[str, float]:
 
 
 def _ours(home: Path, base_url: str) -> dict[str, float]:
-    installation = installation_of(home, base_url)
-    times = {"bare": list(bare_calls(installation))}
+    application = installation_of(home, base_url)
+    times = {"bare": list(bare_calls(application))}
     with working(home, base_url):
-        engine = installation.engine("bench")
+        engine = application.engine("bench")
         wait = waiter(engine)
         for text in TURNS:
             times[text] = [turn_time(engine, wait, text) for _ in range(ROUNDS)]
-    installation.close()
+    application.close()
     return {what: median(seconds[1:]) * 1000 for what, seconds in times.items()}

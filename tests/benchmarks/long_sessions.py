@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain.events import Opening
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import stream_of
@@ -30,20 +30,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with model_server(folder) as base_url:
-            installation = installation_of(folder / "home", base_url)
-            with InlineWorker(installation) as worker:
-                overheads = [measure(installation, worker, size) for size in SIZES]
-            installation.close()
+            application = installation_of(folder / "home", base_url)
+            with InlineWorker(application) as worker:
+                overheads = [measure(application, worker, size) for size in SIZES]
+            application.close()
     print(f"the later overhead is {overheads[-1] / overheads[0]:.2f} times the earlier")
 
 
-def measure(installation: Installation, worker: InlineWorker, size: int) -> float:
+def measure(application: Application, worker: InlineWorker, size: int) -> float:
     """The overhead of a turn after so many, in milliseconds of CPU time."""
     session = worker.engine.ids.name("s")
     for number in range(size):
         turn(worker, session, number)
     # A call and a turn take turns: the machine's moods reach both.
-    times = [(call(installation, worker, session), turn(worker, session, n)) for n in range(MEASURED)]
+    times = [(call(application, worker, session), turn(worker, session, n)) for n in range(MEASURED)]
     bare = median(alone for alone, _ in times) * 1000
     whole = median(within for _, within in times) * 1000
     print(f"after {size:>5,} turns: a turn {whole:>6.1f} ms of CPU time, its bare model call {bare:>6.1f} ms")
@@ -69,14 +69,14 @@ def has_ended(worker: InlineWorker, stream: str, name: str) -> bool:
     return name in worker.engine.sessions.load(stream).ended
 
 
-def call(installation: Installation, worker: InlineWorker, session: str) -> float:
+def call(application: Application, worker: InlineWorker, session: str) -> float:
     """The model called with the session's history, by the client alone; seconds of CPU time."""
     state = worker.engine.sessions.load(stream_of(session))
     started = state.started
     assert started is not None
     request = ModelRequest(model=started.model, system_prompt=started.system_prompt, messages=state.messages)
     begun = time.process_time()
-    installation.model.reply(request, CancelToken(), lambda text: None)
+    application.model.reply(request, CancelToken(), lambda text: None)
     return time.process_time() - begun
 
 

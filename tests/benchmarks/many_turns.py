@@ -55,7 +55,7 @@ def show_postgres(folder: Path, base_url: str) -> None:
 
 def show(where: str, crew: Crew) -> None:
     """Medians of slow turns and of text turns."""
-    engine = crew.installation.engine("bench")
+    engine = crew.application.engine("bench")
     many(engine, TURNS, "hello")  # warms up
     slow = median(many(engine, TURNS, "two slow calls") for _ in range(ROUNDS))
     text = median(many(engine, TURNS, "hello") for _ in range(ROUNDS))
@@ -67,7 +67,7 @@ def show(where: str, crew: Crew) -> None:
 
 def show_growth(crew: Crew) -> None:
     """What the worker holds, and what thousands of turns leave with it."""
-    engine, (worker,) = crew.installation.engine("bench"), crew.processes()
+    engine, (worker,) = crew.application.engine("bench"), crew.processes()
     held = []
     for turns in GROWTH:
         for _ in range(turns // TURNS):

@@ -25,7 +25,7 @@ from typing import NamedTuple
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.session import stream_of
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.log import Append, EventLog, Meta, StreamWrite
+from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, StreamWrite
 from hermes_jobs.views import Views
 from tests.benchmarks.recall_set import Asked, RecallSet, made_up, read
 
@@ -164,7 +164,9 @@ def write(log: EventLog, chosen: RecallSet) -> Mapping[int, str]:
             )
         written = StreamWrite(stream=stream_of(session), events=tuple(facts), expected=None)
         log.append(
-            Append(meta=Meta(worker="w"), recorded_at=AT.format(number), writes=(written,), durable=False)
+            Append(
+                meta=EventMeta(worker="w"), recorded_at=AT.format(number), writes=(written,), durable=False
+            )
         )
     return keys
 

@@ -21,7 +21,7 @@ from statistics import median
 
 from redis import Redis
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain.events import Opening, TurnCompleted
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.messages import UserMessage
@@ -73,22 +73,22 @@ SCRIPT = {
 def main() -> None:
     """Print the table."""
     with tempfile.TemporaryDirectory() as folder, model_server(Path(folder)) as base_url:
-        installation = installation_of(Path(folder) / "home", base_url)
-        bare = _median(bare_calls(installation))
+        application = installation_of(Path(folder) / "home", base_url)
+        bare = _median(bare_calls(application))
         print(f"{'median of ' + str(TURNS):<44}{'ms':>9}{'overhead':>11}  beside")
         print(f"{'bare model call':<44}{bare:>9.1f}")
-        with InlineWorker(installation) as worker:
+        with InlineWorker(application) as worker:
             inline = _median(turn_time(worker.engine, worker.work, "hello") for _ in range(TURNS))
             _row("text turn, in one process", inline, bare, "the bare model call")
-        installation.close()
+        application.close()
         _print_fsyncs(Path(folder), base_url)
         _through_a_worker(Path(folder), base_url, bare)
 
 
 def _through_a_worker(folder: Path, base_url: str, bare: float) -> None:
-    installation = installation_of(folder / "celery-home", base_url)
+    application = installation_of(folder / "celery-home", base_url)
     with working(folder / "celery-home", base_url) as broker:
-        engine = installation.engine("bench")
+        engine = application.engine("bench")
         hops = _median(_empty_chains(broker))
         print(f"{'three empty Celery tasks in a chain':<44}{hops:>9.1f}")
         turn_time(engine, waiter(engine), "hello")
@@ -99,7 +99,7 @@ def _through_a_worker(folder: Path, base_url: str, bare: float) -> None:
         _row("5 tools in one message, through a worker", tools, 2 * bare, "two bare model calls")
         tools = _median(turn_time(engine, waiter(engine), "five in a row") for _ in range(10))
         _row("5 tools one after the other", tools, 6 * bare, "six bare model calls")
-    installation.close()
+    application.close()
 
 
 def _row(name: str, ms: float, base: float, beside: str) -> None:
@@ -110,12 +110,12 @@ def _median(times: Iterator[float]) -> float:
     return median(times) * 1000
 
 
-def bare_calls(installation: Installation) -> Iterator[float]:
+def bare_calls(application: Application) -> Iterator[float]:
     """Seconds of each of some model calls with nothing around them."""
     request = ModelRequest(model="m", system_prompt="Help.", messages=(UserMessage("hello"),))
     for at in range(TURNS + 1):
         begun = time.perf_counter()
-        installation.model.reply(request, CancelToken(), lambda text: None)
+        application.model.reply(request, CancelToken(), lambda text: None)
         if at:
             yield time.perf_counter() - begun
 
@@ -206,9 +206,9 @@ def _environment(home: Path, base_url: str) -> dict[str, str]:
     }
 
 
-def installation_of(home: Path, base_url: str) -> Installation:
+def installation_of(home: Path, base_url: str) -> Application:
     environment = _environment(home, base_url)
-    return Installation(load(environment), environment)
+    return Application(load(environment), environment)
 
 
 @contextmanager
@@ -226,20 +226,20 @@ def model_server(folder: Path) -> Iterator[str]:
 @contextmanager
 def working(home: Path, base_url: str) -> Iterator[str]:
     """A worker process on an embedded broker; its URL, once it consumes."""
-    installation = installation_of(home, base_url)
-    server = EmbeddedBroker(installation.settings.paths)
+    application = installation_of(home, base_url)
+    server = EmbeddedBroker(application.settings.paths)
     broker = server.start()
     environment = {**_environment(home, base_url), "HERMES_JOBS_BROKER_URL": broker}
     log = (home.parent / "worker.log").open("w")
     command = [sys.executable, "-m", "hermes_jobs", "worker", "-c", str(THREADS)]
     process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     try:
-        while not any(worker.lanes and worker.beats for worker in installation.log.workers()):
+        while not any(worker.lanes and worker.beats for worker in application.log.workers()):
             assert process.poll() is None, (home.parent / "worker.log").read_text()
             time.sleep(0.05)
         yield broker
     finally:
-        installation.close()
+        application.close()
         process.terminate()
         process.wait()
         log.close()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.endpoints import endpoint_name
 from hermes_jobs.settings import Choice, load
 
@@ -93,15 +93,15 @@ def test_an_unknown_purpose_is_a_mistake_of_the_program(tmp_path):
 
 def test_purposes_at_one_endpoint_share_its_client(tmp_path):
     config(tmp_path, f"auxiliary: {{review: {{base_url: '{LOCAL}'}}, compression: {{model: small}}}}")
-    installation = Installation(load(KEY, home=tmp_path), {})
+    application = Application(load(KEY, home=tmp_path), {})
     try:
-        review, _ = installation.auxiliary("review")
-        compression, name = installation.auxiliary("compression")
-        assert (compression, name) == (installation.model, "small")
-        assert review is not installation.model
-        assert installation.auxiliary("review")[0] is review
+        review, _ = application.auxiliary("review")
+        compression, name = application.auxiliary("compression")
+        assert (compression, name) == (application.model, "small")
+        assert review is not application.model
+        assert application.auxiliary("review")[0] is review
     finally:
-        installation.close()
+        application.close()
 
 
 @pytest.mark.parametrize(

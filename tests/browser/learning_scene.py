@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import stream_of
@@ -45,37 +45,37 @@ def scene(seen: Seen) -> Action:
     return Answer(text=f"Yes. {LONG}")
 
 
-def play(installation: Installation) -> None:
+def play(application: Application) -> None:
     """Glad and sad ones are reviewed and compressed; slow ones keep all threads, and what follows waits."""
     for mood in ("glad", "sad"):
-        _talk(installation, mood, 3)
-        _compress(installation, mood)
+        _talk(application, mood, 3)
+        _compress(application, mood)
     for number in range(CONCURRENCY):
-        _talk(installation, f"slow{number}", 3)
-    wait_until(lambda: _called_in(installation, "session-vslow") == CONCURRENCY, "a review in each thread")
-    _request(installation, "glad")
+        _talk(application, f"slow{number}", 3)
+    wait_until(lambda: _called_in(application, "session-vslow") == CONCURRENCY, "a review in each thread")
+    _request(application, "glad")
 
 
-def _talk(installation: Installation, mood: str, count: int) -> None:
-    engine = installation.engine()
+def _talk(application: Application, mood: str, count: int) -> None:
+    engine = application.engine()
     for number in range(count):
         turn = f"t{mood}{number}"
         engine.submit(c.SubmitTurn(turn=turn, session=mood, text=f"I feel {mood}, {number}", source="cli"))
         wait_until(lambda turn=turn: turn in engine.sessions.load(stream_of(mood)).ended, turn)  # type: ignore[misc]
 
 
-def _request(installation: Installation, mood: str) -> None:
-    installation.engine().execute(stream_of(mood), c.RequestCompression(reason="manual"))
+def _request(application: Application, mood: str) -> None:
+    application.engine().execute(stream_of(mood), c.RequestCompression(reason="manual"))
 
 
-def _compress(installation: Installation, mood: str) -> None:
-    _request(installation, mood)
-    engine = installation.engine()
+def _compress(application: Application, mood: str) -> None:
+    _request(application, mood)
+    engine = application.engine()
     wait_until(lambda: engine.sessions.load(stream_of(mood)).compression is None, "the compression's end")
 
 
-def _called_in(installation: Installation, prefix: str) -> int:
+def _called_in(application: Application, prefix: str) -> int:
     """How many of those streams have come to their model call."""
-    log = installation.log
+    log = application.log
     facts = (recorded.event for head in log.streams(prefix) for recorded in log.read(head.stream))
     return sum(isinstance(fact, e.ModelCallStarted) for fact in facts)

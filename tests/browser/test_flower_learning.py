@@ -10,7 +10,7 @@ import pytest
 from selenium.webdriver import Chrome
 from selenium.webdriver.support.ui import WebDriverWait
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.settings import load
 from tests.browser.learning_scene import CONCURRENCY, ENVIRON, SHOWN, play, scene
 from tests.browser.test_flower import rows
@@ -48,8 +48,8 @@ def test_reviews_and_compressions_are_told_apart_by_name_and_state(
     port = free_port()
     with home.start("up", "--flower-port", str(port), "--concurrency", str(CONCURRENCY)) as running:
         running.wait_for(UP)
-        with closing(Installation(load(home.environ), home.environ)) as installation:
-            play(installation)
+        with closing(Application(load(home.environ), home.environ)) as application:
+            play(application)
         browser.get(f"http://127.0.0.1:{port}/tasks")
         WebDriverWait(browser, LONG).until(lambda _: by_name(browser) >= SHOWN)
         if PICTURE in os.environ:

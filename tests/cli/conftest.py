@@ -21,7 +21,7 @@ from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.domain.session.steps import next_steps
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.log import Append, Meta, StreamWrite
+from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
 from tests.processes import ROOT, Process, spawn, start
 
 
@@ -100,7 +100,7 @@ class Home:
             gone=tuple(gone),
         )
         self.log.append(
-            Append(meta=Meta(worker="w1"), recorded_at="2026-11-21T12:00:00.000000Z", writes=(write,))
+            Append(meta=EventMeta(worker="w1"), recorded_at="2026-11-21T12:00:00.000000Z", writes=(write,))
         )
 
     def submit(self, name: str, turn: str, text: str = "hello") -> None:

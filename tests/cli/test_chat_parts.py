@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.interfaces.chat.commands import BY_NAME, COMMANDS, KEYS, parse, perform, subcommands
 from hermes_jobs.interfaces.chat.conversation import Conversation
 from hermes_jobs.interfaces.chat.toolbar import Standing, told
@@ -17,7 +17,7 @@ class Room:
     """A room in which nothing happens but what is said."""
 
     conversation: Conversation
-    installation: Installation
+    application: Application
 
     def __init__(self) -> None:
         self.said: list[str] = []

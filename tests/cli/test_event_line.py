@@ -8,7 +8,7 @@ import pytest
 
 from hermes_jobs.domain.events import ModelReplied
 from hermes_jobs.domain.usage import Usage
-from hermes_jobs.eventlog.log import Meta, Recorded
+from hermes_jobs.eventlog.log import EventMeta, RecordedEvent
 from hermes_jobs.interfaces.cli.event_line import print_event
 
 
@@ -18,13 +18,13 @@ def test_fields_have_their_defaults_and_those_that_were_never_set_are_left_out(
     event = ModelReplied(
         turn="t1", step="t1-1", content="Hi.", model="m", finish_reason="stop", usage=Usage(3, 1)
     )
-    recorded = Recorded(
+    recorded = RecordedEvent(
         position=1,
         stream="session-s1",
         version=1,
         type="ModelReplied",
         event=event,
-        meta=Meta(worker="w"),
+        meta=EventMeta(worker="w"),
         schema=1,
         recorded_at="2026-01-01T00:00:00.000000Z",
         hash="",

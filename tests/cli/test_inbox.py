@@ -11,7 +11,7 @@ import pytest
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.delivery import stream_of
-from hermes_jobs.eventlog.log import Append, Meta, StreamWrite
+from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
 from tests.cli.conftest import Home
 from tests.processes import ROOT
 
@@ -22,7 +22,7 @@ def write(home: Home, delivery: str, *facts: e.DeliveryEvent) -> None:
     stream = stream_of(delivery)
     head = home.log.head(stream)
     change = StreamWrite(stream=stream, events=facts, expected=head.version if head else 0)
-    home.log.append(Append(meta=Meta(worker="w1"), recorded_at=AT, writes=(change,)))
+    home.log.append(Append(meta=EventMeta(worker="w1"), recorded_at=AT, writes=(change,)))
 
 
 def requested(home: Home, delivery: str, target: str = "cli", text: str = "Good morning.") -> None:

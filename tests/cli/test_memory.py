@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.eventlog.log import Append, Meta, StreamWrite
+from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
 from tests.cli.conftest import Home
 
 
@@ -17,7 +17,7 @@ def remember(home: Home, content: str, *, at: datetime, evidence: e.Evidence | N
     fact = e.MemoryAdded(target="memory", content=content, author="turn", evidence=evidence)
     write = StreamWrite(stream="memory", events=(fact,), expected=None)
     recorded_at = at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    home.log.append(Append(meta=Meta(worker="w1"), recorded_at=recorded_at, writes=(write,)))
+    home.log.append(Append(meta=EventMeta(worker="w1"), recorded_at=recorded_at, writes=(write,)))
 
 
 def test_an_empty_memory_is_shown_with_its_limits(home: Home) -> None:

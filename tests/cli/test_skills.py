@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.eventlog.log import Append, Meta, StreamWrite
+from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
 from tests.skills.hosts import skill_text
 
 from .conftest import Home
@@ -42,7 +42,7 @@ def write(home: Home, name: str, fact: e.Event, *, version: int = 0) -> None:
     """Append a fact to a skill's stream."""
     stream = StreamWrite(stream=f"skill-{name}", events=(fact,), expected=version)
     home.log.append(
-        Append(meta=Meta(worker="w1"), recorded_at="2026-11-21T12:00:00.000000Z", writes=(stream,))
+        Append(meta=EventMeta(worker="w1"), recorded_at="2026-11-21T12:00:00.000000Z", writes=(stream,))
     )
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from hermes_jobs.domain.session.titles import printable
-from hermes_jobs.engine.live import Piece, Speech
+from hermes_jobs.engine.live import DeltaStream, TextDelta
 from hermes_jobs.interfaces.cli.live_display import AGAIN, Stage
 from hermes_jobs.interfaces.cli.markdown import blocks, rendered
 from hermes_jobs.interfaces.cli.terminal import TerminalSurface
@@ -69,8 +69,8 @@ def tell(
     stage: Stage, paper: Paper, text: str, random: Random, *, call: str = "m1", attempt: int = 1
 ) -> None:
     """Let the stage hear a text in pieces, and draw after each."""
-    told: list[Piece] = []
-    speech = Speech(told.append, turn="t1", step="t1-1", attempt=attempt, call=call)
+    told: list[TextDelta] = []
+    speech = DeltaStream(told.append, turn="t1", step="t1-1", attempt=attempt, call=call)
     at = 0
     while at < len(text):
         end = at + random.randrange(1, 12)
@@ -179,7 +179,7 @@ def test_a_listener_does_not_wait_for_a_terminal_that_was_told_to_stop() -> None
 
     paper = Stopped()
     stage = Stage(paper)
-    speech = Speech(stage.hear, turn="t1", step="t1-1", attempt=1, call="m1")
+    speech = DeltaStream(stage.hear, turn="t1", step="t1-1", attempt=1, call="m1")
     speech.say("One")
     started.wait(60)
     for _ in range(100):
@@ -223,7 +223,7 @@ def test_a_long_answer_is_whole_above_a_small_terminal_and_only_its_end_is_drawn
     code = [f"line = {number}" for number in range(60)]
     text = "Before.\n\n```python\n" + "\n".join(code) + "\n```\n\nAfter."
     stage = Stage(TerminalSurface(tty))
-    speech = Speech(stage.hear, turn="t1", step="t1-1", attempt=1, call="m1")
+    speech = DeltaStream(stage.hear, turn="t1", step="t1-1", attempt=1, call="m1")
     for at in range(0, len(text), 50):
         speech.say(text[at : at + 50])
         stage.line("")
@@ -246,7 +246,7 @@ def test_a_terminal_made_narrower_is_drawn_over_as_far_as_it_was_broken(
 
 def test_a_text_cannot_play_with_the_terminal(tty: Tty) -> None:
     stage = Stage(TerminalSurface(tty))
-    speech = Speech(stage.hear, turn="t1", step="t1-1", attempt=1, call="m1")
+    speech = DeltaStream(stage.hear, turn="t1", step="t1-1", attempt=1, call="m1")
     for piece in ("safe \x1b[", "2J\x1b]0;tit", "le\x07words ", "\x1b[31mred [x](http://y\x1b[2J)"):
         speech.say(piece)
         stage.line("")

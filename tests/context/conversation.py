@@ -19,7 +19,7 @@ from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.handlers import CallModel, Compress, Limits, Sizing
+from hermes_jobs.engine.handlers import CallModel, Compress, CompressionPolicy, TurnLimits
 from hermes_jobs.engine.handlers.auxiliary_models import Helper
 from hermes_jobs.engine.ports import Cancel, ModelError, ModelRequest, Reply, ToolSpec
 from tests.domain.world import World
@@ -92,7 +92,7 @@ class Conversation:
         tools, prompt = Tools(fixed // 2), Prompt(fixed - fixed // 2)
         options = CompressorOptions(protect_last=protect_last)
         contexts = BuiltIn(Compressor(options, redact=lambda text: text))
-        self.sizing = Sizing(contexts, tools, lambda model: window)
+        self.sizing = CompressionPolicy(contexts, tools, lambda model: window)
         clock, ids = ShiftedClock(lambda: 1.0), CountedIds()
         self._call = CallModel(
             model=self.model,
@@ -101,7 +101,7 @@ class Conversation:
             retry=delay,
             clock=clock,
             ids=ids,
-            limits=Limits(max_iterations=90, max_tokens=None, approval_seconds=60),
+            limits=TurnLimits(max_iterations=90, max_tokens=None, approval_seconds=60),
             heard=lambda piece: None,
             sizing=self.sizing,
         )

@@ -23,7 +23,7 @@ from hermes_jobs.agent.context.summary import (
 )
 from hermes_jobs.agent.context.tokens import tokens_of
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from hermes_jobs.domain.session.synthetic_messages import ASK_AGAIN, NOTED
+from hermes_jobs.domain.session.synthetic_messages import ACKNOWLEDGED, ASK_AGAIN
 from hermes_jobs.engine.ports import ContextSize, History, ModelError
 from hermes_jobs.text.tokens import tokens
 from tests.context.histories import histories
@@ -277,7 +277,7 @@ def test_a_summary_or_todo_that_holds_a_notes_own_mark_is_still_taken_out_whole(
 
 
 def test_with_a_note_that_is_gone_goes_the_answer_to_it() -> None:
-    noted = (UserMessage(todos_note(["rest"])), AssistantMessage(NOTED))
+    noted = (UserMessage(todos_note(["rest"])), AssistantMessage(ACKNOWLEDGED))
     said = (UserMessage("Go on."), AssistantMessage("Yes."), UserMessage("And this?"))
     assert without_notes((*said[:2], *noted, *said[2:])) == ("", said)
 

@@ -20,8 +20,8 @@ from hermes_jobs.domain.session.messages import Message
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.clock_and_ids import SystemClock
-from hermes_jobs.engine.ports import NotHeard, ToolSpec
-from hermes_jobs.engine.replay import Replayed
+from hermes_jobs.engine.ports import ListenerError, ToolSpec
+from hermes_jobs.engine.replay import ReplayedEvent
 from hermes_jobs.plugins.circuit_breaker import Circuit
 from tests.context.sliding import SlidingWindow
 from tests.tools.support import context_in
@@ -74,9 +74,9 @@ class Life:
     def session(self) -> Session:
         return fold(Session(stream="session-s1"), self.facts)
 
-    def replay(self, stream: str, after: int, upto: int) -> list[Replayed]:
+    def replay(self, stream: str, after: int, upto: int) -> list[ReplayedEvent]:
         states = [fold(Session(stream=stream), self.facts[:count]) for count in range(len(self.facts) + 1)]
-        whole = [Replayed(states[at], fact, states[at + 1]) for at, fact in enumerate(self.facts)]
+        whole = [ReplayedEvent(states[at], fact, states[at + 1]) for at, fact in enumerate(self.facts)]
         return whole[after:upto]
 
     def is_asked(self) -> bool:
@@ -168,7 +168,7 @@ def test_while_it_stumbles_the_built_in_one_answers_and_it_is_told_again(life: L
     life.facts.append(replied(10))
     life.stumbles = {10}
     assert not life.is_asked()
-    with pytest.raises(NotHeard, match="OSError: stumbled over 10") as failed:
+    with pytest.raises(ListenerError, match="OSError: stumbled over 10") as failed:
         life.engines.hear(life.session, 2)
     assert failed.value.upto == len(TURN)
     life.stumbles = set()
@@ -192,7 +192,7 @@ def test_its_tool_knows_what_has_happened(life: Life) -> None:
 
 
 def test_one_without_hooks_is_one_for_all_and_listens_to_nothing() -> None:
-    def nothing(stream: str, after: int, upto: int) -> list[Replayed]:
+    def nothing(stream: str, after: int, upto: int) -> list[ReplayedEvent]:
         raise AssertionError
 
     engines = Plugged(

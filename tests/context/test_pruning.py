@@ -13,7 +13,7 @@ from hermes_jobs.agent.tools.web import Fetched
 from hermes_jobs.agent.tools.web import outcome as web_outcome
 from hermes_jobs.domain.session.loop_guard import WARNING
 from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall, ToolMessage
-from hermes_jobs.domain.session.tool_results import stand_in
+from hermes_jobs.domain.session.tool_results import preview_of
 
 OUTPUT = "collecting …\n" * 40 + "FAILED tests/test_x.py::test_y\n1 failed, 3 passed in 0.12s\n"
 
@@ -77,7 +77,7 @@ def test_an_error_says_itself_also_behind_a_warning() -> None:
 
 
 def test_of_a_result_that_was_stored_elsewhere_no_success_is_claimed() -> None:
-    content = stand_in("x" * 9_000, "results/t1-1-0.txt", 300)
+    content = preview_of("x" * 9_000, "results/t1-1-0.txt", 300)
     assert " ok" not in line("terminal", {"command": "make"}, content)
 
 

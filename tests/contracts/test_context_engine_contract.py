@@ -19,7 +19,14 @@ from hermes_jobs.agent.context.setup import CompressorOptions, EngineSetup
 from hermes_jobs.agent.context.summary import SECTIONS, without_notes
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.engine.clock_and_ids import SystemClock
-from hermes_jobs.engine.ports import Ask, ContextEngine, ContextSize, History, ModelError, Shortened
+from hermes_jobs.engine.ports import (
+    AskSummariser,
+    CompressedHistory,
+    ContextEngine,
+    ContextSize,
+    History,
+    ModelError,
+)
 from hermes_jobs.plugins.circuit_breaker import FAILURES, Circuit
 from tests.context import sliding
 from tests.context.histories import histories, history_of
@@ -93,7 +100,7 @@ def request_of(messages: tuple[Message, ...]) -> str:
     return units[at][0].content.removeprefix(sliding.NOTE).strip("\n")
 
 
-def assert_can_be_sent_and_stored(shortened: Shortened) -> None:
+def assert_can_be_sent_and_stored(shortened: CompressedHistory) -> None:
     messages = shortened.messages
     for unit in units_of(messages):
         first = unit[0]
@@ -102,7 +109,7 @@ def assert_can_be_sent_and_stored(shortened: Shortened) -> None:
     for before, after in pairwise(messages):
         assert not (isinstance(before, UserMessage) and isinstance(after, UserMessage))
         assert not (isinstance(before, AssistantMessage) and isinstance(after, AssistantMessage))
-    assert msgspec.json.decode(msgspec.json.encode(shortened), type=Shortened) == shortened
+    assert msgspec.json.decode(msgspec.json.encode(shortened), type=CompressedHistory) == shortened
 
 
 @given(messages=histories(), has_summariser=st.booleans())
@@ -195,7 +202,7 @@ def test_messages_can_be_set_aside_without_anybody_to_ask(make: Make) -> None:
 class Broken(sliding.SlidingWindow):
     """Fails in every way that the test asks for."""
 
-    def __init__(self, result: Shortened | None) -> None:
+    def __init__(self, result: CompressedHistory | None) -> None:
         super().__init__(setup())
         self._result = result
 
@@ -205,13 +212,13 @@ class Broken(sliding.SlidingWindow):
     def should_compress(self, size: ContextSize):
         return "because"
 
-    def set_aside(self, history: History) -> Shortened:
+    def set_aside(self, history: History) -> CompressedHistory:
         if self._result is None:
             raise RuntimeError("sk-secret is broken")
         return self._result
 
 
-def broken(result: Shortened | None = None) -> Contained:
+def broken(result: CompressedHistory | None = None) -> Contained:
     return held("broken", Broken(result), built_in())
 
 
@@ -245,14 +252,14 @@ LONG = history_of(4, 1, seed=7)
 def test_a_history_that_cannot_be_sent_is_a_compression_that_failed(
     messages: tuple[Message, ...], why: str
 ) -> None:
-    result = Shortened(messages=messages, summary="", removed=3)
+    result = CompressedHistory(messages=messages, summary="", removed=3)
     with pytest.raises(ModelError, match=why):
         broken(result).compress(history(LONG), answer)
 
 
 def test_what_the_summariser_fails_with_is_not_the_engines_failure() -> None:
     class Asking(sliding.SlidingWindow):
-        def compress(self, history: History, ask: Ask) -> Shortened:
+        def compress(self, history: History, ask: AskSummariser) -> CompressedHistory:
             ask("", "", 1)
             raise AssertionError
 
@@ -274,7 +281,7 @@ def test_one_that_takes_for_ever_is_given_up_and_then_left_alone(caplog: pytest.
             released.wait()
             return 1
 
-        def compress(self, history: History, ask: Ask) -> Shortened:
+        def compress(self, history: History, ask: AskSummariser) -> CompressedHistory:
             released.wait()
             ask("", "", 1)
             raise AssertionError

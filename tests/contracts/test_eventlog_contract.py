@@ -15,7 +15,7 @@ from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.errors import Conflict, Corrupt, KeyTaken, NewerSchema, StepLost
 from hermes_jobs.eventlog.codec import Codec
 from hermes_jobs.eventlog.factory import open_log
-from hermes_jobs.eventlog.log import Append, LargeResult, Meta, StreamWrite, WorkerRow
+from hermes_jobs.eventlog.log import Append, EventMeta, LargeResult, StreamWrite, WorkerRow
 from hermes_jobs.eventlog.sql import SqlEventLog
 from tests.eventlog.changes import MOMENT, append, claim, due, finish, held, ids, key, step, titles, write
 
@@ -52,7 +52,7 @@ def run_in_threads(count: int, act: Callable[[int], Any]) -> list[Any]:
 
 class TestAppending:
     def test_what_was_appended_is_read_back_as_it_was_returned(self, log: SqlEventLog) -> None:
-        meta = Meta(worker="w", causation="step", correlation="turn")
+        meta = EventMeta(worker="w", causation="step", correlation="turn")
         recorded = log.append(
             Append(meta=meta, recorded_at=MOMENT, writes=(write("session-a", "one", "two", expected=0),))
         )
@@ -157,7 +157,7 @@ class TestReading:
         self, log: SqlEventLog
     ) -> None:
         log.append(append(write("session-a", *"123")))
-        with log._database.turn() as begin:
+        with log._database.write_lock() as begin:
             connection = begin(True)
             connection.execute("DELETE FROM events WHERE version = 3")
             connection.commit()
@@ -412,7 +412,7 @@ class TestNewerBuilds:
         assert titles(log.tail(2)) == ["other"]
 
     def test_a_log_of_a_newer_schema_is_not_opened(self, log: SqlEventLog, log_url: str) -> None:
-        with log._database.turn() as begin:
+        with log._database.write_lock() as begin:
             connection = begin(True)
             connection.execute("UPDATE log_info SET schema = 999")
             connection.commit()
@@ -516,21 +516,21 @@ class TestWorkers:
 
     def test_beats_are_counted_while_it_is_registered(self, log: SqlEventLog) -> None:
         log.register(worker("w-1"))
-        assert log.beat("w-1")
-        assert log.beat("w-1")
+        assert log.heartbeat("w-1")
+        assert log.heartbeat("w-1")
         assert list(log.workers()) == [worker("w-1", beats=2)]
         log.unregister("w-1")
-        assert not log.beat("w-1")
+        assert not log.heartbeat("w-1")
         assert list(log.workers()) == []
 
     def test_one_who_was_seen_without_a_renewal_since_is_taken_off_the_list(self, log: SqlEventLog) -> None:
         log.register(worker("w-1"))
-        log.beat("w-1")
+        log.heartbeat("w-1")
         assert not log.evict(worker("w-1")), "it has renewed its row since"
         assert log.evict(worker("w-1", beats=1))
         assert list(log.workers()) == []
         assert not log.evict(worker("w-1", beats=1)), "it is not there"
-        assert not log.beat("w-1")
+        assert not log.heartbeat("w-1")
 
     def test_registering_again_renews_the_row(self, log: SqlEventLog) -> None:
         log.register(worker("w-1", beats=5))

@@ -14,9 +14,9 @@ from fakeredis import TcpFakeServer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.engine.live import LiveChannel, LiveText, LocalChannel, Piece, Speech
+from hermes_jobs.engine.live import DeltaStream, LiveChannel, LiveTranscript, LocalChannel, TextDelta
 from hermes_jobs.runtime.broker_address import find_server
-from hermes_jobs.runtime.redis_live import BrokerChannel
+from hermes_jobs.runtime.redis_live import RedisLiveChannel
 from tests.faults.redis_server import RedisServer
 from tests.tools.support import wait_until
 
@@ -28,19 +28,19 @@ class Pair:
         self.worker = worker
         self.watcher = watcher
 
-    def speech(self, turn: str = "t1", *, step: int = 1, attempt: int = 1, call: str = "m1") -> Speech:
-        return Speech(self.worker.tell, turn=turn, step=f"{turn}-{step}", attempt=attempt, call=call)
+    def speech(self, turn: str = "t1", *, step: int = 1, attempt: int = 1, call: str = "m1") -> DeltaStream:
+        return DeltaStream(self.worker.publish, turn=turn, step=f"{turn}-{step}", attempt=attempt, call=call)
 
 
 class Watcher:
     """Hears one turn."""
 
     def __init__(self, channel: LiveChannel, turn: str = "t1") -> None:
-        self._live = LiveText()
+        self._live = LiveTranscript()
         self.seen: list[str] = []
-        self.leave = channel.listen(turn, self._hear)
+        self.leave = channel.subscribe(turn, self._hear)
 
-    def _hear(self, piece: Piece) -> None:
+    def _hear(self, piece: TextDelta) -> None:
         if self._live.hear(piece):
             self.seen.append(self._live.text)
 
@@ -75,7 +75,7 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
         return
     fake = request.param == "over a fake broker"
     url: str = request.getfixturevalue("fake") if fake else request.getfixturevalue("broker").url
-    worker, watcher = (BrokerChannel(lambda: url, prefix="home.") for _ in range(2))
+    worker, watcher = (RedisLiveChannel(lambda: url, prefix="home.") for _ in range(2))
     yield Pair(worker, watcher)
     worker.close()
     watcher.close()
@@ -94,7 +94,7 @@ def test_a_broker_behind_a_socket_carries_it_too(tmp_path: Path) -> None:
     with TemporaryDirectory() as short:  # a socket's path has at most 104 bytes
         url = f"redis+socket://{short}/broker?virtual_host=1"
         with RedisServer(find_server(), tmp_path, "--unixsocket", f"{short}/broker"):
-            worker, listening = (BrokerChannel(lambda: url, prefix="home.") for _ in range(2))
+            worker, listening = (RedisLiveChannel(lambda: url, prefix="home.") for _ in range(2))
             watcher = Watcher(listening)
             Pair(worker, listening).speech().say("Well, ")
             watcher.sees("Well, ")
@@ -147,19 +147,19 @@ def test_what_nobody_hears_is_no_trouble(pair: Pair) -> None:
 
 
 def test_a_listener_that_stumbles_stops_neither_the_turn_nor_the_others(pair: Pair) -> None:
-    def stumble(piece: Piece) -> None:
+    def stumble(piece: TextDelta) -> None:
         raise ValueError(piece.text)
 
-    pair.watcher.listen("t1", stumble)
+    pair.watcher.subscribe("t1", stumble)
     watcher = Watcher(pair.watcher)
     pair.speech().say("On we go.")
     watcher.sees("On we go.")
 
 
 def test_a_broker_that_dies_and_comes_back_is_taken_up_again(broker: RedisServer) -> None:
-    worker, other = (BrokerChannel(lambda: broker.url, prefix="home.") for _ in range(2))
+    worker, other = (RedisLiveChannel(lambda: broker.url, prefix="home.") for _ in range(2))
     watcher = Watcher(other)
-    speech = Speech(worker.tell, turn="t1", step="t1-1", attempt=1, call="m1")
+    speech = DeltaStream(worker.publish, turn="t1", step="t1-1", attempt=1, call="m1")
     speech.say("Before")
     watcher.sees("Before")
     broker.kill()
@@ -175,9 +175,9 @@ def test_a_broker_that_dies_and_comes_back_is_taken_up_again(broker: RedisServer
     "url", [None, "memory://", "amqp://127.0.0.1:1/", "redis://127.0.0.1:1/0", "redis://["]
 )
 def test_without_a_broker_that_can_do_it_nothing_is_heard_and_nothing_waits(url: str | None) -> None:
-    channel = BrokerChannel(lambda: url, prefix="home.")
+    channel = RedisLiveChannel(lambda: url, prefix="home.")
     watcher = Watcher(channel)
-    Speech(channel.tell, turn="t1", step="t1-1", attempt=1, call="m1").say("to nobody")
+    DeltaStream(channel.publish, turn="t1", step="t1-1", attempt=1, call="m1").say("to nobody")
     channel.close()
     assert watcher.seen == []
 
@@ -185,9 +185,9 @@ def test_without_a_broker_that_can_do_it_nothing_is_heard_and_nothing_waits(url:
 # --- what a watcher makes of them ----------------------------------------------------------------
 
 
-def pieces(text: str, cuts: list[int], *, call: str = "m1", attempt: int = 1) -> list[Piece]:
-    told: list[Piece] = []
-    speech = Speech(told.append, turn="t1", step="t1-1", attempt=attempt, call=call)
+def pieces(text: str, cuts: list[int], *, call: str = "m1", attempt: int = 1) -> list[TextDelta]:
+    told: list[TextDelta] = []
+    speech = DeltaStream(told.append, turn="t1", step="t1-1", attempt=attempt, call=call)
     places = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
     for start, end in pairwise(places):
         speech.say(text[start:end])
@@ -200,7 +200,7 @@ def test_doubled_and_lost_pieces_never_make_a_text_that_was_not_said(
     text: str, cuts: list[int], random: Random
 ) -> None:
     told = pieces(text, cuts)
-    live = LiveText()
+    live = LiveTranscript()
     for piece in told:
         for _ in range(random.randrange(3)):
             live.hear(piece)
@@ -211,7 +211,7 @@ def test_doubled_and_lost_pieces_never_make_a_text_that_was_not_said(
 
 
 def test_what_is_told_after_the_log_has_said_the_end_comes_too_late() -> None:
-    live = LiveText()
+    live = LiveTranscript()
     (first, *_), (second, *_) = pieces("one", []), pieces("two", [], call="m2", attempt=2)
     assert live.hear(first)
     live.end("t1-1", 1)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.delivery import MAX_ATTEMPTS, stream_of
 from hermes_jobs.domain.session import commands as c
@@ -36,16 +36,16 @@ class SteppingClock(StandingClock):
 class Desk:
     """An installation with a worker, and a clock of the test's own."""
 
-    def __init__(self, installation: Installation, clock: SteppingClock, worker: InlineWorker) -> None:
-        self.installation = installation
+    def __init__(self, application: Application, clock: SteppingClock, worker: InlineWorker) -> None:
+        self.application = application
         self.clock = clock
         self.worker = worker
 
     def ask(self, text: str, *targets: str) -> str:
         """A turn that is answered, and whose deliveries are tried once; the first one's id."""
-        name = self.installation.ids.name
+        name = self.application.ids.name
         turn = name("t")
-        work = str(self.installation.settings.paths.home.parent)
+        work = str(self.application.settings.paths.home.parent)
         command = c.SubmitTurn(
             turn=turn,
             session=name("s"),
@@ -79,10 +79,10 @@ def desk(tmp_path: Path, model_server: ModelServer) -> Iterator[Desk]:
     }
     clock = SteppingClock()
     with (
-        closing(Installation(load(environ), environ, clock=clock)) as installation,
-        InlineWorker(installation) as worker,
+        closing(Application(load(environ), environ, clock=clock)) as application,
+        InlineWorker(application) as worker,
     ):
-        yield Desk(installation, clock, worker)
+        yield Desk(application, clock, worker)
 
 
 def test_one_answer_reaches_all_its_targets(desk: Desk, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_one_answer_reaches_all_its_targets(desk: Desk, tmp_path: Path) -> None:
     assert "You said: Hello" in (tmp_path / "answers.md").read_text()
     (got,) = receiver.received
     assert json.loads(got.body)["data"]["text"] == "You said: Hello"
-    views = desk.installation.views
+    views = desk.application.views
     turn = views.delivery(delivery).turn
     assert {each.target.partition(":")[0]: each.status for each in views.deliveries(turn=turn)} == {
         "cli": "unread",
@@ -99,13 +99,13 @@ def test_one_answer_reaches_all_its_targets(desk: Desk, tmp_path: Path) -> None:
         "webhook": "sent",
     }
     assert views.unread() == 1
-    report = verify(desk.installation.log)  # type: ignore[arg-type]
+    report = verify(desk.application.log)  # type: ignore[arg-type]
     assert report.is_sound, report.findings
 
 
 def test_the_turn_is_done_whatever_becomes_of_its_delivery(desk: Desk, tmp_path: Path) -> None:
     delivery = desk.ask("Hello", "file:missing/answers.md")
-    views = desk.installation.views
+    views = desk.application.views
     state = desk.state(delivery)
     assert views.turn(state.requested.turn).status == "completed"
     assert (state.status, state.failures) == ("waiting", 1)
@@ -125,7 +125,7 @@ def test_what_never_arrives_is_given_up_after_a_day_and_left_in_the_inbox(desk: 
         desk.later(delivery)
     assert desk.state(delivery).failures == MAX_ATTEMPTS
     assert 18 * 3600 < desk.clock.moment - begun < 30 * 3600
-    assert [each.id for each in desk.installation.views.deliveries(inbox=True)] == [delivery]
+    assert [each.id for each in desk.application.views.deliveries(inbox=True)] == [delivery]
 
 
 def test_a_webhook_s_retry_after_is_kept_to(desk: Desk) -> None:
@@ -151,7 +151,7 @@ def test_a_silent_answer_goes_nowhere(desk: Desk, model_server: ModelServer) -> 
     model_server.follow(Script(default=Answer(text=" [SILENT]\n")))
     delivery = desk.ask("Anything new?", "cli")
     assert desk.state(delivery).requested is None
-    assert desk.installation.views.unread() == 0
+    assert desk.application.views.unread() == 0
 
 
 def test_no_secret_is_in_what_is_kept_of_a_failure(desk: Desk, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.delivery.split_message import parts, units
+from hermes_jobs.delivery.split_message import split_message, units
 
 WORDS = st.lists(st.text(alphabet="abcäß€語。，😀👩‍🚀 .!?\n\t", min_size=0, max_size=40), max_size=40).map(
     "\n".join
@@ -14,7 +14,7 @@ WORDS = st.lists(st.text(alphabet="abcäß€語。，😀👩‍🚀 .!?\n\t", 
 
 @given(st.one_of(WORDS, st.text()), st.integers(2, 60))
 def test_every_part_fits_and_together_they_are_the_text(text: str, limit: int) -> None:
-    found = parts(text, limit)
+    found = split_message(text, limit)
     assert all(0 < units(part) <= limit for part in found)
     assert all(part == part.strip() for part in found)
     assert "".join("".join(found).split()) == "".join(text.split())
@@ -22,29 +22,29 @@ def test_every_part_fits_and_together_they_are_the_text(text: str, limit: int) -
 
 @given(st.text(max_size=50))
 def test_what_fits_is_one_part(text: str) -> None:
-    assert parts(text, 200) == ([text.strip()] if text.strip() else [])
+    assert split_message(text, 200) == ([text.strip()] if text.strip() else [])
 
 
 def test_it_is_cut_between_paragraphs_where_the_part_is_full_enough() -> None:
     text = "First line.\nSecond line.\n\nA new paragraph that goes on."
-    assert parts(text, 40) == ["First line.\nSecond line.", "A new paragraph that goes on."]
+    assert split_message(text, 40) == ["First line.\nSecond line.", "A new paragraph that goes on."]
 
 
 def test_a_short_paragraph_does_not_make_a_short_part() -> None:
     text = "Oh.\n\n" + "word " * 20
-    assert parts(text, 50)[0].startswith("Oh.\n\nword word")
+    assert split_message(text, 50)[0].startswith("Oh.\n\nword word")
 
 
 def test_it_is_cut_between_sentences_then_words_then_anywhere() -> None:
-    assert parts("One two three. Four five six.", 20) == ["One two three.", "Four five six."]
-    assert parts("one two three four", 9) == ["one two", "three", "four"]
-    assert parts("abcdefgh", 3) == ["abc", "def", "gh"]
+    assert split_message("One two three. Four five six.", 20) == ["One two three.", "Four five six."]
+    assert split_message("one two three four", 9) == ["one two", "three", "four"]
+    assert split_message("abcdefgh", 3) == ["abc", "def", "gh"]
 
 
 def test_a_character_of_two_units_is_never_cut_in_half() -> None:
-    assert parts("😀" * 5, 3) == ["😀"] * 5
-    assert parts("a😀b", 2) == ["a", "😀", "b"]
+    assert split_message("😀" * 5, 3) == ["😀"] * 5
+    assert split_message("a😀b", 2) == ["a", "😀", "b"]
 
 
 def test_a_word_that_fills_a_part_to_the_last_unit_stays_whole() -> None:
-    assert parts("aaaa bbbb", 4) == ["aaaa", "bbbb"]
+    assert split_message("aaaa bbbb", 4) == ["aaaa", "bbbb"]

@@ -8,14 +8,14 @@ from random import Random
 
 import pytest
 
-from hermes_jobs.delivery.send import Arrived, NotDelivered, Placed, SendDelivery
-from hermes_jobs.delivery.telegram import TelegramCourier
+from hermes_jobs.delivery.send import Delivered, DeliveryError, PlaceholderSent, SendDelivery
+from hermes_jobs.delivery.telegram import TelegramChannel
 from hermes_jobs.delivery.telegram_bot import bot_of
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Load
+from hermes_jobs.domain.decision import StateLoader
 from hermes_jobs.domain.delivery import Delivery, evolve, next_steps
 from hermes_jobs.engine.clock_and_ids import RandomIds
-from hermes_jobs.engine.ports import Stopped
+from hermes_jobs.engine.ports import StepInterrupted
 from tests.delivery.letters import StandingClock, asked_for
 from tests.gateway.bot_server import TOKEN, BotServer, Fault
 from tests.tools.support import Switch
@@ -32,26 +32,26 @@ def bot() -> Iterator[BotServer]:
 
 
 @pytest.fixture
-def courier(bot: BotServer) -> TelegramCourier:
-    return TelegramCourier(TOKEN, bot.base_url)
+def courier(bot: BotServer) -> TelegramChannel:
+    return TelegramChannel(TOKEN, bot.base_url)
 
 
 def nothing_loaded(stream: str) -> object:
     raise AssertionError(stream)
 
 
-def one_act(courier: TelegramCourier, state: Delivery, clock: StandingClock) -> Delivery:
+def one_act(courier: TelegramChannel, state: Delivery, clock: StandingClock) -> Delivery:
     """What a worker does with the step that is due: the delivery after what it writes."""
     job = SendDelivery(lambda kind: courier, clock=clock, ids=RandomIds())
     (step,) = next_steps(state)
-    load: Load = nothing_loaded
+    load: StateLoader = nothing_loaded
     (write,) = job.perform(state, step, Switch())(load).writes
     (fact,) = write.facts
     assert isinstance(fact, e.DeliveryEvent)
     return evolve(state, fact)
 
 
-def carried_out(courier: TelegramCourier, state: Delivery) -> Delivery:
+def carried_out(courier: TelegramChannel, state: Delivery) -> Delivery:
     """Every act until there is none left, each at its time."""
     clock = StandingClock()
     while next_steps(state):
@@ -60,13 +60,13 @@ def carried_out(courier: TelegramCourier, state: Delivery) -> Delivery:
     return state
 
 
-def test_an_answer_stands_where_its_placeholder_stood(bot: BotServer, courier: TelegramCourier) -> None:
+def test_an_answer_stands_where_its_placeholder_stood(bot: BotServer, courier: TelegramChannel) -> None:
     state = carried_out(courier, asked_for(f"telegram:{CHAT}", "Good morning."))
     assert (state.status, state.placements) == ("sent", 1)
     assert list(bot.history.values()) == [["…", "Good morning."]]
 
 
-def test_a_long_answer_arrives_whole_and_in_order(bot: BotServer, courier: TelegramCourier) -> None:
+def test_a_long_answer_arrives_whole_and_in_order(bot: BotServer, courier: TelegramChannel) -> None:
     state = carried_out(courier, asked_for(f"telegram:{CHAT}", LONG))
     said = bot.said(CHAT)
     assert len(said) == state.placements > 4
@@ -76,7 +76,7 @@ def test_a_long_answer_arrives_whole_and_in_order(bot: BotServer, courier: Teleg
     )
 
 
-def test_whatever_is_repeated_nothing_arrives_twice(bot: BotServer, courier: TelegramCourier) -> None:
+def test_whatever_is_repeated_nothing_arrives_twice(bot: BotServer, courier: TelegramChannel) -> None:
     """A worker that dies after an act leaves the step to another, which does it again."""
     state, clock = asked_for(f"telegram:{CHAT}", LONG), StandingClock()
     while next_steps(state):
@@ -87,7 +87,7 @@ def test_whatever_is_repeated_nothing_arrives_twice(bot: BotServer, courier: Tel
 
 @pytest.mark.parametrize("seed", range(3))
 def test_it_arrives_once_through_every_kind_of_fault(
-    bot: BotServer, courier: TelegramCourier, seed: int
+    bot: BotServer, courier: TelegramChannel, seed: int
 ) -> None:
     random = Random(seed)
     faults = (
@@ -105,7 +105,7 @@ def test_it_arrives_once_through_every_kind_of_fault(
     assert "\n\n".join(bot.said(CHAT)).split() == LONG.split()
 
 
-def test_telegram_is_left_alone_for_as_long_as_it_asks(bot: BotServer, courier: TelegramCourier) -> None:
+def test_telegram_is_left_alone_for_as_long_as_it_asks(bot: BotServer, courier: TelegramChannel) -> None:
     bot.fail("sendMessage", Fault(status=429, retry_after=77))
     clock = StandingClock()
     state = one_act(courier, asked_for(f"telegram:{CHAT}"), clock)
@@ -113,7 +113,7 @@ def test_telegram_is_left_alone_for_as_long_as_it_asks(bot: BotServer, courier: 
     assert "77 s" in state.message
 
 
-def test_a_placeholder_that_was_deleted_is_placed_anew(bot: BotServer, courier: TelegramCourier) -> None:
+def test_a_placeholder_that_was_deleted_is_placed_anew(bot: BotServer, courier: TelegramChannel) -> None:
     clock = StandingClock()
     state = one_act(courier, asked_for(f"telegram:{CHAT}", "Good morning."), clock)
     bot.delete(CHAT, "…")
@@ -121,7 +121,7 @@ def test_a_placeholder_that_was_deleted_is_placed_anew(bot: BotServer, courier: 
     assert (state.status, state.placements, bot.said(CHAT)) == ("sent", 2, ["Good morning."])
 
 
-def test_a_chat_in_which_everything_vanishes_is_given_up(bot: BotServer, courier: TelegramCourier) -> None:
+def test_a_chat_in_which_everything_vanishes_is_given_up(bot: BotServer, courier: TelegramChannel) -> None:
     state, clock = asked_for(f"telegram:{CHAT}"), StandingClock()
     while next_steps(state):
         state = one_act(courier, state, clock)
@@ -139,7 +139,7 @@ def test_a_chat_in_which_everything_vanishes_is_given_up(bot: BotServer, courier
     ],
 )
 def test_a_chat_that_will_not_have_it_is_not_asked_again(
-    bot: BotServer, courier: TelegramCourier, fault: Fault
+    bot: BotServer, courier: TelegramChannel, fault: Fault
 ) -> None:
     bot.fail("sendMessage", fault)
     state = carried_out(courier, asked_for(f"telegram:{CHAT}"))
@@ -150,34 +150,34 @@ def test_a_chat_that_will_not_have_it_is_not_asked_again(
 
 @pytest.mark.parametrize("token", [None, "4242:another-token-that-is-wrong"])
 def test_a_missing_or_refused_token_may_be_mended(bot: BotServer, token: str | None) -> None:
-    with pytest.raises(NotDelivered) as refused:
-        TelegramCourier(token, bot.base_url).deliver(asked_for(f"telegram:{CHAT}"), str(CHAT), Switch())
+    with pytest.raises(DeliveryError) as refused:
+        TelegramChannel(token, bot.base_url).deliver(asked_for(f"telegram:{CHAT}"), str(CHAT), Switch())
     assert not refused.value.lasting
     assert "TELEGRAM_BOT_TOKEN" in refused.value.message
     assert token is None or token not in refused.value.message
 
 
-def test_an_answer_without_words_is_said_to_be_one(bot: BotServer, courier: TelegramCourier) -> None:
+def test_an_answer_without_words_is_said_to_be_one(bot: BotServer, courier: TelegramChannel) -> None:
     carried_out(courier, asked_for(f"telegram:{CHAT}", " \n "))
     assert bot.said(CHAT) == ["(an answer without words)"]
 
 
-def test_an_answer_that_looks_like_a_placeholder_arrives(bot: BotServer, courier: TelegramCourier) -> None:
+def test_an_answer_that_looks_like_a_placeholder_arrives(bot: BotServer, courier: TelegramChannel) -> None:
     state = carried_out(courier, asked_for(f"telegram:{CHAT}", "…"))
     assert state.status == "sent"
     assert list(bot.chats[CHAT].values()) == ["…"]
 
 
-def test_one_act_is_one_request_or_two(bot: BotServer, courier: TelegramCourier) -> None:
+def test_one_act_is_one_request_or_two(bot: BotServer, courier: TelegramChannel) -> None:
     letter = asked_for(f"telegram:{CHAT}")
     placed = courier.deliver(letter, str(CHAT), Switch())
-    assert isinstance(placed, Placed)
+    assert isinstance(placed, PlaceholderSent)
     letter = evolve(letter, e.DeliveryPlaced(delivery=letter.id, part=placed.part, receipt=placed.receipt))
-    assert courier.deliver(letter, str(CHAT), Switch()) == Arrived(placed.receipt)
+    assert courier.deliver(letter, str(CHAT), Switch()) == Delivered(placed.receipt)
     assert [call.method for call in bot.calls] == ["sendMessage", "editMessageText"]
 
 
-def test_a_worker_that_leaves_does_not_wait_for_telegram(bot: BotServer, courier: TelegramCourier) -> None:
+def test_a_worker_that_leaves_does_not_wait_for_telegram(bot: BotServer, courier: TelegramChannel) -> None:
     leaving, over = Switch(), threading.Event()
 
     def leave() -> None:
@@ -185,7 +185,7 @@ def test_a_worker_that_leaves_does_not_wait_for_telegram(bot: BotServer, courier
         over.wait(30)
 
     bot.fail("sendMessage", Fault(cut="before", act=leave))
-    with pytest.raises(Stopped):
+    with pytest.raises(StepInterrupted):
         courier.deliver(asked_for(f"telegram:{CHAT}"), str(CHAT), leaving)
     over.set()
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.delivery.send import NotDelivered
-from hermes_jobs.delivery.webhook import WebhookCourier, seconds_asked_for
-from hermes_jobs.engine.ports import Stopped
+from hermes_jobs.delivery.send import DeliveryError
+from hermes_jobs.delivery.webhook import WebhookChannel, retry_after_seconds
+from hermes_jobs.engine.ports import StepInterrupted
 from tests.delivery.http_server import Receiver, Reply, closed_port
 from tests.delivery.letters import NOON, StandingClock, asked_for
 from tests.tools.support import Switch
@@ -42,12 +42,12 @@ def is_genuine() -> Check:
 
 
 def send(receiver: Receiver, secret: str | None = SECRET, moment: float = NOON) -> str:
-    courier = WebhookCourier(secret, clock=StandingClock(moment))
+    courier = WebhookChannel(secret, clock=StandingClock(moment))
     return courier.deliver(asked_for(f"webhook:{receiver.url}", "Grüße"), receiver.url, Switch()).receipt
 
 
-def refusal(receiver: Receiver, secret: str | None = SECRET) -> NotDelivered:
-    with pytest.raises(NotDelivered) as refused:
+def refusal(receiver: Receiver, secret: str | None = SECRET) -> DeliveryError:
+    with pytest.raises(DeliveryError) as refused:
         send(receiver, secret)
     return refused.value
 
@@ -148,7 +148,7 @@ def test_the_receiver_may_say_when_to_come_again(receiver: Receiver) -> None:
     ],
 )
 def test_retry_after_is_seconds_or_a_date(said: str | None, seconds: float | None) -> None:
-    assert seconds_asked_for(said, NOON) == seconds
+    assert retry_after_seconds(said, NOON) == seconds
 
 
 def test_nothing_is_sent_unsigned(receiver: Receiver) -> None:
@@ -162,8 +162,8 @@ def test_nothing_is_sent_unsigned(receiver: Receiver) -> None:
 def test_where_nobody_listens_it_is_tried_again() -> None:
     with closed_port() as port:
         url = f"http://127.0.0.1:{port}/"
-        courier = WebhookCourier(SECRET, clock=StandingClock())
-        with pytest.raises(NotDelivered) as refused:
+        courier = WebhookChannel(SECRET, clock=StandingClock())
+        with pytest.raises(DeliveryError) as refused:
             courier.deliver(asked_for(f"webhook:{url}"), url, Switch())
     assert "cannot be reached" in refused.value.message
     assert not refused.value.lasting
@@ -171,8 +171,8 @@ def test_where_nobody_listens_it_is_tried_again() -> None:
 
 def test_a_receiver_that_keeps_silent_is_left(receiver: Receiver) -> None:
     receiver.replies.append(Reply(held=True))
-    courier = WebhookCourier(SECRET, clock=StandingClock(), seconds=0.2)
-    with pytest.raises(NotDelivered, match="did not answer within"):
+    courier = WebhookChannel(SECRET, clock=StandingClock(), seconds=0.2)
+    with pytest.raises(DeliveryError, match="did not answer within"):
         courier.deliver(asked_for("webhook:x"), receiver.url, Switch())
 
 
@@ -186,7 +186,7 @@ def test_a_worker_that_leaves_does_not_wait_for_a_receiver(receiver: Receiver) -
 
     thread = threading.Thread(target=leave)
     thread.start()
-    courier = WebhookCourier(SECRET, clock=StandingClock())
-    with pytest.raises(Stopped):
+    courier = WebhookChannel(SECRET, clock=StandingClock())
+    with pytest.raises(StepInterrupted):
         courier.deliver(asked_for("webhook:x"), receiver.url, leaving)
     thread.join()

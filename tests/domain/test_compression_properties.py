@@ -14,7 +14,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.messages import AssistantMessage, UserMessage
 from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.domain.session.synthetic_messages import NOTED
+from hermes_jobs.domain.session.synthetic_messages import ACKNOWLEDGED
 from hermes_jobs.engine.ports import History
 from hermes_jobs.errors import Rejected
 from tests.domain.test_session_properties import AnyHistory
@@ -237,7 +237,7 @@ def test_a_note_behind_the_last_answer_is_no_request_that_ended_unanswered() -> 
     world.do(c.FinishCompression(step=world.begin().id, outcome=outcome))
     world.submit("and now?")
     world.prefetch()
-    assert world.session.messages == (*said, AssistantMessage(NOTED), UserMessage("and now?"))
+    assert world.session.messages == (*said, AssistantMessage(ACKNOWLEDGED), UserMessage("and now?"))
 
 
 def test_a_session_that_ends_is_not_taken_up_again_by_a_compression() -> None:

@@ -8,15 +8,21 @@ from itertools import count
 import pytest
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Changed
+from hermes_jobs.domain.decision import DecisionResult
 from hermes_jobs.domain.delivery import parse_target
-from hermes_jobs.domain.gateway.commands import COMMANDS, FreshNames, House, Said, heard
+from hermes_jobs.domain.gateway.commands import (
+    COMMANDS,
+    GatewayPolicy,
+    IncomingMessage,
+    NewIds,
+    handle_message,
+)
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.decide import decide
 from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.domain.session.steps import next_steps
-from hermes_jobs.domain.streams import StreamState, blank
+from hermes_jobs.domain.streams import StreamState, initial_state
 from hermes_jobs.domain.streams import fold as fold_stream
 
 ANNA = "telegram:12"
@@ -26,17 +32,17 @@ class Log:
     """Streams in memory, and what was heard in order."""
 
     def __init__(self, **house: object) -> None:
-        self.house = House(**house)  # type: ignore[arg-type]
+        self.house = GatewayPolicy(**house)  # type: ignore[arg-type]
         self.streams: dict[str, StreamState] = {}
         self.numbers = count(1)
 
     def load(self, stream: str) -> StreamState:
-        return self.streams.get(stream) or blank(stream)
+        return self.streams.get(stream) or initial_state(stream)
 
-    def hear(self, text: str | None, user: str = ANNA) -> Changed:
+    def hear(self, text: str | None, user: str = ANNA) -> DecisionResult:
         number = next(self.numbers)
-        said = Said(key=f"telegram:4242:{number}", user=user, target=user, text=text)
-        changed = heard(said, self.house, FreshNames(f"t{number}", f"s{number}"))(self.load)
+        said = IncomingMessage(key=f"telegram:4242:{number}", user=user, target=user, text=text)
+        changed = handle_message(said, self.house, NewIds(f"t{number}", f"s{number}"))(self.load)
         assert [key.key for key in changed.keys] == [said.key]
         for write in changed.writes:
             self.streams[write.stream] = fold_stream(self.load(write.stream), write.facts)
@@ -70,11 +76,11 @@ class Log:
         self.do(name, c.FinishPrefetch(step=step.id, prefetched=prefetched, started=started))
 
 
-def facts_of(changed: Changed, kind: type[e.Event]) -> list[e.Event]:
+def facts_of(changed: DecisionResult, kind: type[e.Event]) -> list[e.Event]:
     return [fact for write in changed.writes for fact in write.facts if isinstance(fact, kind)]
 
 
-def submitted(changed: Changed) -> e.TurnSubmitted:
+def submitted(changed: DecisionResult) -> e.TurnSubmitted:
     (fact,) = facts_of(changed, e.TurnSubmitted)
     assert isinstance(fact, e.TurnSubmitted)
     return fact
@@ -214,7 +220,7 @@ def test_one_person_s_conversation_goes_on_from_platform_to_platform() -> None:
 def test_a_conversation_from_before_the_joining_goes_on() -> None:
     log = Log()
     log.hear("Hello")
-    log.house = House(users=USERS)
+    log.house = GatewayPolicy(users=USERS)
     assert submitted(log.hear("And then?")).session == "s1"
 
 
@@ -226,22 +232,22 @@ def test_two_people_never_meet_in_a_conversation() -> None:
 
 
 def test_the_same_message_means_the_same_delivery() -> None:
-    said = Said(key="telegram:4242:7", user=ANNA, target=ANNA, text="/status")
+    said = IncomingMessage(key="telegram:4242:7", user=ANNA, target=ANNA, text="/status")
     ids = set()
     for _ in range(2):
         log = Log()
-        changed = heard(said, log.house, FreshNames("t", "s"))(log.load)
+        changed = handle_message(said, log.house, NewIds("t", "s"))(log.load)
         ids |= {write.stream for write in changed.writes}
     assert ids == {"delivery-dtelegramx4242x7"}
 
 
 def test_news_are_told_beside_a_turn_that_begins_and_not_with_a_command() -> None:
-    said = Said(key="telegram:4242:7", user=ANNA, target=ANNA, text="Hello")
-    log, names = Log(), FreshNames("t1", "s1")
-    changed = heard(said, House(), names, ("Both are kept.", "Look there."))(log.load)
+    said = IncomingMessage(key="telegram:4242:7", user=ANNA, target=ANNA, text="Hello")
+    log, names = Log(), NewIds("t1", "s1")
+    changed = handle_message(said, GatewayPolicy(), names, ("Both are kept.", "Look there."))(log.load)
     (note,) = facts_of(changed, e.DeliveryRequested)
     assert isinstance(note, e.DeliveryRequested)
     assert (note.text, note.target) == ("Both are kept.\nLook there.", ANNA)
-    asked = Said(key="telegram:4242:8", user=ANNA, target=ANNA, text="/help")
-    answered = heard(asked, House(), names, ("Both are kept.",))(log.load)
+    asked = IncomingMessage(key="telegram:4242:8", user=ANNA, target=ANNA, text="/help")
+    answered = handle_message(asked, GatewayPolicy(), names, ("Both are kept.",))(log.load)
     assert "Both are kept." not in str(facts_of(answered, e.DeliveryRequested))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.session import Session, forked
-from hermes_jobs.domain.session.steps import Step, act_of, next_steps
-from hermes_jobs.domain.subscriptions import FIRST_WAIT, MAX_ATTEMPTS, Listening, not_told
+from hermes_jobs.domain.session.session import Session, fork_of
+from hermes_jobs.domain.session.steps import Step, next_steps, operation_of
+from hermes_jobs.domain.subscriptions import FIRST_WAIT, MAX_ATTEMPTS, Subscription, notification_failed
 
 MEMORY, CONTEXT = "memory:notes", "context:sliding"
 
@@ -32,7 +32,7 @@ def test_a_turn_that_ends_makes_one_step_due_for_each_listener() -> None:
     memory, context = telling(after(*turn(1, MEMORY, CONTEXT)))
     assert (memory.id, memory.kind, memory.lane) == ("s1-memory-1", "listener.memory", "deliveries")
     assert (context.id, context.kind) == ("s1-context-1", "listener.context")
-    assert act_of(after(*turn(1, MEMORY)), memory.id) is None, "it is a job, and no act of the session"
+    assert operation_of(after(*turn(1, MEMORY)), memory.id) is None, "it is a job, and no act of the session"
 
 
 def test_nothing_is_due_in_the_middle_of_a_turn_or_where_nobody_listens() -> None:
@@ -65,7 +65,7 @@ def test_compressions_and_ends_are_told_though_no_turn_ends() -> None:
 
 
 def test_nobody_listens_to_a_fork_before_its_first_turn() -> None:
-    assert forked(after(*turn(1, MEMORY)), "session-s2").listeners == ()
+    assert fork_of(after(*turn(1, MEMORY)), "session-s2").listeners == ()
 
 
 def test_what_fails_is_tried_again_later_and_left_out_at_last() -> None:
@@ -74,7 +74,7 @@ def test_what_fails_is_tried_again_later_and_left_out_at_last() -> None:
     for attempt in range(1, MAX_ATTEMPTS + 1):
         [step], [listening] = telling(session), session.listeners
         assert (step.id, step.attempt) == ("s1-memory-1", attempt)
-        told = not_told(listening, 1, "It was away.", now=1_000.0, fraction=0.0)
+        told = notification_failed(listening, 1, "It was away.", now=1_000.0, fraction=0.0)
         session = after(told, session=session)
         waits.append((told.retry_at or 1_000.0) - 1_000.0)
         assert session.listeners[0].retry_at == (told.retry_at or 0.0)
@@ -84,6 +84,6 @@ def test_what_fails_is_tried_again_later_and_left_out_at_last() -> None:
 
 
 def test_who_came_further_than_before_begins_to_count_anew() -> None:
-    listening = Listening(name=MEMORY, heard=1, news=9, attempt=MAX_ATTEMPTS)
-    told = not_told(listening, 4, "It was away.", now=1_000.0, fraction=0.0)
+    listening = Subscription(name=MEMORY, cursor=1, latest=9, attempt=MAX_ATTEMPTS)
+    told = notification_failed(listening, 4, "It was away.", now=1_000.0, fraction=0.0)
     assert (told.upto, told.attempt, told.retry_at) == (4, 1, 1_000.0 + FIRST_WAIT)

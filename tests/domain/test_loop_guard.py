@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.loop_guard import REFUSAL, WARNING, Repeat, counted, is_refused, warned
+from hermes_jobs.domain.session.loop_guard import (
+    REFUSAL,
+    WARNING,
+    RepeatedCall,
+    count_call,
+    is_blocked,
+    with_warning,
+)
 from hermes_jobs.domain.session.messages import ToolCall, UserMessage
 from hermes_jobs.domain.session.synthetic_messages import CONCLUDE, STOPPED_WITHOUT_WORDS
 from hermes_jobs.domain.session.turn import Turn
@@ -30,8 +37,8 @@ def rounds(world: World, *results: str, name: str = "look") -> list[str]:
         step = world.begin()
         turn = turn_in(world)
         asked = turn.calls[0].asked
-        refused = is_refused(turn.repeats, asked)
-        content = REFUSAL if refused else warned(turn.repeats, step.id, asked, result)
+        refused = is_blocked(turn.repeats, asked)
+        content = REFUSAL if refused else with_warning(turn.repeats, step.id, asked, result)
         world.finish_tool(step, content, ok=not refused)
         read.append(content)
     return read
@@ -82,24 +89,24 @@ def test_other_calls_in_between_do_not_hide_a_loop(world):
 
 
 def test_the_same_arguments_are_the_same_however_they_are_written():
-    repeats = counted((), "c1", LOOK, "x")
+    repeats = count_call((), "c1", LOOK, "x")
     spaced = ToolCall("q", "look", '{ "how":"well","at":1}')
-    assert [each.count for each in counted(repeats, "c2", spaced, "x")] == [2]
-    assert len(counted(repeats, "c2", ToolCall("q", "look", '{"at": 2}'), "x")) == 2
-    assert len(counted(repeats, "c2", ToolCall("q", "peek", LOOK.arguments), "x")) == 2
+    assert [each.count for each in count_call(repeats, "c2", spaced, "x")] == [2]
+    assert len(count_call(repeats, "c2", ToolCall("q", "look", '{"at": 2}'), "x")) == 2
+    assert len(count_call(repeats, "c2", ToolCall("q", "peek", LOOK.arguments), "x")) == 2
 
 
 @pytest.mark.parametrize("arguments", ["", "{broken", "[" * 5_000])
 def test_arguments_that_cannot_be_read_are_compared_as_they_are(arguments):
     asked = ToolCall("p", "look", arguments)
-    assert [each.count for each in counted(counted((), "c1", asked, "x"), "c2", asked, "x")] == [2]
+    assert [each.count for each in count_call(count_call((), "c1", asked, "x"), "c2", asked, "x")] == [2]
 
 
 def test_a_result_that_was_kept_apart_is_the_same_under_its_own_name():
-    repeats: tuple[Repeat, ...] = ()
+    repeats: tuple[RepeatedCall, ...] = ()
     for call in ("t1-1-0", "t1-2-0", "t1-3-0"):
-        shown = warned(repeats, call, LOOK, f"kept as results/{call}.txt")
-        repeats = counted(repeats, call, LOOK, shown)
+        shown = with_warning(repeats, call, LOOK, f"kept as results/{call}.txt")
+        repeats = count_call(repeats, call, LOOK, shown)
     assert shown.startswith(WARNING)
     assert [each.count for each in repeats] == [3]
 
@@ -125,16 +132,16 @@ def test_the_limit_of_iterations_is_still_called_by_its_name():
 
 @given(st.lists(st.sampled_from("ab"), max_size=12))
 def test_a_call_is_refused_exactly_after_four_equal_results_in_a_row(results):
-    repeats: tuple[Repeat, ...] = ()
+    repeats: tuple[RepeatedCall, ...] = ()
     in_a_row, last = 0, ""
     for number, result in enumerate(results):
-        assert is_refused(repeats, LOOK) == (in_a_row >= 4)
+        assert is_blocked(repeats, LOOK) == (in_a_row >= 4)
         if in_a_row >= 4:
             break
-        shown = warned(repeats, f"c{number}", LOOK, result)
+        shown = with_warning(repeats, f"c{number}", LOOK, result)
         in_a_row, last = (in_a_row + 1 if result == last else 1), result
         assert shown.startswith(WARNING) == (in_a_row >= 3)
-        repeats = counted(repeats, f"c{number}", LOOK, shown)
+        repeats = count_call(repeats, f"c{number}", LOOK, shown)
 
 
 def test_the_order_in_which_equal_calls_of_one_round_end_leaves_no_trace():

@@ -4,11 +4,11 @@ import pytest
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.gateway.news import told, told_at_once, with_news
-from hermes_jobs.domain.reactions import consequences
+from hermes_jobs.domain.gateway.news import news_of, told_at_once, with_news
+from hermes_jobs.domain.reactions import reactions
 from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.streams import blank
+from hermes_jobs.domain.streams import initial_state
 
 LEARNED = e.ReviewCompleted(review="r", saved="likes tea")
 
@@ -22,7 +22,7 @@ LEARNED = e.ReviewCompleted(review="r", saved="likes tea")
     ],
 )
 def test_what_a_chat_is_told_of_an_event(event: e.SessionEvent, words: str | None) -> None:
-    assert told(event) == words
+    assert news_of(event) == words
 
 
 def test_news_wait_for_the_next_answer_and_are_told_once() -> None:
@@ -100,5 +100,5 @@ def deliveries_of(
         turn="t1", text="hello", source="telegram", session="s1", opening=e.Opening(), deliver=(target,)
     )
     session = fold(Session(stream="session-s1"), [submitted, *before])
-    writes = consequences(session, facts, blank).writes
+    writes = reactions(session, facts, initial_state).writes
     return [fact for write in writes for fact in write.facts if isinstance(fact, e.DeliveryRequested)]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.text.plural import how_many
+from hermes_jobs.text.plural import pluralize
 
 
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        (how_many(0, "file"), "0 files"),
-        (how_many(1, "file"), "1 file"),
-        (how_many(1_200, "file"), "1,200 files"),
-        (how_many(1, "entry", "entries"), "1 entry"),
-        (how_many(2, "entry", "entries"), "2 entries"),
+        (pluralize(0, "file"), "0 files"),
+        (pluralize(1, "file"), "1 file"),
+        (pluralize(1_200, "file"), "1,200 files"),
+        (pluralize(1, "entry", "entries"), "1 entry"),
+        (pluralize(2, "entry", "entries"), "2 entries"),
     ],
 )
 def test_a_number_of_things_is_said_as_people_say_it(said: str, expected: str) -> None:

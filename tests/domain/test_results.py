@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.domain.session.loop_guard import WARNING
 from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.session.tool_results import CLOSE, OPEN, fitted, result_path, stand_in
+from hermes_jobs.domain.session.tool_results import CLOSE, OPEN, preview_of, result_path, truncate_round
 from hermes_jobs.domain.session.turn import Call
 
 PREVIEW = 20
@@ -33,7 +33,7 @@ def size(calls: tuple[Call, ...]) -> int:
 
 
 def test_a_stand_in_says_how_large_where_and_how_it_begins() -> None:
-    text = stand_in("abc" * 1000, "results/t1-1-0.txt", 6)
+    text = preview_of("abc" * 1000, "results/t1-1-0.txt", 6)
     assert text.startswith(OPEN)
     assert text.endswith(f"abcabc\n{CLOSE}")
     assert "3,000 characters" in text
@@ -42,35 +42,35 @@ def test_a_stand_in_says_how_large_where_and_how_it_begins() -> None:
 
 def test_the_largest_results_go_first_and_no_more_than_needed() -> None:
     before = calls_of([3_000, 100, 2_000])
-    after = fitted(before, 2_700, PREVIEW)
+    after = truncate_round(before, 2_700, PREVIEW)
     assert (after[0].result or "").startswith(OPEN)
     assert after[1:] == before[1:]
 
 
 def test_a_result_that_was_read_from_a_file_points_at_that_file() -> None:
-    (call,) = fitted(calls_of([3_000], source="src/app.py"), 1_000, PREVIEW)
+    (call,) = truncate_round(calls_of([3_000], source="src/app.py"), 1_000, PREVIEW)
     assert "src/app.py" in (call.result or "")
     assert result_path(call.id) not in (call.result or "")
 
 
 def test_many_results_show_less_of_their_beginnings_until_all_fit() -> None:
     many = calls_of([1_800] * 26)
-    spilled = tuple(replace(call, result=stand_in("x" * 9_000, "results/x.txt", 1_500)) for call in many)
+    spilled = tuple(replace(call, result=preview_of("x" * 9_000, "results/x.txt", 1_500)) for call in many)
     for before in (many, spilled, many[:13] + spilled[:13]):
-        after = fitted(before, 20_000, 1_500)
+        after = truncate_round(before, 20_000, 1_500)
         assert size(after) <= 20_000
         assert sum((call.result or "").startswith(OPEN) for call in after) >= 20
 
 
 def test_a_result_that_what_stands_in_its_place_would_not_make_shorter_is_left_alone() -> None:
     many = calls_of([150] * 26)
-    assert fitted(many, 1_000, 1_500) == many
+    assert truncate_round(many, 1_000, 1_500) == many
 
 
 def test_what_stands_behind_a_warning_is_not_replaced_once_more() -> None:
-    warned = WARNING + stand_in("x" * 9_000, "results/t1-1-0.txt", 1_500)
+    warned = WARNING + preview_of("x" * 9_000, "results/t1-1-0.txt", 1_500)
     (call,) = (replace(each, result=warned) for each in calls_of([0]))
-    (after,) = fitted((call,), 1_000, 1_500)
+    (after,) = truncate_round((call,), 1_000, 1_500)
     assert (after.result or "").startswith(WARNING + OPEN)
     assert (after.result or "").count(OPEN) == 1
     assert "9,000 characters" in (after.result or "")
@@ -79,8 +79,8 @@ def test_what_stands_behind_a_warning_is_not_replaced_once_more() -> None:
 @given(sizes=SIZES, limit=st.integers(0, 6_000))
 def test_what_fits_is_left_alone_and_nothing_is_replaced_twice(sizes: list[int], limit: int) -> None:
     before = calls_of(sizes)
-    after = fitted(before, limit, PREVIEW)
+    after = truncate_round(before, limit, PREVIEW)
     if size(before) <= limit:
         assert after == before
-    assert fitted(after, limit, PREVIEW) == after
+    assert truncate_round(after, limit, PREVIEW) == after
     assert [call.id for call in after] == [call.id for call in before]

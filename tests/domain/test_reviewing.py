@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.reactions import consequences
+from hermes_jobs.domain.reactions import reactions
 from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.session import Session
 
@@ -28,7 +28,7 @@ def review(source: str) -> Session:
 
 def told(session: Session, *facts: e.SessionEvent) -> list[e.Event]:
     """What the conversation is told with those facts."""
-    writes = consequences(session, facts, nothing_else).writes
+    writes = reactions(session, facts, nothing_else).writes
     return [fact for write in writes if write.stream == CONVERSATION for fact in write.facts]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.text.three_way_merge import is_conflict, merged, nearest, overridden
+from hermes_jobs.text.three_way_merge import conflicts, is_conflict, merge, nearest
 
 BASE = "a\nb\nc\nd\ne\n"
 TEXTS = st.lists(st.sampled_from("abcdefgh"), max_size=8).map(lambda lines: "".join(f"{x}\n" for x in lines))
@@ -30,12 +30,12 @@ TEXTS = st.lists(st.sampled_from("abcdefgh"), max_size=8).map(lambda lines: "".j
     ],
 )
 def test_both_sides_stand_in_what_comes_of_them(ours: str, theirs: str, result: str) -> None:
-    assert merged(BASE, ours, theirs) == result
+    assert merge(BASE, ours, theirs) == result
 
 
 def test_where_one_overrides_the_other_its_lines_stand_alone() -> None:
     ours, theirs = "a\nours\nc\nd\nE\n", "A\ntheirs\nc\nd\ne\n"
-    assert overridden(BASE, ours, theirs) == "A\ntheirs\nc\nd\nE\n"
+    assert conflicts(BASE, ours, theirs) == "A\ntheirs\nc\nd\nE\n"
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_line_that_both_changed_is_a_conflict(ours: str, theirs: str, conflict
 
 @given(TEXTS, TEXTS, TEXTS)
 def test_no_line_that_either_removed_and_the_other_left_is_there(base: str, ours: str, theirs: str) -> None:
-    lines = [text.splitlines() for text in (base, ours, theirs, merged(base, ours, theirs))]
+    lines = [text.splitlines() for text in (base, ours, theirs, merge(base, ours, theirs))]
     if all(len(set(text)) == len(text) for text in lines[:3]):
         gone = set(lines[0]) - (set(lines[1]) & set(lines[2]))
         moved = (set(lines[1]) | set(lines[2])) - set(lines[0])
@@ -69,22 +69,22 @@ def is_moved(base: list[str], *sides: list[str]) -> bool:
 
 @given(TEXTS, TEXTS)
 def test_what_only_one_side_changed_is_taken_whole(base: str, changed: str) -> None:
-    assert merged(base, changed, base) == changed
-    assert merged(base, base, changed) == changed
-    assert merged(base, changed, changed) == changed
+    assert merge(base, changed, base) == changed
+    assert merge(base, base, changed) == changed
+    assert merge(base, changed, changed) == changed
 
 
 @given(TEXTS, TEXTS, TEXTS)
 def test_no_line_that_somebody_added_is_lost(base: str, ours: str, theirs: str) -> None:
-    lines = set(merged(base, ours, theirs).splitlines())
+    lines = set(merge(base, ours, theirs).splitlines())
     added = (set(ours.splitlines()) | set(theirs.splitlines())) - set(base.splitlines())
     assert added <= lines
 
 
 @given(st.text(), st.text(), st.text())
 def test_any_texts_can_be_merged(base: str, ours: str, theirs: str) -> None:
-    assert isinstance(merged(base, ours, theirs), str)
-    assert isinstance(overridden(base, ours, theirs), str)
+    assert isinstance(merge(base, ours, theirs), str)
+    assert isinstance(conflicts(base, ours, theirs), str)
 
 
 def test_the_nearest_text_is_the_one_with_most_lines_in_common_and_the_last_of_equals() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.text.tokens import beginning, ending, tokens, weight
+from hermes_jobs.text.tokens import head, tail, token_weight, tokens
 
 
 @pytest.mark.parametrize(
@@ -29,8 +29,8 @@ def test_every_script_weighs_about_what_tokenizers_make_of_it(text: str, fewest:
 
 @given(st.text(), st.integers(1, 40))
 def test_what_is_cut_weighs_no_more_than_it_may(text: str, most: int) -> None:
-    for part in (beginning(text, most), ending(text, most)):
-        assert weight(part) <= most
+    for part in (head(text, most), tail(text, most)):
+        assert token_weight(part) <= most
         assert part in text
-    if weight(text) <= most:
-        assert beginning(text, most) == ending(text, most) == text
+    if token_weight(text) <= most:
+        assert head(text, most) == tail(text, most) == text

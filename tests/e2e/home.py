@@ -108,7 +108,7 @@ class Home:
 
     def launch(self, module: str, *arguments: str, stdin: str | None = None, **environ: str) -> Running:
         """Begin one Python module of this installation, or of the tests."""
-        out, err = TemporaryFile(buffering=0), TemporaryFile(buffering=0)  # noqa: SIM115 - `Running` closes them
+        out, err = TemporaryFile(buffering=0), TemporaryFile(buffering=0)  # noqa: SIM115 - `InFlightSteps` closes them
         reader, writer = os.pipe() if stdin is not None else (os.open(os.devnull, os.O_RDONLY), None)
         process = start(
             [module, *arguments], (reader, out, err), environ={**self.environ, **environ}, folder=self.work

@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.eventlog.log import EventLog, Recorded
+from hermes_jobs.eventlog.log import EventLog, RecordedEvent
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
 from hermes_jobs.views import Views
@@ -18,9 +18,9 @@ RESULTS = (e.ToolFinished, e.ToolInterrupted)
 BATCH = 1000
 
 
-def history(log: EventLog) -> list[Recorded]:
+def history(log: EventLog) -> list[RecordedEvent]:
     """All events, in order."""
-    found: list[Recorded] = []
+    found: list[RecordedEvent] = []
     while batch := log.tail(found[-1].position if found else 0, BATCH):
         found.extend(batch)
     return found

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from hermes_jobs.agent.llm.usage import canonical_usage
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.usage import NO_USAGE, Usage
@@ -135,47 +135,47 @@ CASES = (
 
 
 @contextmanager
-def installed(folder: Path, server: ModelServer, **environ: str) -> Iterator[Installation]:
+def installed(folder: Path, server: ModelServer, **environ: str) -> Iterator[Application]:
     settings = load({**endpoint(server.base_url), **environ}, home=folder / "home")
-    installation = Installation(settings, {"HOME": str(folder), "PATH": "/usr/bin:/bin"})
+    application = Application(settings, {"HOME": str(folder), "PATH": "/usr/bin:/bin"})
     try:
-        yield installation
+        yield application
     finally:
-        installation.close()
+        application.close()
 
 
-def submit(installation: Installation, turn: str, text: str) -> None:
-    installation.engine().submit(c.SubmitTurn(turn=turn, session="s1", text=text, source="cli"))
+def submit(application: Application, turn: str, text: str) -> None:
+    application.engine().submit(c.SubmitTurn(turn=turn, session="s1", text=text, source="cli"))
 
 
-def work(installation: Installation, done: Callable[[], bool] | None = None) -> None:
-    with InlineWorker(installation) as worker:
-        assert worker.work(done or (lambda: not installation.log.steps()), seconds=PATIENCE)
+def work(application: Application, done: Callable[[], bool] | None = None) -> None:
+    with InlineWorker(application) as worker:
+        assert worker.work(done or (lambda: not application.log.steps()), seconds=PATIENCE)
 
 
 def assert_booked(
-    installation: Installation, server: ModelServer, billed: tuple[dict[str, Any], ...] = ()
+    application: Application, server: ModelServer, billed: tuple[dict[str, Any], ...] = ()
 ) -> None:
     """The server's sum is the sum of `usage`, of the turns' books, and of the day's account."""
     reported = sum(map(canonical_usage, (*server.reported, *billed)), NO_USAGE)
     for key in ("day", "session", "model", "purpose"):
-        rows = installation.views.spending(by=key)
+        rows = application.views.spending(by=key)
         assert sum((row.usage for row in rows), NO_USAGE) == reported, key
-    facts = facts_of(installation.log)
+    facts = facts_of(application.log)
     recorded = [fact for fact in facts if isinstance(fact, e.UsageRecorded)]
     apart = [fact.usage for fact in facts if isinstance(fact, e.ResponseBooked) and fact.turn is None]
     names = Usage.__struct_fields__
     booked = sum((Usage(*(getattr(fact, name) for name in names)) for fact in recorded), NO_USAGE)
     assert sum(apart, booked) == reported
     estimated = sum((fact.estimated.total_tokens for fact in recorded), 0)
-    assert sum(each.input_tokens + each.output_tokens for each in installation.views.estimates()) == estimated
+    assert sum(each.input_tokens + each.output_tokens for each in application.views.estimates()) == estimated
     spent = sum(
-        installation.log.account(f"session-{session.lineage}").spent.tokens
-        for session in installation.views.sessions(hidden=True)
+        application.log.account(f"session-{session.lineage}").spent.tokens
+        for session in application.views.sessions(hidden=True)
     )
     assert spent == reported.total_tokens + estimated
-    assert isinstance(installation.log, SqlEventLog)
-    assert verify(installation.log).findings == ()
+    assert isinstance(application.log, SqlEventLog)
+    assert verify(application.log).findings == ()
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
@@ -183,15 +183,15 @@ def test_what_was_reported_is_what_is_booked(tmp_path: Path, model_server: Model
     model_server.follow(
         Script(sequence=case.actions, default=Refuse(status=400, message="The script ended."))
     )
-    with installed(tmp_path, model_server, **case.environ) as installation:
+    with installed(tmp_path, model_server, **case.environ) as application:
         for number, text in enumerate(case.texts):
-            submit(installation, f"t{number}", text)
-        work(installation)
-        facts = facts_of(installation.log)
+            submit(application, f"t{number}", text)
+        work(application)
+        facts = facts_of(application.log)
         ends = [type(fact) for fact in facts if isinstance(fact, e.TurnCompleted | e.TurnFailed)]
         assert ends == list(case.ends)
-        assert len(installation.views.estimates()) == case.num_estimated
-        assert_booked(installation, model_server, case.billed)
+        assert len(application.views.estimates()) == case.num_estimated
+        assert_booked(application, model_server, case.billed)
 
 
 def test_a_cancelled_call_is_booked_as_estimated_beside_what_was_reported_before(
@@ -200,35 +200,35 @@ def test_a_cancelled_call_is_booked_as_estimated_beside_what_was_reported_before
     model_server.follow(
         Script(sequence=(Answer(tool_calls=(LIST,), usage=used(100, 9)), Hold(first="I begin to")))
     )
-    with installed(tmp_path, model_server) as installation:
-        submit(installation, "t0", "Hello")
+    with installed(tmp_path, model_server) as application:
+        submit(application, "t0", "Hello")
 
         def done() -> bool:
-            if len(model_server.requests) == 2 and installation.log.steps():
-                installation.engine().execute("session-s1", c.CancelTurn(turn="t0", by="user"))
-            return not installation.log.steps()
+            if len(model_server.requests) == 2 and application.log.steps():
+                application.engine().execute("session-s1", c.CancelTurn(turn="t0", by="user"))
+            return not application.log.steps()
 
-        work(installation, done)
+        work(application, done)
         model_server.wait_until(lambda: model_server.disconnects == 1)
-        (estimate,) = installation.views.estimates()
+        (estimate,) = application.views.estimates()
         assert (estimate.turn, estimate.step, estimate.reason) == ("t0", "t0-2", "it was cancelled")
         assert estimate.input_tokens > 0
-        assert_booked(installation, model_server)
+        assert_booked(application, model_server)
 
 
 def test_a_call_left_by_a_worker_that_stops_is_estimated_and_called_again(
     tmp_path: Path, model_server: ModelServer
 ) -> None:
     model_server.follow(Script(sequence=(Hold(),), default=Answer(text="Yes.", usage=used(100, 5))))
-    with installed(tmp_path, model_server) as installation:
-        submit(installation, "t0", "Hello")
-        work(installation, lambda: len(model_server.requests) == 1)
+    with installed(tmp_path, model_server) as application:
+        submit(application, "t0", "Hello")
+        work(application, lambda: len(model_server.requests) == 1)
         model_server.wait_until(lambda: model_server.disconnects == 1)
-        (estimate,) = installation.views.estimates()
+        (estimate,) = application.views.estimates()
         assert estimate.reason == "its worker was stopped"
-        work(installation)
+        work(application)
         assert len(model_server.requests) == 2
-        assert_booked(installation, model_server)
+        assert_booked(application, model_server)
 
 
 TOO_LONG = {
@@ -255,18 +255,18 @@ def test_a_compression_is_booked_and_the_window_that_made_it_necessary_is_rememb
         "HERMES_JOBS_COMPRESSION__PROTECT_LAST_N": "1",
         "HERMES_JOBS_BUDGETS__TURN_TOKENS": "1000000",
     }
-    with installed(tmp_path, model_server, **environ) as installation:
+    with installed(tmp_path, model_server, **environ) as application:
         for number, text in enumerate(texts):
-            submit(installation, f"t{number}", text)
-        assert installation.windows.of("scripted") == 128_000
-        work(installation)
-        facts = facts_of(installation.log)
+            submit(application, f"t{number}", text)
+        assert application.windows.of("scripted") == 128_000
+        work(application)
+        facts = facts_of(application.log)
         assert [fact.reason for fact in facts if isinstance(fact, e.CompressionRequested)] == ["overflow"]
         assert all(fact.reserved for fact in facts if isinstance(fact, e.CompressionStarted))
         (learned,) = [fact for fact in facts if isinstance(fact, e.WindowLearned)]
         assert (learned.model, learned.window, learned.assumed) == ("scripted", 16_000, 128_000)
-        assert "compression" in [row.key for row in installation.views.spending(by="purpose")]
-        assert_booked(installation, model_server)
+        assert "compression" in [row.key for row in application.views.spending(by="purpose")]
+        assert_booked(application, model_server)
     with installed(tmp_path, model_server) as restarted:
         assert restarted.windows.of("scripted") == 16_000
         assert restarted.windows.of("another") == 128_000
@@ -282,8 +282,8 @@ def test_large_results_take_less_room_where_the_window_is_small(
     ):
         folder = tmp_path / str(number)
         folder.mkdir()
-        with installed(folder, model_server, HERMES_JOBS_MODEL__CONTEXT_LENGTH=str(window)) as installation:
-            submit(installation, "t0", "Hello")
-            work(installation)
-            (begun,) = [fact for fact in facts_of(installation.log) if isinstance(fact, e.ContextPrefetched)]
+        with installed(folder, model_server, HERMES_JOBS_MODEL__CONTEXT_LENGTH=str(window)) as application:
+            submit(application, "t0", "Hello")
+            work(application)
+            (begun,) = [fact for fact in facts_of(application.log) if isinstance(fact, e.ContextPrefetched)]
             assert (begun.result_chars, begun.turn_chars) == (result_chars, turn_chars)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.settings import load
 from tests.e2e.home import Home
 from tests.e2e.test_skills import call, drop
@@ -52,8 +52,8 @@ def shelf(home: Home) -> Home:
 
 
 def skills(home: Home) -> dict[str, str]:
-    with closing(Installation(load(home.environ), home.environ)) as installation:
-        return {name: skill.category for name, skill in installation.skills.of_home().items()}
+    with closing(Application(load(home.environ), home.environ)) as application:
+        return {name: skill.category for name, skill in application.skills.of_home().items()}
 
 
 BEFORE = {"deploy-app": "", "deploy-web": "", "old-way": ""}

@@ -11,11 +11,11 @@ import click
 import msgspec
 import pytest
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain.events import Opening
 from hermes_jobs.domain.session import commands as c
-from hermes_jobs.engine.session_titles import rename
-from hermes_jobs.eventlog.export_log import exported
+from hermes_jobs.engine.session_titles import rename_session
+from hermes_jobs.eventlog.export_log import export_log
 from hermes_jobs.interfaces.cli import hermes_jobs
 from hermes_jobs.interfaces.cli.export import sql_log
 from hermes_jobs.runtime.inline_worker import InlineWorker
@@ -227,8 +227,8 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Home, dict
     server = ModelServer(SCRIPT).start()
     home = Home(tmp_path_factory.mktemp("interface"), endpoint(server.base_url))
     (home.work / "hi.txt").write_text("Hi")
-    installation = Installation(load(home.environ), home.environ)
-    with closing(installation), InlineWorker(installation) as worker:
+    application = Application(load(home.environ), home.environ)
+    with closing(application), InlineWorker(application) as worker:
         for turn, text in (("tlooked", "Look"), ("tbroken", "Break"), ("tended", "Hi")):
             command = c.SubmitTurn(
                 turn=turn,
@@ -241,9 +241,9 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Home, dict
             worker.engine.submit(command)
             worker.drain()
         worker.engine.execute("session-stended", c.EndSession())
-        own = exported(sql_log(installation), version="test", made_at="now")
+        own = export_log(sql_log(application), version="test", made_at="now")
         (home.work / "own.jsonl").write_bytes(b"".join(own))
-        rename(worker.engine, "stlooked", "Title")  # last, so that --continue finds an open session
+        rename_session(worker.engine, "stlooked", "Title")  # last, so that --continue finds an open session
     turns = {"LOOKED": "tlooked", "BROKEN": "tbroken", "DELIVERY": "dtlooked"}
     sessions = {"SESSION": "stlooked", "OTHER": "stbroken", "ENDED": "stended"}
     yield home, {**turns, **sessions, "TITLE": "Title", "EMPTY": " "}

@@ -39,12 +39,12 @@ def test_a_flush_and_a_review_write_memory_only_where_it_is_enabled(
     tmp_path: Path, model_server: ModelServer, enabled: str, is_on: bool
 ) -> None:
     model_server.follow(eager)
-    with installed(tmp_path, model_server, **SMALL, HERMES_JOBS_TOOLSETS__ENABLED=enabled) as installation:
+    with installed(tmp_path, model_server, **SMALL, HERMES_JOBS_TOOLSETS__ENABLED=enabled) as application:
         for number in range(4):
-            submit(installation, f"t{number}", f"text {number} " + "and so on " * 500)
-        work(installation)
-        facts = facts_of(installation.log)
-        written = installation.log.read(STREAM)
+            submit(application, f"t{number}", f"text {number} " + "and so on " * 500)
+        work(application)
+        facts = facts_of(application.log)
+        written = application.log.read(STREAM)
     assert kinds(facts, e.ContextCompressed)
     assert bool(written) == is_on
     assert any(is_flush(seen) for seen in model_server.requests) == is_on

@@ -50,11 +50,11 @@ def test_the_main_model_summarises_where_the_one_for_summaries_fails(
 ) -> None:
     asked: list[str] = []
     model_server.follow(failing(failure, asked))  # type: ignore[arg-type]
-    with installed(tmp_path, model_server, **SMALL) as installation:
+    with installed(tmp_path, model_server, **SMALL) as application:
         for number in range(7):
-            submit(installation, f"t{number}", f"text {number} " + "and so on " * 900)
-        work(installation)
-        facts = facts_of(installation.log)
+            submit(application, f"t{number}", f"text {number} " + "and so on " * 900)
+        work(application)
+        facts = facts_of(application.log)
     compressed = [fact for fact in facts if isinstance(fact, e.ContextCompressed)]
     assert len(compressed) > 1
     assert all(each.summary for each in compressed), "nothing is set aside while a model can summarise"
@@ -109,10 +109,10 @@ def test_the_main_model_reviews_where_the_one_for_reviews_fails(
         return Answer(text="Nothing to save.")
 
     model_server.follow(choose)
-    with installed(tmp_path, model_server, **SMALL, HERMES_JOBS_MEMORY__NUDGE_INTERVAL="1") as installation:
+    with installed(tmp_path, model_server, **SMALL, HERMES_JOBS_MEMORY__NUDGE_INTERVAL="1") as application:
         for number in range(2):
-            submit(installation, f"t{number}", f"text {number}")
-        work(installation)
-        facts = facts_of(installation.log)
+            submit(application, f"t{number}", f"text {number}")
+        work(application)
+        facts = facts_of(application.log)
     assert len(kinds(facts, e.ReviewCompleted)) == 2
     assert asked.count("small") == 1

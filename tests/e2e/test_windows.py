@@ -38,11 +38,11 @@ def talk(folder: Path, server: ModelServer, refuse: Refuse, *, at: int, once: bo
         return answer(seen)
 
     server.follow(choose)
-    with installed(folder, server, HERMES_JOBS_COMPRESSION__PROTECT_LAST_N="1") as installation:
+    with installed(folder, server, HERMES_JOBS_COMPRESSION__PROTECT_LAST_N="1") as application:
         for number in range(at + 1):
-            submit(installation, f"t{number}", f"text {number} " + "and so on " * 600)
-        work(installation)
-        return [fact for fact in facts_of(installation.log) if getattr(fact, "turn", "") in {f"t{at}", None}]
+            submit(application, f"t{number}", f"text {number} " + "and so on " * 600)
+        work(application)
+        return [fact for fact in facts_of(application.log) if getattr(fact, "turn", "") in {f"t{at}", None}]
 
 
 def test_a_refusal_of_unknown_words_is_answered_with_one_compression(

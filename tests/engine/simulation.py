@@ -17,7 +17,7 @@ from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step, StepKind
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.engine import Engine, nothing_first
-from hermes_jobs.engine.handlers import CallModel, Limits, Prefetch, RunTool, performers
+from hermes_jobs.engine.handlers import CallModel, Prefetch, RunTool, TurnLimits, performers
 from hermes_jobs.engine.ports import (
     Cancel,
     ModelError,
@@ -30,10 +30,10 @@ from hermes_jobs.engine.ports import (
     ToolSpec,
     Verdict,
 )
-from hermes_jobs.eventlog.log import Append, EventLog, Recorded, WorkerRow
+from hermes_jobs.eventlog.log import Append, EventLog, RecordedEvent, WorkerRow
 
 NOBODY: Mapping[StepKind, Performer] = {}
-LIMITS = Limits(max_iterations=3, max_tokens=None, approval_seconds=60)
+LIMITS = TurnLimits(max_iterations=3, max_tokens=None, approval_seconds=60)
 
 
 class Killed(BaseException):
@@ -117,7 +117,7 @@ class GatedLog:
         self._log = log
         self._gates = gates
 
-    def append(self, change: Append) -> tuple[Recorded, ...]:
+    def append(self, change: Append) -> tuple[RecordedEvent, ...]:
         self._gates.stop_at("before append")
         recorded = self._log.append(change)
         self._gates.stop_at("after append")
@@ -252,7 +252,7 @@ class Wakes:
     def __init__(self) -> None:
         self.waiting: list[Step] = []
 
-    def wake(self, steps: Sequence[Step]) -> None:
+    def dispatch(self, steps: Sequence[Step]) -> None:
         self.waiting.extend(steps)
 
 
@@ -284,7 +284,7 @@ def simulated_engine(  # noqa: PLR0917 - what a simulated process consists of
         worker=worker,
         clock=clock,
         ids=ids,
-        carrier=wakes,
+        dispatcher=wakes,
         preflight=preflight,
         performers={
             **more,

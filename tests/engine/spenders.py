@@ -7,17 +7,17 @@ from concurrent.futures import ThreadPoolExecutor
 
 from hermes_jobs.agent.llm.scripted import ScriptedModel
 from hermes_jobs.agent.tools.toolbox import Toolbox
-from hermes_jobs.bootstrap import NobodyToWake
+from hermes_jobs.bootstrap import NullDispatcher
 from hermes_jobs.domain.budgets import Budgets
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.messages import UserMessage
 from hermes_jobs.domain.session.synthetic_messages import ASK_AGAIN
 from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.budget_guard import Purse
-from hermes_jobs.engine.claims import Performed
+from hermes_jobs.engine.budget_guard import BudgetGuard
+from hermes_jobs.engine.claims import StepResult
 from hermes_jobs.engine.clock_and_ids import RandomIds
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.handlers import CallModel, Limits, Prefetch, Requests, RunTool, performers
+from hermes_jobs.engine.handlers import CallModel, Prefetch, RequestBuilder, RunTool, TurnLimits, performers
 from hermes_jobs.engine.ports import Model, ModelRequest, Reply
 from hermes_jobs.eventlog.factory import open_log
 from hermes_jobs.eventlog.log import EventLog
@@ -56,7 +56,7 @@ def spending_engine(
 ) -> Engine:
     """An engine whose every call is estimated at `SENT` tokens."""
     clock, ids, toolbox = ShiftedClock(lambda: now), RandomIds(), Toolbox((), enabled=())
-    limits = Limits(max_iterations=5, max_tokens=max_tokens, approval_seconds=60)
+    limits = TurnLimits(max_iterations=5, max_tokens=max_tokens, approval_seconds=60)
     prices = Prices()
     call_model = CallModel(
         model=model,
@@ -73,12 +73,12 @@ def spending_engine(
         worker=worker,
         clock=clock,
         ids=ids,
-        carrier=NobodyToWake(),
+        dispatcher=NullDispatcher(),
         performers=performers(
             prefetch=Prefetch(PlainPrompt(), limits), call_model=call_model, run_tool=RunTool(toolbox)
         ),
-        purse=Purse(
-            request=Requests(toolbox, limits).next,
+        purse=BudgetGuard(
+            request=RequestBuilder(toolbox, limits).build,
             estimate=lambda request: SENT,
             pricing=prices,
             budgets=budgets,
@@ -97,10 +97,10 @@ def submit(engine: Engine, turns: int, *, budget_usd: float | None = None) -> No
         )
 
 
-def work(engine: Engine, threads: int = 1) -> Counter[Performed]:
+def work(engine: Engine, threads: int = 1) -> Counter[StepResult]:
     """Perform whatever is due, in so many threads, until nothing is."""
     log = engine.log
-    performed: Counter[Performed] = Counter()
+    performed: Counter[StepResult] = Counter()
 
     def perform(number: int) -> None:
         while log.steps():

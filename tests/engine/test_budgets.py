@@ -15,7 +15,7 @@ from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports import ModelError, Reply
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
-from hermes_jobs.runtime.recovery import take_over_from_the_dead
+from hermes_jobs.runtime.recovery import reclaim_from_dead_workers
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
 from tests.engine.simulation import KnownDead
 from tests.engine.spenders import (
@@ -156,7 +156,7 @@ def test_a_call_whose_worker_died_is_charged_as_reserved_until_its_reply_comes_a
     held.wait_for_requests(1)
     observer = KnownDead()
     observer.ids = {"dead"}
-    take_over_from_the_dead(other, observer)
+    reclaim_from_dead_workers(other, observer)
     (abandoned,) = [fact for fact in facts_of(log) if isinstance(fact, e.StepAbandoned)]
     assert (abandoned.model, abandoned.estimated) == ("m", Usage(SENT, 500))
     assert log.account("turn-t0").spent.tokens == SENT + 500
@@ -201,7 +201,7 @@ def test_an_account_that_does_not_follow_from_the_events_is_found(log: SqlEventL
     submit(engine, 1)
     work(engine)
     assert verify(log).is_sound
-    with log._database.turn() as begin:
+    with log._database.write_lock() as begin:
         connection = begin(True)
         connection.execute("UPDATE budgets SET spent_tokens = 1 WHERE account = 'turn-t0'")
         connection.commit()

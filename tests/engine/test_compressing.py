@@ -15,11 +15,11 @@ from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.messages import UserMessage
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import next_steps
-from hermes_jobs.engine.handlers import Compress, Sizing
+from hermes_jobs.engine.handlers import Compress, CompressionPolicy
 from hermes_jobs.engine.handlers.auxiliary_models import Helper
-from hermes_jobs.engine.ports import ContextEngine, History, Shortened
+from hermes_jobs.engine.ports import CompressedHistory, ContextEngine, History
 from hermes_jobs.errors import Rejected
-from hermes_jobs.eventlog.log import Meta, Recorded
+from hermes_jobs.eventlog.log import EventMeta, RecordedEvent
 from hermes_jobs.interfaces.cli.progress import Progress
 from tests.engine.simulation import (
     CountedIds,
@@ -46,9 +46,9 @@ class Leaving:
     def estimate(self, messages: tuple[object, ...]) -> int:
         return len(messages)
 
-    def compress(self, history: History, _ask: object) -> Shortened:
+    def compress(self, history: History, _ask: object) -> CompressedHistory:
         kept = history.messages[: self._left]
-        return Shortened(messages=kept, summary="", removed=len(history.messages) - len(kept))
+        return CompressedHistory(messages=kept, summary="", removed=len(history.messages) - len(kept))
 
 
 class NoPrompt:
@@ -73,7 +73,7 @@ def compressed(session: Session, left: int) -> e.ContextCompressed:
         retry=delay,
         clock=ShiftedClock(lambda: 1.0),
         prompt=NoPrompt(),
-        sizing=lambda session: Sizing(contexts, SimulatedToolbox(Gates()), lambda model: 1_000),
+        sizing=lambda session: CompressionPolicy(contexts, SimulatedToolbox(Gates()), lambda model: 1_000),
         ids=CountedIds(),
     )
     [step] = next_steps(session)
@@ -103,13 +103,13 @@ def test_people_are_told_when_it_is_the_last_one(session: Session) -> None:
     for number, futile in enumerate((0, 1)):
         fact = compressed(replace(session, futile=futile), 19)
         progress.hear(
-            Recorded(
+            RecordedEvent(
                 position=number,
                 stream="session-s1",
                 version=number,
                 event=fact,
                 type="ContextCompressed",
-                meta=Meta(worker="w"),
+                meta=EventMeta(worker="w"),
                 recorded_at="2026-11-22T09:00:00.000000Z",
                 schema=1,
                 hash="",

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Change
+from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.schedule.commands import Add, Edit, RunNow
 from hermes_jobs.domain.schedule.runs import Run
 from hermes_jobs.domain.schedule.schedule import Schedule, stream_of
@@ -22,7 +22,7 @@ from hermes_jobs.engine.handlers import CallModel, Prefetch, RunTool, performers
 from hermes_jobs.engine.handlers.fire_schedule import FireSchedule
 from hermes_jobs.engine.ports import Cancel
 from hermes_jobs.errors import LogUnavailable
-from hermes_jobs.eventlog.log import Append, EventLog, Recorded
+from hermes_jobs.eventlog.log import Append, EventLog, RecordedEvent
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
 from hermes_jobs.views import Views
@@ -69,7 +69,7 @@ class Office:
             worker=worker,
             clock=clock,
             ids=ids,
-            carrier=self.wakes,
+            dispatcher=self.wakes,
             performers=performers(
                 prefetch=Prefetch(PlainPrompt(), LIMITS), call_model=call_model, run_tool=RunTool(tools)
             ),
@@ -192,7 +192,7 @@ class _Late:
         self._job = FireSchedule(engine.clock, engine.ids)
         self._overtakes = overtakes
 
-    def perform(self, state: Any, step: Step, cancel: Cancel) -> Change:
+    def perform(self, state: Any, step: Step, cancel: Cancel) -> Decision:
         change = self._job.perform(state, step, cancel)
         self._overtakes()
         return change
@@ -220,7 +220,7 @@ class _Away:
         self._log = log
         self.fails_at = 0
 
-    def append(self, change: Append) -> tuple[Recorded, ...]:
+    def append(self, change: Append) -> tuple[RecordedEvent, ...]:
         self.fails_at -= 1
         if self.fails_at == 0:
             raise LogUnavailable("The log is away.")

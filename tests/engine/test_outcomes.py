@@ -8,7 +8,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
-from hermes_jobs.engine.abnormal_outcomes import discarded
+from hermes_jobs.engine.abnormal_outcomes import discarded_events
 from hermes_jobs.eventlog.log import StepRow
 
 STEP = Step(id="t1-flush-1", stream="session-s1", kind="compression.flush")
@@ -31,5 +31,5 @@ def test_an_estimate_gives_way_to_what_was_reported_alone(
         e.ResponseBooked(turn="t1", step=STEP.id, purpose="flush", model="m", usage=each) for each in usages
     )
     command = c.FinishFlush(step=STEP.id, responses=responses)
-    facts = discarded(StepRow(step=STEP, owner="w", fence=1), command, RESERVED)
+    facts = discarded_events(StepRow(step=STEP, owner="w", fence=1), command, RESERVED)
     assert [(fact.usage, fact.reserved) for fact in facts] == booked

@@ -22,8 +22,8 @@ from hermes_jobs.engine.budget_guard import (
     SHORTEST_ANSWER,
     SUMMARY_ANSWER,
     USUAL_ANSWER,
-    Purse,
-    Terms,
+    BudgetGuard,
+    SpendingApproval,
 )
 from hermes_jobs.engine.ports import ModelRequest, Pricing
 from hermes_jobs.errors import Rejected
@@ -51,9 +51,9 @@ def purse(
     max_tokens: int | None = None,
     input_tokens: int = 1000,
     summariser: Callable[[], tuple[str, Pricing]] | None = None,
-) -> Purse:
+) -> BudgetGuard:
     request = ModelRequest(model=model, system_prompt="", messages=(), max_tokens=max_tokens)
-    return Purse(
+    return BudgetGuard(
         request=lambda session, turn: request,
         estimate=lambda request: input_tokens,
         pricing=Prices(),
@@ -63,13 +63,13 @@ def purse(
     )
 
 
-def terms_of(asked: Purse, session: Session = SESSION) -> Terms:
-    terms = asked.terms(session, "turn.call_model")
+def terms_of(asked: BudgetGuard, session: Session = SESSION) -> SpendingApproval:
+    terms = asked.approve(session, "turn.call_model")
     assert terms is not None
     return terms
 
 
-def refused(terms: Terms, *, spent: Amount = NOTHING, reserved: Amount = NOTHING) -> OverBudget:
+def refused(terms: SpendingApproval, *, spent: Amount = NOTHING, reserved: Amount = NOTHING) -> OverBudget:
     """What the log says where the first of the limits is in the way."""
     return OverBudget(terms.limits[0], spent, reserved)
 
@@ -93,13 +93,13 @@ def test_under_a_limit_the_answer_is_asked_for_no_longer_than_it_is_paid_for() -
 def test_what_others_hold_is_waited_for() -> None:
     asked = purse(Budgets(day_usd=0.07))
     terms = terms_of(asked)
-    assert asked.smaller(terms, refused(terms, reserved=held(terms.reservation))) is None
+    assert asked.reduce(terms, refused(terms, reserved=held(terms.reservation))) is None
 
 
 def test_what_is_spent_makes_the_answer_shorter() -> None:
     asked = purse(Budgets(turn_tokens=5000))
     terms = terms_of(asked)
-    smaller = asked.smaller(terms, refused(terms, spent=Amount(3000)))
+    smaller = asked.reduce(terms, refused(terms, spent=Amount(3000)))
     assert smaller is not None
     assert smaller.reservation.max_tokens == smaller.reservation.output_tokens == 1000
 
@@ -108,7 +108,7 @@ def test_where_not_even_a_short_answer_is_paid_for_the_budget_is_used_up() -> No
     asked = purse(Budgets(turn_tokens=5000))
     terms = terms_of(asked)
     with pytest.raises(Rejected) as exhausted:
-        asked.smaller(terms, refused(terms, spent=Amount(3900)))
+        asked.reduce(terms, refused(terms, spent=Amount(3900)))
     assert exhausted.value.kind == "budget"
     assert "budgets.turn_tokens allows 5,000 tokens; 3,900 spent so far" in exhausted.value.message
     assert "at least 1,256" in exhausted.value.message
@@ -119,7 +119,7 @@ def test_a_turns_own_budget_is_raised_where_the_turn_is_taken_up_again() -> None
     asked = purse(Budgets())
     terms = terms_of(asked, replace(SESSION, current=replace(TURN, budget_usd=0.0)))
     with pytest.raises(Rejected, match="the turn's own budget") as exhausted:
-        asked.smaller(terms, refused(terms))
+        asked.reduce(terms, refused(terms))
     assert "--budget" in exhausted.value.hint
 
 
@@ -154,7 +154,7 @@ def test_asking_for_less_ends_and_what_is_asked_for_at_last_fits(
             assert terms.reservation.output_tokens >= min(SHORTEST_ANSWER, wanted)
             return
         try:
-            smaller = asked.smaller(terms, OverBudget(bound, Amount(0, spent), Amount()))
+            smaller = asked.reduce(terms, OverBudget(bound, Amount(0, spent), Amount()))
         except Rejected:
             least = sent * INPUT + min(SHORTEST_ANSWER, wanted) * OUTPUT
             assert limit - spent / 1e9 < least + 2 * OUTPUT
@@ -175,23 +175,23 @@ def history() -> Session:
 
 def test_a_compression_sets_aside_what_its_own_model_costs() -> None:
     asked = purse(Budgets(day_usd=1), summariser=lambda: ("cheap", Prices()))
-    terms = asked.terms(history(), "compression.compress")
+    terms = asked.approve(history(), "compression.compress")
     assert terms is not None
     assert (terms.reservation.model, terms.reservation.output_tokens) == ("cheap", SUMMARY_ANSWER)
     assert [limit.setting for limit in terms.limits] == ["budgets.day_usd"]
-    flush = asked.terms(replace(history(), model="m"), "compression.flush")
+    flush = asked.approve(replace(history(), model="m"), "compression.flush")
     assert flush is not None
     assert (flush.reservation.model, flush.reservation.output_tokens) == ("m", FLUSH_ANSWER)
 
 
 def test_a_summary_is_not_made_shorter_to_fit_a_budget() -> None:
     asked = purse(Budgets(turn_tokens=SUMMARY_ANSWER), summariser=lambda: ("cheap", Prices()))
-    terms = asked.terms(history(), "compression.compress")
+    terms = asked.approve(history(), "compression.compress")
     assert terms is not None
     with pytest.raises(Rejected, match=r"budgets\.turn_tokens"):
-        asked.smaller(terms, refused(terms))
+        asked.reduce(terms, refused(terms))
 
 
 @pytest.mark.parametrize("act", ["turn.prefetch", "turn.run_tool", "turn.record_usage", None])
 def test_what_calls_no_model_sets_nothing_aside(act: StepKind | None) -> None:
-    assert purse(Budgets(day_usd=1)).terms(SESSION, act) is None
+    assert purse(Budgets(day_usd=1)).approve(SESSION, act) is None

@@ -12,8 +12,8 @@ from hermes_jobs.engine.clock_and_ids import iso
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.eventlog.codec import Codec
 from hermes_jobs.eventlog.factory import open_log
-from hermes_jobs.eventlog.log import Append, EventLog, Meta, StreamWrite
-from hermes_jobs.runtime.recovery import LogWatch, take_over_from_the_dead
+from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, StreamWrite
+from hermes_jobs.runtime.recovery import LogFollower, reclaim_from_dead_workers
 from tests.engine.simulation import (
     CountedIds,
     GatedThread,
@@ -60,7 +60,7 @@ def run_to_its_end(thread: GatedThread) -> None:
 
 def test_a_cancel_from_elsewhere_stops_what_runs_here(log: EventLog, gates: Gates) -> None:
     engine = engine_of(log, gates)
-    watch = LogWatch(engine)
+    watch = LogFollower(engine)
     submit(log, gates, "t1", "s1")
     engine.perform("session-s1", "t1-prefetch")
     call = call_model(engine, gates, "session-s1", "t1-1")
@@ -74,12 +74,12 @@ def test_events_of_a_newer_build_are_left_alone_and_said_once(
     log: EventLog, log_url: str, gates: Gates, caplog: pytest.LogCaptureFixture
 ) -> None:
     engine = engine_of(log, gates)
-    watch = LogWatch(engine)
+    watch = LogFollower(engine)
     codec = Codec({**EVENT_TYPES, "Novelty": Novelty}, since={**SINCE, "Novelty": 99})
     newer = open_log(log_url, codec=codec)
     for _ in range(2):
         write = StreamWrite(stream="session-s9", events=(Novelty(),), expected=None)
-        newer.append(Append(meta=Meta(worker="n"), recorded_at=iso(0), writes=(write,)))
+        newer.append(Append(meta=EventMeta(worker="n"), recorded_at=iso(0), writes=(write,)))
     newer.close()
     submit(log, gates, "t1", "s1")
     with caplog.at_level(logging.WARNING):
@@ -98,6 +98,6 @@ def test_only_steps_of_the_dead_are_taken_over(log: EventLog, gates: Gates) -> N
         call_model(engine, gates, f"session-s{number}", f"t{number}-1")
     observer = KnownDead()
     observer.ids = {"dead"}
-    taken = take_over_from_the_dead(engine_of(log, gates, "other"), observer)
+    taken = reclaim_from_dead_workers(engine_of(log, gates, "other"), observer)
     assert [row.step.id for row in taken] == ["t2-1"]
     assert {row.step.id: row.owner for row in log.steps()} == {"t1-1": "alive", "t2-1": None}

@@ -12,7 +12,7 @@ from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall, User
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.handlers import Requests
+from hermes_jobs.engine.handlers import RequestBuilder
 from tests.domain.world import World
 from tests.engine.simulation import LIMITS, Gates, SimulatedToolbox
 
@@ -36,7 +36,7 @@ def begun() -> tuple[Session, Turn]:
 
 
 def sent(session: Session, turn: Turn) -> list[str]:
-    request = Requests(SimulatedToolbox(Gates()), LIMITS, fenced).next(session, turn)
+    request = RequestBuilder(SimulatedToolbox(Gates()), LIMITS, fenced).build(session, turn)
     return [message.content for message in request.messages]
 
 
@@ -84,10 +84,10 @@ def test_an_answer_that_was_cut_off_is_asked_for_with_more_room_than_it_had(
 ) -> None:
     session, turn = begun
     limits = replace(LIMITS, max_tokens=configured)
-    requests = Requests(SimulatedToolbox(Gates()), limits, longest=lambda model: longest)
-    assert requests.next(session, turn).max_tokens == configured
+    requests = RequestBuilder(SimulatedToolbox(Gates()), limits, longest=lambda model: longest)
+    assert requests.build(session, turn).max_tokens == configured
     enlarged = replace(turn, enlargements=1, cut_at=cut_at)
-    assert requests.next(session, enlarged).max_tokens == asked_for
+    assert requests.build(session, enlarged).max_tokens == asked_for
 
 
 def test_where_an_answer_was_cut_off_is_remembered() -> None:

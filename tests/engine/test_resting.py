@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_jobs.bootstrap import NobodyToWake
+from hermes_jobs.bootstrap import NullDispatcher
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Changed, StreamFacts
+from hermes_jobs.domain.decision import DecisionResult, StreamEvents
 from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.domain.schedule.schedule import Schedule
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.clock_and_ids import RandomIds, SystemClock
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.quiesce import put_to_rest
+from hermes_jobs.engine.quiesce import quiesce
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.log import Guard
+from hermes_jobs.eventlog.log import StepGuard
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
 from tests.eventlog.moving import live
@@ -31,7 +31,7 @@ BY = "import"
 
 def engine_of(log: SqlEventLog) -> Engine:
     return Engine(
-        log=log, worker="w", clock=SystemClock(), ids=RandomIds(), carrier=NobodyToWake(), performers={}
+        log=log, worker="w", clock=SystemClock(), ids=RandomIds(), dispatcher=NullDispatcher(), performers={}
     )
 
 
@@ -46,7 +46,7 @@ def test_whatever_sessions_were_at_ends_and_can_be_retried(seed: int) -> None:
         log = open_log(sqlite_url(Path(folder) / "events.db"))
         live(log, Random(seed), 60)
         engine = engine_of(log)
-        rested = put_to_rest(engine, names_of(log), BY)
+        rested = quiesce(engine, names_of(log), BY)
         assert log.steps() == []
         assert verify(log).is_sound, verify(log).findings
         for stream in names_of(log):
@@ -63,7 +63,7 @@ def engine(tmp_path: Path) -> Engine:
 
 
 def write(engine: Engine, stream: str, *facts: e.Event) -> None:
-    engine.change(lambda load: Changed(writes=(StreamFacts(stream, facts),)), "test")
+    engine.change(lambda load: DecisionResult(writes=(StreamEvents(stream, facts),)), "test")
 
 
 def test_a_schedule_is_paused_and_a_delivery_waits_in_the_inbox(engine: Engine) -> None:
@@ -80,8 +80,8 @@ def test_a_schedule_is_paused_and_a_delivery_waits_in_the_inbox(engine: Engine) 
         write(engine, f"delivery-{delivery}", requested)
     assert isinstance(engine.log, SqlEventLog)
     held = next(row.step for row in engine.log.steps("delivery-d1"))
-    engine._committer.pass_guard(Guard(action="claim", step=held.id, owner="w-gone", fence=1))
-    rested = put_to_rest(engine, names_of(engine.log), BY)
+    engine._committer.apply_guard(StepGuard(action="claim", step=held.id, owner="w-gone", fence=1))
+    rested = quiesce(engine, names_of(engine.log), BY)
     assert (rested.schedules, rested.deliveries) == (["active"], ["d1"])
     assert engine.log.steps() == []
     paused, unsent = engine.state("schedule-active"), engine.state("delivery-d1")
@@ -89,7 +89,7 @@ def test_a_schedule_is_paused_and_a_delivery_waits_in_the_inbox(engine: Engine) 
     assert paused.status == "paused"
     assert isinstance(unsent, Delivery)
     assert (unsent.status, unsent.is_unread) == ("failed", True)
-    assert put_to_rest(engine, names_of(engine.log), BY).schedules == []
+    assert quiesce(engine, names_of(engine.log), BY).schedules == []
     engine.log.close()
 
 
@@ -108,7 +108,7 @@ def test_a_review_and_a_compression_are_dropped(engine: Engine) -> None:
         e.ReviewRequested(review="v1", kind="memory", reason="it is time", turn="t1"),
     )
     assert {row.step.kind for row in engine.log.steps()} == {"compression.flush", "review.memory"}
-    rested = put_to_rest(engine, [stream], BY)
+    rested = quiesce(engine, [stream], BY)
     assert (rested.compressions, rested.reviews) == (["s1-flush-1"], ["v1"])
     assert engine.log.steps() == []
     session = engine.sessions.load(stream)
@@ -120,7 +120,7 @@ def test_a_review_and_a_compression_are_dropped(engine: Engine) -> None:
 def test_other_streams_are_left_alone(engine: Engine) -> None:
     for name in ("s1", "s2"):
         engine.submit(c.SubmitTurn(turn=f"t{name}", session=name, text="hi", source="cli"))
-    put_to_rest(engine, ["session-s1"], BY)
+    quiesce(engine, ["session-s1"], BY)
     assert [row.step.stream for row in engine.log.steps()] == ["session-s2"]
     engine.log.close()
 
@@ -134,7 +134,7 @@ def test_what_a_listener_was_to_hear_is_left_out(engine: Engine) -> None:
             e.ContextPrefetched(turn=turn, model="m", max_iterations=5, listeners=("memory:notes",)),
             *([e.TurnCompleted(turn=turn, answer="Hi.")] if turn == "t1" else []),
         )
-    put_to_rest(engine, ["session-s1"], BY)
+    quiesce(engine, ["session-s1"], BY)
     assert engine.log.steps() == []
     told = engine.log.read("session-s1")[-1].event
     assert isinstance(told, e.ListenerTold)

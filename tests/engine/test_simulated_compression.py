@@ -18,7 +18,7 @@ from hermes_jobs.domain.session.session import Session, compression_of
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.ports import CANCELLED, Cancel, History, ModelRequest, Stopped
+from hermes_jobs.engine.ports import CANCELLED, Cancel, History, ModelRequest, StepInterrupted
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import EventLog
 from tests.engine.simulation import (
@@ -56,7 +56,7 @@ class SimulatedFlush:
     def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         self._gates.stop_at("flush")
         if cancel.reason not in {None, CANCELLED}:
-            raise Stopped
+            raise StepInterrupted
         return c.FinishFlush(step=step.id)
 
 
@@ -71,7 +71,7 @@ class SimulatedCompress:
         word, job = self._gates.stop_at("compress"), compression_of(session)
         if cancel.reason is not None:
             if cancel.reason != CANCELLED:
-                raise Stopped
+                raise StepInterrupted
             return _failed(job, step, CANCELLED)
         history = History(messages=session.messages, todos=(), focus="", window=WINDOW, summary_window=WINDOW)
         shortened = ENGINE.set_aside(history)

@@ -19,7 +19,7 @@ from hermes_jobs.engine.engine import Engine
 from hermes_jobs.engine.ports import ModelRequest
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import EventLog
-from hermes_jobs.runtime.recovery import LogWatch, take_over_from_the_dead
+from hermes_jobs.runtime.recovery import LogFollower, reclaim_from_dead_workers
 from tests.domain.world import complaints
 from tests.engine.simulation import (
     CountedIds,
@@ -46,7 +46,7 @@ class Worker:
     def __init__(self, engine: Engine, clock: ShiftedClock) -> None:
         self.engine = engine
         self.clock = clock
-        self.watch = LogWatch(engine)
+        self.watch = LogFollower(engine)
         self.threads: list[GatedThread] = []
         self.frozen = False
 
@@ -194,18 +194,18 @@ def state_machine(
             self.dead.ids.add(victim.engine.worker)
             self.workers[worker] = self._worker(f"w{worker}")
             if noticed:
-                take_over_from_the_dead(self.workers[worker].engine, self.dead)
+                reclaim_from_dead_workers(self.workers[worker].engine, self.dead)
 
         @rule(worker=st.integers(0, 2), observer=st.integers(0, 2))
         def be_taken_for_dead(self, worker: int, observer: int) -> None:
             """It stands still for longer than its lease, and goes on later as if nothing had been."""
             if worker != observer and self.workers[worker].alive():
                 self.dead.ids.add(self.workers[worker].engine.worker)
-                take_over_from_the_dead(self.workers[observer].engine, self.dead)
+                reclaim_from_dead_workers(self.workers[observer].engine, self.dead)
 
         @rule(observer=st.integers(0, 2))
         def take_over(self, observer: int) -> None:
-            take_over_from_the_dead(self.workers[observer].engine, self.dead)
+            reclaim_from_dead_workers(self.workers[observer].engine, self.dead)
 
         @rule(worker=st.integers(0, 2), seconds=st.sampled_from([-3600.0, -7.0, 0.0, 7.0, 3600.0]))
         def shift_clock(self, worker: int, seconds: float) -> None:
@@ -226,7 +226,7 @@ def state_machine(
             self.dead.ids |= {worker.engine.worker for worker in self.workers}
             last = self._worker("last").engine
             for _ in range(200):
-                take_over_from_the_dead(last, self.dead)
+                reclaim_from_dead_workers(last, self.dead)
                 self.time += 100
                 due = log.due(self.time, stream=self.stream)
                 if not due and not log.steps(self.stream):

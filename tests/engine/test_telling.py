@@ -8,15 +8,15 @@ from typing import get_args
 import pytest
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Changed, StreamFacts
+from hermes_jobs.domain.decision import DecisionResult, StreamEvents
 from hermes_jobs.domain.events import ListenerTold, MemoryAdded, WritesTold
 from hermes_jobs.domain.memory import memory
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.subscriptions import MAX_ATTEMPTS
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.handlers.notify_listener import GONE, TellListener, TellMemory
-from hermes_jobs.engine.ports import NotHeard
-from hermes_jobs.engine.replay import Replay
+from hermes_jobs.engine.handlers.notify_listener import GONE, NotifyListener, NotifyMemoryProvider
+from hermes_jobs.engine.ports import ListenerError
+from hermes_jobs.engine.replay import EventReplay
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
 from tests.engine.simulation import CountedIds, ShiftedClock, Wakes
@@ -25,12 +25,12 @@ STREAM, NAME = "session-s1", "memory:notes"
 
 
 class Notes:
-    """A `WriteListener` that stumbles over what it is told to."""
+    """A `MemoryWriteListener` that stumbles over what it is told to."""
 
     name = NAME
 
     def __init__(self, log: SqlEventLog) -> None:
-        self._replay = Replay(log)
+        self._replay = EventReplay(log)
         self.heard: list[str] = []
         self.stumbles: set[str] = set()
 
@@ -44,7 +44,7 @@ class Notes:
 
     def _note(self, what: str, upto: int) -> None:
         if what in self.stumbles:
-            raise NotHeard(f"stumbled over {what}", upto=upto)
+            raise ListenerError(f"stumbled over {what}", upto=upto)
         self.heard.append(what)
 
 
@@ -60,21 +60,21 @@ class House:
     def with_listener(self, notes: Notes | None) -> Engine:
         clock, ids = ShiftedClock(lambda: self.now), CountedIds()
         jobs = {
-            "listener.memory": TellMemory(notes, self.log, clock, ids),
-            "listener.context": TellListener(None, clock, ids),
+            "listener.memory": NotifyMemoryProvider(notes, self.log, clock, ids),
+            "listener.context": NotifyListener(None, clock, ids),
         }
         return Engine(
             log=self.log,
             worker="w",
             clock=clock,
             ids=ids,
-            carrier=Wakes(),
+            dispatcher=Wakes(),
             performers={},
             jobs=jobs,  # type: ignore[arg-type]
         )
 
     def write(self, stream: str, *facts: e.Event) -> None:
-        self.engine.change(lambda load: Changed(writes=(StreamFacts(stream, facts),)), "test")
+        self.engine.change(lambda load: DecisionResult(writes=(StreamEvents(stream, facts),)), "test")
 
     def turn(self, name: str, *listeners: str) -> None:
         self.write(
@@ -189,7 +189,7 @@ def test_every_fact_of_a_session_can_be_replayed_as_it_was(house: House) -> None
     house.turn("t1", NAME)
     house.turn("t2", NAME)
     session = house.engine.sessions.load(STREAM)
-    replay = Replay(house.log)
+    replay = EventReplay(house.log)
     whole = list(replay(STREAM, 0, session.version))
     assert [type(each.fact) in get_args(e.SessionEvent) for each in whole] == [True] * 6
     assert [each.before.version for each in whole] == list(range(6))

@@ -9,7 +9,7 @@ import pytest
 from hermes_jobs.domain.events import SessionTitled
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.session_titles import next_title, rename
+from hermes_jobs.engine.session_titles import next_title, rename_session
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import EventLog
 from tests.engine.simulation import CountedIds, Gates, ShiftedClock, SimulatedToolbox, Wakes, simulated_engine
@@ -28,7 +28,9 @@ def engine(log: EventLog) -> Engine:
 def test_of_eight_sessions_that_want_the_same_title_at_once_one_gets_it(engine: Engine) -> None:
     def asked(number: int) -> str:
         try:
-            return rename(engine, f"s{number}", "Trip to Rome" if number % 2 else "TRIP  TO ROME").stream
+            return rename_session(
+                engine, f"s{number}", "Trip to Rome" if number % 2 else "TRIP  TO ROME"
+            ).stream
         except Rejected as refused:
             return refused.kind
 
@@ -40,30 +42,30 @@ def test_of_eight_sessions_that_want_the_same_title_at_once_one_gets_it(engine: 
 
 
 def test_a_title_that_was_given_up_stays_with_its_lineage(engine: Engine) -> None:
-    rename(engine, "s1", "Rome")
-    rename(engine, "s1", "Paris")
+    rename_session(engine, "s1", "Rome")
+    rename_session(engine, "s1", "Paris")
     with pytest.raises(Rejected, match="is, or was, the title of session s1"):
-        rename(engine, "s2", "rome")
-    assert rename(engine, "s1", "Rome").title == "Rome"
+        rename_session(engine, "s2", "rome")
+    assert rename_session(engine, "s1", "Rome").title == "Rome"
 
 
 def test_the_title_that_a_session_has_is_no_event(engine: Engine) -> None:
-    version = rename(engine, "s1", "Rome").version
-    assert rename(engine, "s1", " Rome ").version == version
+    version = rename_session(engine, "s1", "Rome").version
+    assert rename_session(engine, "s1", " Rome ").version == version
 
 
 def test_the_numbers_of_a_title_belong_to_its_lineage(engine: Engine) -> None:
-    rename(engine, "s1", "Daily log")
+    rename_session(engine, "s1", "Daily log")
     with pytest.raises(Rejected, match="is kept for session s1"):
-        rename(engine, "s2", "daily log #2")
-    assert rename(engine, "s1", "Daily log #2").named == "Daily log"
+        rename_session(engine, "s2", "daily log #2")
+    assert rename_session(engine, "s1", "Daily log #2").named == "Daily log"
 
 
 def test_a_continuation_passes_over_a_number_that_another_lineage_is_called_by(engine: Engine) -> None:
-    rename(engine, "s2", "Daily log #2")
-    session = rename(engine, "s1", "Daily log")
+    rename_session(engine, "s2", "Daily log #2")
+    session = rename_session(engine, "s1", "Daily log")
     assert next_title(engine.log, session) == "Daily log #3"
-    assert next_title(engine.log, rename(engine, "s2", "Issue #12")) == "Issue #12 #2"
+    assert next_title(engine.log, rename_session(engine, "s2", "Issue #12")) == "Issue #12 #2"
     assert next_title(engine.log, engine.execute("session-s3", c.RenameSession(title="x" * 100))) == (
         f"{'x' * 94} #2"
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from hermes_jobs.domain.decision import Key
+from hermes_jobs.domain.decision import UniqueKey
 from hermes_jobs.domain.events import Event, SessionTitled
 from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.eventlog.log import Append, Guard, Meta, StepRow, StreamWrite
+from hermes_jobs.eventlog.log import Append, EventMeta, StepGuard, StepRow, StreamWrite
 
-META = Meta(worker="w-test")
+META = EventMeta(worker="w-test")
 MOMENT = "2026-11-21T12:00:00.000000Z"
 
 
@@ -46,17 +46,17 @@ def due(*steps: Step, stream: str = "session-a") -> Append:
 
 def claim(step_id: str, owner: str = "w-1", fence: int = 7, *writes: StreamWrite, **rest: Any) -> Append:
     """An append that claims a step."""
-    return append(*writes, guard=Guard(action="claim", step=step_id, owner=owner, fence=fence), **rest)
+    return append(*writes, guard=StepGuard(action="claim", step=step_id, owner=owner, fence=fence), **rest)
 
 
 def finish(step_id: str, owner: str = "w-1", fence: int = 7, *writes: StreamWrite) -> Append:
     """An append that finishes a claimed step."""
-    return append(*writes, guard=Guard(action="finish", step=step_id, owner=owner, fence=fence))
+    return append(*writes, guard=StepGuard(action="finish", step=step_id, owner=owner, fence=fence))
 
 
-def key(name: str, scope: str = "turn", digest: str = "d") -> Key:
+def key(name: str, scope: str = "turn", digest: str = "d") -> UniqueKey:
     """A name that may be used once."""
-    return Key(scope=scope, key=name, digest=digest)
+    return UniqueKey(scope=scope, key=name, digest=digest)
 
 
 def ids(rows: Any) -> list[str]:

@@ -12,17 +12,17 @@ import msgspec
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.budgets import charges
-from hermes_jobs.domain.decision import Key
+from hermes_jobs.domain.decision import UniqueKey
 from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import next_steps
 from hermes_jobs.domain.usage import Reservation
-from hermes_jobs.eventlog.copy_log import moved
-from hermes_jobs.eventlog.export_log import exported
-from hermes_jobs.eventlog.import_log import Imported, imported
-from hermes_jobs.eventlog.log import Append, Guard, LargeResult, StreamWrite
+from hermes_jobs.eventlog.copy_log import copy_log
+from hermes_jobs.eventlog.export_log import export_log
+from hermes_jobs.eventlog.import_log import ImportResult, import_log
+from hermes_jobs.eventlog.log import Append, LargeResult, StepGuard, StreamWrite
 from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.temp_log import scratch_log
+from hermes_jobs.eventlog.temp_log import temp_log
 from hermes_jobs.eventlog.transaction import TransactionLog
 from tests.eventlog.changes import META, MOMENT
 from tests.views.histories import random_history
@@ -58,7 +58,7 @@ def live(log: SqlEventLog, random: Random, times: int, sessions: tuple[str, ...]
         )
     for row in log.steps():
         if _is_begun(states[row.step.stream], row.step.id):
-            guard = Guard(action="claim", step=row.step.id, owner="w-gone", fence=random.getrandbits(62))
+            guard = StepGuard(action="claim", step=row.step.id, owner="w-gone", fence=random.getrandbits(62))
             log.append(Append(meta=META, recorded_at=MOMENT, guard=guard))
 
 
@@ -78,9 +78,9 @@ def _reserving(fact: e.SessionEvent, random: Random) -> e.SessionEvent:
     return fact
 
 
-def _keys(fact: e.SessionEvent) -> tuple[Key, ...]:
+def _keys(fact: e.SessionEvent) -> tuple[UniqueKey, ...]:
     return (
-        (Key(scope="turn", key=f"key of {fact.turn}", digest="d"),)
+        (UniqueKey(scope="turn", key=f"key of {fact.turn}", digest="d"),)
         if isinstance(fact, e.TurnSubmitted)
         else ()
     )
@@ -95,24 +95,24 @@ def _results(fact: e.SessionEvent) -> tuple[LargeResult, ...]:
 def lines_of(log: SqlEventLog, streams: Iterable[str] | None = None) -> list[bytes]:
     """An export."""
     only = None if streams is None else set(streams)
-    return list(exported(log, version="test", made_at=MOMENT, streams=only))
+    return list(export_log(log, version="test", made_at=MOMENT, streams=only))
 
 
-def bring_in(log: SqlEventLog, lines: Iterable[bytes], prefix: str = "") -> Imported:
+def bring_in(log: SqlEventLog, lines: Iterable[bytes], prefix: str = "") -> ImportResult:
     """An import of the streams whose name begins so."""
     with looked_at(log, lines, prefix) as (came, source):
-        moved(source, log, lambda inner: None)
+        copy_log(source, log, lambda inner: None)
     return came
 
 
 @contextmanager
 def looked_at(
     log: SqlEventLog, lines: Iterable[bytes], prefix: str = ""
-) -> Iterator[tuple[Imported, SqlEventLog]]:
+) -> Iterator[tuple[ImportResult, SqlEventLog]]:
     """What would come into that log, and where it waits."""
-    with TemporaryDirectory() as folder, scratch_log(Path(folder), log.codec) as source:
+    with TemporaryDirectory() as folder, temp_log(Path(folder), log.codec) as source:
         came = source.change_tables(
-            lambda connection: imported(
+            lambda connection: import_log(
                 TransactionLog(connection, source.log_id, source.codec),
                 lines,
                 lambda moment: moment[:10],

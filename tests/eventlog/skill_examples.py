@@ -66,6 +66,6 @@ EXAMPLES: tuple[e.Event, ...] = (
         author="turn",
         evidence=EVIDENCE,
     ),
-    e.SkillApproved(name="code-review", proposal=9, by="user"),
+    e.SkillApproved(name="code-review", proposal=9, by="user", rules=("secret",)),
     e.SkillDenied(name="code-review", proposal=9, by="user"),
 )

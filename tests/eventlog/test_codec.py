@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hermes_jobs.domain.events import Event, SessionTitled
 from hermes_jobs.errors import Corrupt, NewerSchema
-from hermes_jobs.eventlog.codec import Codec, chained, escaped, to_json, unescaped
+from hermes_jobs.eventlog.codec import Codec, chain_hash, escaped, to_json, unescaped
 
 CODEC = Codec()
 any_text = st.text(st.characters(codec=None, exclude_categories=[]))
@@ -71,11 +71,11 @@ def test_halves_of_a_character_are_joined_and_others_replaced() -> None:
 
 
 def test_the_hash_of_an_event_never_changes_between_releases() -> None:
-    assert chained("", "session-1", "1", "ü") == (
+    assert chain_hash("", "session-1", "1", "ü") == (
         "863630d88afa4a4edb02190edee43a3477af49cc9e4fd709bcec51805090c1b0"
     )
 
 
 @given(st.lists(st.text()), st.lists(st.text()))
 def test_different_texts_never_give_the_bytes_of_one_hash(some: list[str], others: list[str]) -> None:
-    assert (chained(*("", *some)) == chained(*("", *others))) == (some == others)
+    assert (chain_hash(*("", *some)) == chain_hash(*("", *others))) == (some == others)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.notifier import Doorbell
+from hermes_jobs.eventlog.notifier import ProcessNotifier
 from tests.eventlog.changes import append, write
 from tests.tools.support import wait_until
 
@@ -25,75 +25,77 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def listening(folder: Path) -> Iterator[tuple[Doorbell, threading.Event]]:
-    doorbell, heard = Doorbell(folder), threading.Event()
-    doorbell.listen(heard.set)
+def listening(folder: Path) -> Iterator[tuple[ProcessNotifier, threading.Event]]:
+    doorbell, heard = ProcessNotifier(folder), threading.Event()
+    doorbell.subscribe(heard.set)
     yield doorbell, heard
     doorbell.close()
 
 
-def test_a_ring_is_heard_by_everybody_else(folder: Path, listening: tuple[Doorbell, threading.Event]) -> None:
+def test_a_ring_is_heard_by_everybody_else(
+    folder: Path, listening: tuple[ProcessNotifier, threading.Event]
+) -> None:
     _, heard = listening
-    Doorbell(folder).ring()
+    ProcessNotifier(folder).notify()
     assert heard.wait(PATIENCE)
 
 
-def test_rings_go_on_being_heard(folder: Path, listening: tuple[Doorbell, threading.Event]) -> None:
+def test_rings_go_on_being_heard(folder: Path, listening: tuple[ProcessNotifier, threading.Event]) -> None:
     _, heard = listening
-    other = Doorbell(folder)
+    other = ProcessNotifier(folder)
     for _ in range(20):
         heard.clear()
-        other.ring()
+        other.notify()
         assert heard.wait(PATIENCE)
 
 
 def test_more_rings_than_a_pipe_holds_hold_nobody_up(folder: Path) -> None:
-    doorbell, reached, going_on = Doorbell(folder), threading.Event(), threading.Event()
+    doorbell, reached, going_on = ProcessNotifier(folder), threading.Event(), threading.Event()
 
     def be_slow() -> None:
         reached.set()
         going_on.wait(PATIENCE)
 
-    doorbell.listen(be_slow)
-    other = Doorbell(folder)
-    other.ring()
+    doorbell.subscribe(be_slow)
+    other = ProcessNotifier(folder)
+    other.notify()
     assert reached.wait(PATIENCE)
     [path] = folder.iterdir()
     pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
     with suppress(BlockingIOError):
         while True:
             os.write(pipe, b"!" * 4096)
-    other.ring()
+    other.notify()
     os.close(pipe)
     going_on.set()
     doorbell.close()
 
 
 def test_a_pipe_that_nobody_reads_is_cleared_away(
-    folder: Path, listening: tuple[Doorbell, threading.Event]
+    folder: Path, listening: tuple[ProcessNotifier, threading.Event]
 ) -> None:
     os.mkfifo(folder / "dead")
-    Doorbell(folder).ring()
+    ProcessNotifier(folder).notify()
     assert not (folder / "dead").exists()
     assert len(list(folder.iterdir())) == 1
 
 
 def test_where_nobody_listens_ringing_does_nothing(folder: Path) -> None:
-    Doorbell(folder).ring()
+    ProcessNotifier(folder).notify()
     assert not folder.exists()
 
 
 def test_where_there_can_be_no_pipe_nobody_listens(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    doorbell = Doorbell(tmp_path / "file")
-    doorbell.listen(lambda: None)
-    doorbell.ring()
+    doorbell = ProcessNotifier(tmp_path / "file")
+    doorbell.subscribe(lambda: None)
+    doorbell.notify()
     doorbell.close()
 
 
 def test_nothing_is_left_of_one_who_has_closed(folder: Path) -> None:
-    doorbell = Doorbell(folder)
-    doorbell.listen(lambda: None)
+    doorbell = ProcessNotifier(folder)
+    doorbell.subscribe(lambda: None)
     doorbell.close()
     assert list(folder.iterdir()) == []
 

@@ -14,8 +14,8 @@ import pytest
 
 from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.leases import Lease, Observer
-from hermes_jobs.eventlog.liveness_locks import LockFolder
+from hermes_jobs.eventlog.leases import FailureDetector, Lease
+from hermes_jobs.eventlog.liveness_locks import LivenessLocks
 from hermes_jobs.eventlog.log import EventLog, WorkerRow
 
 LEASE_SECONDS = 6.0
@@ -37,8 +37,8 @@ def clock() -> HandClock:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> LockFolder:
-    return LockFolder(tmp_path / "run" / "workers")
+def folder(tmp_path: Path) -> LivenessLocks:
+    return LivenessLocks(tmp_path / "run" / "workers")
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def sqlite_log(tmp_path: Path) -> Iterator[EventLog]:
     log.close()
 
 
-def lease(log: EventLog, folder: LockFolder, worker: str = "w-1", **rest: Any) -> Lease:
+def lease(log: EventLog, folder: LivenessLocks, worker: str = "w-1", **rest: Any) -> Lease:
     return Lease(
         log, folder, worker=worker, name="worker 1", lanes=("turns",), lease_seconds=LEASE_SECONDS, **rest
     )
@@ -61,7 +61,7 @@ def foreign(worker: str, beats: int = 0) -> WorkerRow:
 
 class TestLease:
     def test_a_process_is_among_the_workers_from_its_lease_to_its_end(
-        self, sqlite_log: EventLog, folder: LockFolder
+        self, sqlite_log: EventLog, folder: LivenessLocks
     ) -> None:
         held = lease(sqlite_log, folder)
         assert [(each.id, each.locks, each.lanes) for each in sqlite_log.workers()] == [
@@ -74,7 +74,7 @@ class TestLease:
         assert not held.is_fresh()
 
     def test_it_is_fresh_for_half_its_time_after_each_renewal(
-        self, sqlite_log: EventLog, folder: LockFolder, clock: HandClock
+        self, sqlite_log: EventLog, folder: LivenessLocks, clock: HandClock
     ) -> None:
         held = lease(sqlite_log, folder, clock=clock)
         clock.moment += 2.9
@@ -87,7 +87,7 @@ class TestLease:
         held.close()
 
     def test_once_declared_dead_it_is_never_fresh_again(
-        self, sqlite_log: EventLog, folder: LockFolder, clock: HandClock
+        self, sqlite_log: EventLog, folder: LivenessLocks, clock: HandClock
     ) -> None:
         held = lease(sqlite_log, folder, clock=clock)
         sqlite_log.unregister("w-1")
@@ -99,7 +99,7 @@ class TestLease:
         held.close()
 
     def test_while_the_log_cannot_be_reached_nothing_is_renewed(
-        self, sqlite_log: EventLog, folder: LockFolder, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+        self, sqlite_log: EventLog, folder: LivenessLocks, clock: HandClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         held = lease(sqlite_log, folder, clock=clock)
 
@@ -107,7 +107,7 @@ class TestLease:
             raise LogUnavailable("gone")
 
         with monkeypatch.context() as patched:
-            patched.setattr(sqlite_log, "beat", unreachable)
+            patched.setattr(sqlite_log, "heartbeat", unreachable)
             clock.moment += 4
             held.renew()
         assert not held.is_fresh()
@@ -117,7 +117,7 @@ class TestLease:
         held.close()
 
     def test_its_age_counts_from_before_the_renewal(
-        self, sqlite_log: EventLog, folder: LockFolder, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+        self, sqlite_log: EventLog, folder: LivenessLocks, clock: HandClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         held = lease(sqlite_log, folder, clock=clock)
 
@@ -125,16 +125,16 @@ class TestLease:
             clock.moment += 4
             return True
 
-        monkeypatch.setattr(sqlite_log, "beat", slow)
+        monkeypatch.setattr(sqlite_log, "heartbeat", slow)
         held.renew()
         assert not held.is_fresh()
         held.close()
 
     def test_once_started_it_renews_itself(
-        self, sqlite_log: EventLog, folder: LockFolder, monkeypatch: pytest.MonkeyPatch
+        self, sqlite_log: EventLog, folder: LivenessLocks, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         beaten = threading.Event()
-        beat = sqlite_log.beat
+        beat = sqlite_log.heartbeat
 
         def noticed(worker: str) -> bool:
             try:
@@ -142,13 +142,13 @@ class TestLease:
             finally:
                 beaten.set()
 
-        monkeypatch.setattr(sqlite_log, "beat", noticed)
+        monkeypatch.setattr(sqlite_log, "heartbeat", noticed)
         held = Lease(sqlite_log, folder, worker="w-1", name="", lanes=(), lease_seconds=0.06)
         held.start()
         assert beaten.wait(60)
         held.close()
 
-    def test_an_id_is_held_by_one_process_only(self, sqlite_log: EventLog, folder: LockFolder) -> None:
+    def test_an_id_is_held_by_one_process_only(self, sqlite_log: EventLog, folder: LivenessLocks) -> None:
         held = lease(sqlite_log, folder)
         with pytest.raises(BlockingIOError):
             lease(sqlite_log, folder)
@@ -158,11 +158,11 @@ class TestLease:
 
 class TestObserver:
     @pytest.fixture
-    def observer(self, folder: LockFolder, clock: HandClock) -> Observer:
-        return Observer(folder, lease_seconds=LEASE_SECONDS, monotonic=clock)
+    def observer(self, folder: LivenessLocks, clock: HandClock) -> FailureDetector:
+        return FailureDetector(folder, lease_seconds=LEASE_SECONDS, monotonic=clock)
 
     def look(
-        self, observer: Observer, clock: HandClock, seconds: float, workers: Sequence[WorkerRow]
+        self, observer: FailureDetector, clock: HandClock, seconds: float, workers: Sequence[WorkerRow]
     ) -> set[str]:
         """What is dead at the last of looks that are a second apart."""
         dead: set[str] = set()
@@ -172,20 +172,22 @@ class TestObserver:
         return dead
 
     def test_a_counter_that_stands_still_for_a_lease_is_a_death(
-        self, observer: Observer, clock: HandClock
+        self, observer: FailureDetector, clock: HandClock
     ) -> None:
         workers = [foreign("still"), foreign("alive")]
         assert observer.dead(workers) == set()
         assert self.look(observer, clock, 5, workers) == set()
         assert self.look(observer, clock, 1, [foreign("still"), foreign("alive", 1)]) == {"still"}
 
-    def test_a_counter_that_moves_starts_the_time_again(self, observer: Observer, clock: HandClock) -> None:
+    def test_a_counter_that_moves_starts_the_time_again(
+        self, observer: FailureDetector, clock: HandClock
+    ) -> None:
         assert self.look(observer, clock, 6, [foreign("w", 0)]) == set()
         assert self.look(observer, clock, 6, [foreign("w", 1)]) == set()
         assert self.look(observer, clock, 1, [foreign("w", 1)]) == {"w"}
 
     def test_an_observer_that_slept_itself_does_not_take_the_others_for_dead(
-        self, observer: Observer, clock: HandClock
+        self, observer: FailureDetector, clock: HandClock
     ) -> None:
         self.look(observer, clock, 1, [foreign("w", 0)])
         clock.moment += 3600
@@ -193,40 +195,40 @@ class TestObserver:
         assert self.look(observer, clock, 1, [foreign("w", 1)]) == set()
 
     def test_one_who_holds_a_step_and_is_not_registered_is_dead(
-        self, observer: Observer, sqlite_log: EventLog
+        self, observer: FailureDetector, sqlite_log: EventLog
     ) -> None:
         assert observer.dead([foreign("w-1")], {"w-1", "w-2"}) == {"w-2"}
 
     def test_a_living_process_of_this_host_is_alive(
-        self, observer: Observer, folder: LockFolder, sqlite_log: EventLog
+        self, observer: FailureDetector, folder: LivenessLocks, sqlite_log: EventLog
     ) -> None:
         held = lease(sqlite_log, folder)
         assert observer.dead(sqlite_log.workers(), {"w-1"}) == set()
         held.close()
 
     def test_a_process_of_this_host_without_its_lock_is_dead_at_once(
-        self, observer: Observer, folder: LockFolder
+        self, observer: FailureDetector, folder: LivenessLocks
     ) -> None:
         gone = WorkerRow(id="gone", name="", locks=folder.id, lanes=(), beats=0, reader=1)
         assert observer.dead([gone]) == {"gone"}
 
     def test_the_lock_files_of_another_folder_say_nothing(
-        self, observer: Observer, folder: LockFolder, tmp_path: Path
+        self, observer: FailureDetector, folder: LivenessLocks, tmp_path: Path
     ) -> None:
-        other = LockFolder(tmp_path / "other")
+        other = LivenessLocks(tmp_path / "other")
         assert other.id != folder.id
         there = WorkerRow(id="there", name="", locks=other.id, lanes=(), beats=0, reader=1)
         assert observer.dead([there]) == set()
 
 
-class TestLockFolder:
+class TestLivenessLocks:
     def test_all_who_open_a_folder_read_the_same_id(self, tmp_path: Path) -> None:
         with ThreadPoolExecutor(8) as pool:
-            folders = list(pool.map(lambda _: LockFolder(tmp_path / "locks"), range(8)))
+            folders = list(pool.map(lambda _: LivenessLocks(tmp_path / "locks"), range(8)))
         assert len({folder.id for folder in folders}) == 1
         assert [path.name for path in (tmp_path / "locks").iterdir()] == ["folder-id"]
 
-    def test_sweeping_leaves_what_is_held(self, folder: LockFolder, tmp_path: Path) -> None:
+    def test_sweeping_leaves_what_is_held(self, folder: LivenessLocks, tmp_path: Path) -> None:
         held = folder.hold("held")
         (tmp_path / "run" / "workers" / "stale.lock").touch()
         folder.sweep()
@@ -239,9 +241,9 @@ WORK = """
 import sys
 from pathlib import Path
 from hermes_jobs.eventlog.leases import Lease
-from hermes_jobs.eventlog.liveness_locks import LockFolder
+from hermes_jobs.eventlog.liveness_locks import LivenessLocks
 from hermes_jobs.eventlog.factory import open_log
-lease = Lease(open_log(sys.argv[1]), LockFolder(Path(sys.argv[2])), worker="w-1", name="", lanes=(),
+lease = Lease(open_log(sys.argv[1]), LivenessLocks(Path(sys.argv[2])), worker="w-1", name="", lanes=(),
               lease_seconds=6.0)
 lease.start()
 print("ready", flush=True)
@@ -250,7 +252,7 @@ sys.stdin.read()
 
 
 def test_a_killed_process_of_this_host_is_seen_dead_at_once(
-    sqlite_log: EventLog, folder: LockFolder, tmp_path: Path
+    sqlite_log: EventLog, folder: LivenessLocks, tmp_path: Path
 ) -> None:
     command = [sys.executable, "-c", WORK, sqlite_url(tmp_path / "events.db"), str(tmp_path / "run/workers")]
     with subprocess.Popen(
@@ -258,7 +260,7 @@ def test_a_killed_process_of_this_host_is_seen_dead_at_once(
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
-        observer = Observer(folder, lease_seconds=LEASE_SECONDS)
+        observer = FailureDetector(folder, lease_seconds=LEASE_SECONDS)
         assert observer.dead(sqlite_log.workers()) == set()
         process.kill()
         process.wait()

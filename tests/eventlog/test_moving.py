@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.decision import Key
+from hermes_jobs.domain.decision import UniqueKey
 from hermes_jobs.errors import Corrupt, Rejected
 from hermes_jobs.eventlog import copy_log
-from hermes_jobs.eventlog.export_log import exported
+from hermes_jobs.eventlog.export_log import export_log
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.rows import row_hash
 from hermes_jobs.eventlog.sql import SqlEventLog
@@ -111,7 +111,9 @@ def source(tmp_path: Path) -> SqlEventLog:
 
 
 def test_streams_come_in_behind_those_that_are_there(log: SqlEventLog, source: SqlEventLog) -> None:
-    log.append(append(write("session-mine", "mine"), keys=(Key(scope="turn", key="key of aa0", digest="x"),)))
+    log.append(
+        append(write("session-mine", "mine"), keys=(UniqueKey(scope="turn", key="key of aa0", digest="x"),))
+    )
     bring_in(log, lines_of(source))
     assert [each.position for each in history(log)] == list(range(1, source.last_position() + 2))
     assert verify(log).is_sound, verify(log).findings
@@ -139,7 +141,7 @@ def broken_off(log: SqlEventLog, lines: list[bytes], after: int) -> None:
         patched.setattr(copy_log, "BATCH_LINES", 20)
         patched.setattr(log, "change_tables", until_then)
         with pytest.raises(InterruptedError):
-            copy_log.moved(source, log, lambda inner: None)
+            copy_log.copy_log(source, log, lambda inner: None)
 
 
 def test_others_write_while_streams_come_in_and_see_them_when_they_are_whole(
@@ -185,7 +187,7 @@ def test_a_stream_that_begins_here_while_it_should_come_in_stays_as_it_is(
     with looked_at(log, lines_of(source)) as (_, looked):
         log.append(append(write("session-zz", "another")))
         with pytest.raises(Rejected, match="session-zz has come into being here meanwhile"):
-            copy_log.moved(looked, log, lambda inner: None)
+            copy_log.copy_log(looked, log, lambda inner: None)
     assert [head.stream for head in log.streams()] == ["session-zz"]
     source.close()
 
@@ -314,7 +316,7 @@ def test_what_is_not_whole_is_refused_and_nothing_comes_in(
 
 
 def test_a_newer_event_is_left_to_a_newer_build(log: SqlEventLog, source: SqlEventLog) -> None:
-    with source._database.turn() as begin:
+    with source._database.write_lock() as begin:
         connection = begin(True)
         connection.execute("UPDATE events SET schema = 99 WHERE stream = 'session-zz' AND version = 2")
         rows = connection.execute("SELECT * FROM events WHERE stream = 'session-zz'").fetchall()
@@ -331,7 +333,7 @@ def test_a_newer_event_is_left_to_a_newer_build(log: SqlEventLog, source: SqlEve
 
 
 def test_a_log_that_is_not_what_was_written_is_not_exported(source: SqlEventLog) -> None:
-    with source._database.turn() as begin:
+    with source._database.write_lock() as begin:
         connection = begin(True)
         connection.execute("UPDATE events SET data = replace(data, 'one', '1')")
         connection.commit()
@@ -341,7 +343,7 @@ def test_a_log_that_is_not_what_was_written_is_not_exported(source: SqlEventLog)
 
 
 def test_a_log_that_has_lost_the_last_events_of_a_stream_is_not_exported(source: SqlEventLog) -> None:
-    with source._database.turn() as begin:
+    with source._database.write_lock() as begin:
         connection = begin(True)
         newest = "SELECT max(version) FROM events AS other WHERE other.stream = events.stream"
         connection.execute(f"DELETE FROM events WHERE stream = 'session-zz' AND version = ({newest})")
@@ -354,7 +356,7 @@ def test_a_log_that_has_lost_the_last_events_of_a_stream_is_not_exported(source:
 def test_an_export_is_of_one_moment(tmp_path: Path) -> None:
     log = opened(tmp_path)
     log.append(append(write("session-a", *(str(number) for number in range(2000)))))
-    lines = exported(log, version="test", made_at="now")
+    lines = export_log(log, version="test", made_at="now")
     first = [next(lines) for _ in range(5)]
     log.append(append(write("session-a", "later")))
     rest = list(lines)

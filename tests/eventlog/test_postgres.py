@@ -165,7 +165,7 @@ def test_a_turn_that_does_not_come_is_given_up_and_says_who_has_it(
     other = open_log(url)
     holder = rf"server process \d+ \(hermes-jobs {os.getpid()}@.*; idle in transaction for \d+ s\)"
     given_up = pytest.raises(LogUnavailable, match=f"was locked for .* at last by {holder}")
-    with postgres_log._database.turn(), given_up:
+    with postgres_log._database.write_lock(), given_up:
         other.append(append(write("session-a", "lost")))
     assert re.search(f"Waiting for the log at .*: {holder} writes to it", caplog.text)
     other.append(append(write("session-a", "one")))
@@ -263,5 +263,5 @@ def test_no_event_is_seen_by_anybody_before_it_is_on_disk(
     monkeypatch.setattr(postgres._NamedConnection, "execute", heard)
     postgres_log.append(append(write("session-a", "one"), durable=False))
     assert not [each for each in said if "synchronous_commit" in each]
-    postgres_log.beat("nobody")
+    postgres_log.heartbeat("nobody")
     assert [each for each in said if "synchronous_commit = off" in each]

@@ -35,7 +35,7 @@ def sound(log: SqlEventLog) -> SqlEventLog:
 
 def change(log: SqlEventLog, statement: str) -> None:
     """Do to the tables what the log never does."""
-    with log._database.turn() as begin:
+    with log._database.write_lock() as begin:
         connection = begin(True)
         connection.execute(statement)
         connection.commit()

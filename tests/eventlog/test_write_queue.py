@@ -32,7 +32,7 @@ class CountingDatabase(SqliteDatabase):
 
     @contextmanager
     def turn(self) -> Iterator[Begin]:
-        with super().turn() as begin:
+        with super().write_lock() as begin:
 
             def count(durable: bool) -> Connection:
                 self.transactions.append(durable)
@@ -46,7 +46,7 @@ class CountingDatabase(SqliteDatabase):
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[CountingDatabase]:
     database = CountingDatabase(tmp_path / "events.db")
-    with SqliteDatabase.turn(database) as begin:
+    with SqliteDatabase.write_lock(database) as begin:
         connection = begin(True)
         connection.execute("CREATE TABLE said (word TEXT UNIQUE)")
         connection.commit()

@@ -186,7 +186,7 @@ class Chaos:
     def _compress(self) -> None:
         """By hand; now and then with a text that waits for it, or is taken back meanwhile."""
         stream = self.random.choice(self._conversations())
-        engine = self.crew.installation.engine()
+        engine = self.crew.application.engine()
         with suppress(Rejected):
             engine.execute(stream, c.RequestCompression(reason="manual"))
         if self.random.random() < 0.5:
@@ -201,13 +201,13 @@ class Chaos:
 
     def _cancel(self) -> None:
         turn = self.random.choice(self.crew.accepted)
-        self.crew.installation.engine().execute(self._stream_of(turn), c.CancelTurn(turn=turn, by="chaos"))
+        self.crew.application.engine().execute(self._stream_of(turn), c.CancelTurn(turn=turn, by="chaos"))
 
     def _stream_of(self, turn: str) -> str:
-        return f"{SESSIONS}{self.crew.installation.views.turn(turn).lineage}"
+        return f"{SESSIONS}{self.crew.application.views.turn(turn).lineage}"
 
     def _look(self) -> None:
-        self.crew.installation.views.schedules()
+        self.crew.application.views.schedules()
 
     def _cut(self) -> None:
         """Cut a connection of the log, as a restart of the server or a firewall does."""
@@ -286,7 +286,7 @@ class Chaos:
 
     def _views_that_differ(self) -> list[str]:
         """The tables as they were kept, beside those that a rebuild makes of the log."""
-        views = self.crew.installation.views
+        views = self.crew.application.views
         views.catch_up()
         kept = _tables(self.home.path / "views")
         views.rebuild()
@@ -334,7 +334,7 @@ def run_seed(seed: int, folder: Path, kind: str) -> list[str]:
         server = stack.enter_context(closing(ModelServer().start()))
         broker = stack.enter_context(RedisServer(find_server(), folder))
         chaos = Chaos(seed, folder, url, server, broker)
-        stack.callback(chaos.crew.installation.close)
+        stack.callback(chaos.crew.application.close)
         stack.callback(chaos.fleet.close)
         try:
             chaos.run()

@@ -10,7 +10,7 @@ from threading import Event
 
 import psutil
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain.events import Opening
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.eventlog.log import EventLog
@@ -31,8 +31,8 @@ class Crew:
         self._past: list[Running] = []
         self.accepted: list[str] = []
         self.texts: list[str] = []
-        self.installation = Installation(load(homes[0].environ), homes[0].environ)
-        self._engine = self.installation.engine()
+        self.application = Application(load(homes[0].environ), homes[0].environ)
+        self._engine = self.application.engine()
 
     def __enter__(self) -> Crew:
         return self
@@ -43,12 +43,12 @@ class Crew:
                 sys.stderr.write(f"\n--- worker {number}\n{worker.err[-TAIL:]}")
         for worker in [*self._workers.values(), *self._past]:
             worker.__exit__()
-        self.installation.close()
+        self.application.close()
 
     @property
     def log(self) -> EventLog:
         """The log that all work on."""
-        return self.installation.log
+        return self.application.log
 
     # --- workers --------------------------------------------------------------------------------
 
@@ -93,7 +93,7 @@ class Crew:
 
     def submit(self, text: str, session: str | None = None) -> str:
         """Have a text accepted, in a session of its own or an old one; the turn's id."""
-        name = self.installation.ids.name
+        name = self.application.ids.name
         command = c.SubmitTurn(
             turn=name("t"),
             session=session or name("s"),

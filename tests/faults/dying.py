@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from hermes_jobs.eventlog.append import PreparedAppend
 from hermes_jobs.eventlog.database import Connection
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.eventlog.sql import SqlEventLog
 
 Moment = Literal["before", "within", "after"]
@@ -94,7 +94,7 @@ def die_after(fact: str) -> None:
     written = threading.Event()
     write, tell = PreparedAppend.__call__, SqlEventLog._tell
 
-    def writing(prepared: PreparedAppend, connection: Connection) -> tuple[Recorded, ...]:
+    def writing(prepared: PreparedAppend, connection: Connection) -> tuple[RecordedEvent, ...]:
         recorded = write(prepared, connection)
         if any(each.type == fact for each in recorded):
             written.set()

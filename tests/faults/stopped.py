@@ -13,7 +13,7 @@ import threading
 
 from hermes_jobs.eventlog.append import PreparedAppend
 from hermes_jobs.eventlog.database import Connection
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.interfaces.cli import main
 
@@ -24,7 +24,7 @@ def stop_after(fact: str) -> None:
     signal.signal(signal.SIGCONT, lambda _number, _frame: resumed.set())
     write, tell = PreparedAppend.__call__, SqlEventLog._tell
 
-    def writing(prepared: PreparedAppend, connection: Connection) -> tuple[Recorded, ...]:
+    def writing(prepared: PreparedAppend, connection: Connection) -> tuple[RecordedEvent, ...]:
         recorded = write(prepared, connection)
         if any(each.type == fact for each in recorded):
             written.set()

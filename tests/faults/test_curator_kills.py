@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.verify import verify
 from hermes_jobs.runtime.inline_worker import InlineWorker
@@ -30,20 +30,20 @@ def test_a_curator_proposes_each_thing_once_and_it_is_applied_whole_whenever_its
     home.path.mkdir(mode=0o700)
     for name in ("deploy-app", "deploy-web", "old-way"):
         drop(home, f"{name}/SKILL.md", text(name))
-    installation = Installation(load(home.environ), home.environ)
-    installation.skills.settle()
+    application = Application(load(home.environ), home.environ)
+    application.skills.settle()
     sends, code, at = Sends(), KILLED, 2 - STRIDE  # the first append asks for the review
     while code == KILLED:
         at += STRIDE
         code = sends.run(home.environ, home.work, [], at, "within", command=("reviews", "curate"))
-        with InlineWorker(installation) as worker:
-            assert worker.work(lambda: not installation.log.steps(), seconds=PATIENCE)
+        with InlineWorker(application) as worker:
+            assert worker.work(lambda: not application.log.steps(), seconds=PATIENCE)
     assert code == 0
     assert at > 6, "there are more appends than that"
     counts = Counter(
-        (recorded.stream, type(recorded.event)) for recorded in installation.log.tail(limit=10_000)
+        (recorded.stream, type(recorded.event)) for recorded in application.log.tail(limit=10_000)
     )
-    reviews = [each.id for each in installation.views.reviews()]
+    reviews = [each.id for each in application.views.reviews()]
     for review in reviews:
         assert counts[f"session-{review}", e.ReviewStarted] == 1
         assert counts[f"session-{review}", e.ReviewCompleted] == 1
@@ -54,15 +54,15 @@ def test_a_curator_proposes_each_thing_once_and_it_is_applied_whole_whenever_its
     while code == KILLED:
         at += 1
         code = sends.run(home.environ, home.work, [reviews[0]], at, "within", command=("reviews", "apply"))
-        applied = [each for each in _facts(installation) if isinstance(each, e.ProposalApplied)]
-        skills = installation.skills.of_home()
+        applied = [each for each in _facts(application) if isinstance(each, e.ProposalApplied)]
+        skills = application.skills.of_home()
         assert (len(applied), skills["old-way"].is_archived) in {(0, False), (2, True)}
     assert code == 0
-    assert sorted(installation.skills.of_home()) == ["deploy", "deploy-app", "deploy-web", "old-way"]
-    installation.close()
+    assert sorted(application.skills.of_home()) == ["deploy", "deploy-app", "deploy-web", "old-way"]
+    application.close()
     with home.log() as log:
         assert verify(log).findings == ()
 
 
-def _facts(installation: Installation) -> list[e.Event]:
-    return [recorded.event for recorded in installation.log.tail(limit=100_000)]
+def _facts(application: Application) -> list[e.Event]:
+    return [recorded.event for recorded in application.log.tail(limit=100_000)]

@@ -107,7 +107,7 @@ def answered(bot: BotServer, tags: list[str]) -> bool:
 def others_finish(environ: Mapping[str, str], bot: BotServer, tags: list[str]) -> None:
     """Another gateway goes on until nothing is left to do."""
     with serving(environ) as served:
-        log = served.installation.log
+        log = served.application.log
         bot.wait_until(lambda: bot.unconfirmed() == 0, "Telegram's giving up of the messages")
         wait_until(lambda: answered(bot, tags) and not log.steps(), f"answers to {tags}")
 
@@ -135,8 +135,8 @@ def test_a_message_survives_a_kill_at_every_append_from_its_hearing_to_its_answe
         others_finish(environ, bot, tags)
     assert at > 10, "a message has more appends than that"
     with serving(environ) as served:
-        assert_heard_once(served.installation.log, tags)
-        assert_all_is_done_once(served.installation.log, [])
+        assert_heard_once(served.application.log, tags)
+        assert_all_is_done_once(served.application.log, [])
     strays = sum(text == "…" for text in bot.chats[ANNA].values())
     assert strays <= 2, "a death leaves a placeholder at one point alone"
 
@@ -158,8 +158,8 @@ def test_a_message_survives_a_kill_in_the_middle_of_every_question(
         wait_until(dying.is_over, "its death")
     others_finish(environ, bot, tags)
     with serving(environ) as served:
-        assert_heard_once(served.installation.log, tags)
-        assert_all_is_done_once(served.installation.log, [])
+        assert_heard_once(served.application.log, tags)
+        assert_all_is_done_once(served.application.log, [])
 
 
 @pytest.mark.skipif(STEP > 1, reason="made by `make faults`: it freezes a process past its lease")
@@ -179,7 +179,7 @@ def test_a_gateway_frozen_past_its_lease_finds_another_in_its_place_and_nothing_
             os.kill(frozen.pid, signal.SIGCONT)
             bot.write(ANNA, "three")
             wait_until(lambda: answered(bot, ["one", "two", "three"]), "the third answer")
-            log = served.installation.log
+            log = served.application.log
             wait_until(lambda: not log.steps(), "the end of all work")
             taken = [fact for fact in facts_of(log) if isinstance(fact, e.GatewayTaken)]
             assert len({fact.worker for fact in taken}) == 2

@@ -9,7 +9,7 @@ from signal import SIGCONT, SIGSTOP
 
 import pytest
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.runtime.inline_worker import InlineWorker
@@ -33,12 +33,12 @@ KILLED = -9
 
 
 @contextmanager
-def installed(home: Home) -> Iterator[Installation]:
-    installation = Installation(load(home.environ), home.environ)
+def installed(home: Home) -> Iterator[Application]:
+    application = Application(load(home.environ), home.environ)
     try:
-        yield installation
+        yield application
     finally:
-        installation.close()
+        application.close()
 
 
 @pytest.mark.slow
@@ -49,32 +49,32 @@ def test_a_turn_survives_a_kill_at_every_one_of_its_appends(
     model_server.follow(write_and_read(effects))
     sends = Sends()
     tags = []
-    with installed(home) as installation:
+    with installed(home) as application:
         code, at = KILLED, 0
         while code == KILLED:
             at += 1
             tags.append(tag := f"{moment}-{at}")
             code = sends.run(home.environ, home.work, [tag], at, moment)
             wait_until(lambda: not processes_with(str(effects)), "the end of the killed one's tools")
-            _finish(installation)
-            _assert_done(installation, tag)
+            _finish(application)
+            _assert_done(application, tag)
         assert code == 0
         assert len(tags) > 10, "a turn has more appends than that"
-        assert_all_is_done_once(installation.log, [])
+        assert_all_is_done_once(application.log, [])
         assert_at_most_once(counted(effects), [f"{tag}-0" for tag in tags])
-        assert_views_agree(installation.log, home.path / "views")
-        assert installation.log.workers() == []
+        assert_views_agree(application.log, home.path / "views")
+        assert application.log.workers() == []
 
 
-def _finish(installation: Installation) -> None:
+def _finish(application: Application) -> None:
     """Another process goes on until nothing is left, also with what the dead one had in its hands."""
-    with InlineWorker(installation) as worker:
-        assert worker.work(lambda: not installation.log.steps(), seconds=PATIENCE)
+    with InlineWorker(application) as worker:
+        assert worker.work(lambda: not application.log.steps(), seconds=PATIENCE)
 
 
-def _assert_done(installation: Installation, tag: str) -> None:
+def _assert_done(application: Application, tag: str) -> None:
     """The turn was not accepted at all, or it was completed, each of its calls with one result."""
-    facts = facts_of(installation.log)
+    facts = facts_of(application.log)
     turns = [fact.turn for fact in facts if isinstance(fact, e.TurnSubmitted) and fact.text == tag]
     if not turns:
         return
@@ -95,11 +95,11 @@ def test_a_kill_in_the_middle_of_a_write_ends_it_and_it_is_never_begun_again(
         assert processes_with(str(effects))
         running.process.kill()
         wait_until(lambda: not processes_with(str(effects)), "the end of the killed one's tools")
-    with installed(home) as installation:
-        _finish(installation)
-        _assert_done(installation, "half")
-        assert_all_is_done_once(installation.log, [])
-        facts = facts_of(installation.log)
+    with installed(home) as application:
+        _finish(application)
+        _assert_done(application, "half")
+        assert_all_is_done_once(application.log, [])
+        facts = facts_of(application.log)
     assert counted(effects) == {"half-0": 1}
     writes = [fact.call for fact in facts if isinstance(fact, e.ToolStarted) and fact.effect == "write"]
     # The read's step is among them where it had been begun.

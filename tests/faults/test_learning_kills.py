@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.engine.fork import fork
@@ -42,8 +42,8 @@ def test_flush_compression_and_review_take_effect_once_whenever_their_process_is
 ) -> None:
     model_server.follow(talker)
     environ = {**home.environ, **AFTERWARDS}
-    installation = Installation(load(environ), environ)
-    engine = installation.engine()
+    application = Application(load(environ), environ)
+    engine = application.engine()
     _talk(home)
     sends, sessions = Sends(), []
     code, at = KILLED, FIRST_APPENDS + MOMENTS.index(moment)
@@ -52,35 +52,35 @@ def test_flush_compression_and_review_take_effect_once_whenever_their_process_is
         sessions.append(session := f"s{moment}{at}")
         fork(engine, TALK, session)
         code = sends.run(environ, home.work, ["-s", session, "and now"], at, moment)
-        with InlineWorker(installation) as worker:
-            assert worker.work(lambda: not installation.log.steps(), seconds=PATIENCE)
+        with InlineWorker(application) as worker:
+            assert worker.work(lambda: not application.log.steps(), seconds=PATIENCE)
     assert code == 0
     assert len(sessions) * STRIDE > 12, "there are more appends than that"
-    _assert_each_was_learned_from_once(installation, sessions)
-    assert_all_is_done_once(installation.log, [])
-    assert_views_agree(installation.log, home.path / "views")
+    _assert_each_was_learned_from_once(application, sessions)
+    assert_all_is_done_once(application.log, [])
+    assert_views_agree(application.log, home.path / "views")
     with home.log() as log:
         assert verify(log).findings == ()
-    installation.close()
+    application.close()
 
 
 def _talk(home: Home) -> None:
     """A history that needs compressing with the next turn."""
     environ = {**home.environ, **WHILE_TALKING}
-    installation = Installation(load(environ), environ)
+    application = Application(load(environ), environ)
     stream = f"session-{TALK}"
-    with InlineWorker(installation) as worker:
+    with InlineWorker(application) as worker:
         for number in range(ROUNDS):
             turn = f"t{number}"
             worker.engine.submit(c.SubmitTurn(turn=turn, session=TALK, text=question(number), source="cli"))
             worker.work(partial(has_ended, worker, stream, turn), stream=stream)
-    installation.close()
+    application.close()
 
 
-def _assert_each_was_learned_from_once(installation: Installation, sessions: list[str]) -> None:
+def _assert_each_was_learned_from_once(application: Application, sessions: list[str]) -> None:
     """A turn that was accepted was compressed once and reviewed once, and what each saved is there once."""
     facts: dict[str, Counter[type[e.Event]]] = {}
-    for recorded in installation.log.tail(limit=100_000):
+    for recorded in application.log.tail(limit=100_000):
         facts.setdefault(recorded.stream, Counter())[type(recorded.event)] += 1
     for session in sessions:
         own = facts[f"session-{session}"]
@@ -92,10 +92,10 @@ def _assert_each_was_learned_from_once(installation: Installation, sessions: lis
             e.ReviewCompleted: accepted,
         }
         assert {kind: own[kind] for kind in counts} == counts, session
-    saved = [fact for fact in _facts(installation) if isinstance(fact, e.MemoryAdded)]
+    saved = [fact for fact in _facts(application) if isinstance(fact, e.MemoryAdded)]
     calls = Counter(fact.evidence.call for fact in saved if fact.evidence)
     assert set(calls.values()) <= {1}
 
 
-def _facts(installation: Installation) -> list[e.Event]:
-    return [recorded.event for recorded in installation.log.tail(limit=100_000)]
+def _facts(application: Application) -> list[e.Event]:
+    return [recorded.event for recorded in application.log.tail(limit=100_000)]

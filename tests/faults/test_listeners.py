@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.runtime.inline_worker import InlineWorker
@@ -91,13 +91,13 @@ def test_listeners_hear_of_what_a_process_wrote_that_was_killed_right_after(
 
 def talk(home: Home, *texts: str) -> list[e.Event]:
     """Turns with these texts, and whatever else is due; the log's facts by then."""
-    installation = Installation(load(home.environ), home.environ)
-    with InlineWorker(installation) as worker:
+    application = Application(load(home.environ), home.environ)
+    with InlineWorker(application) as worker:
         for number, text in enumerate(texts):
             worker.engine.submit(c.SubmitTurn(turn=f"t{number}", session="s1", text=text, source="cli"))
-        assert worker.work(lambda: not installation.log.steps(), seconds=PATIENCE)
-    facts = facts_of(installation.log)
-    installation.close()
+        assert worker.work(lambda: not application.log.steps(), seconds=PATIENCE)
+    facts = facts_of(application.log)
+    application.close()
     return facts
 
 

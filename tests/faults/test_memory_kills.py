@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.memory.memory import entries_of
 from hermes_jobs.eventlog.log import EventLog
@@ -36,22 +36,22 @@ def test_a_memory_is_saved_once_whenever_its_turn_is_killed(
 ) -> None:
     model_server.follow(save_and_answer)
     sends, tags = Sends(), []
-    installation = Installation(load(home.environ), home.environ)
+    application = Application(load(home.environ), home.environ)
     code, at = KILLED, FIRST_APPENDS
     while code == KILLED:
         at += 1
         tags.append(tag := f"{moment}-{at}")
         code = sends.run(home.environ, home.work, [tag], at, moment)
-        with InlineWorker(installation) as worker:
-            assert worker.work(lambda: not installation.log.steps(), seconds=PATIENCE)
+        with InlineWorker(application) as worker:
+            assert worker.work(lambda: not application.log.steps(), seconds=PATIENCE)
     assert code == 0
     assert len(tags) > 3, "a turn has more appends than that"
-    assert list(installation.memory.settle().memory) == tags
+    assert list(application.memory.settle().memory) == tags
     assert entries_of((home.path / "memories" / "MEMORY.md").read_text()) == tuple(tags)
-    _assert_each_call_wrote_once(installation.log)
-    assert_all_is_done_once(installation.log, [])
-    assert_views_agree(installation.log, home.path / "views")
-    installation.close()
+    _assert_each_call_wrote_once(application.log)
+    assert_all_is_done_once(application.log, [])
+    assert_views_agree(application.log, home.path / "views")
+    application.close()
     with home.log() as log:
         assert verify(log).findings == ()
 

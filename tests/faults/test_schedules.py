@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Changed, StreamFacts
+from hermes_jobs.domain.decision import DecisionResult, StreamEvents
 from hermes_jobs.domain.schedule.commands import Add, Pause
 from hermes_jobs.domain.schedule.schedule import Schedule, stream_of
 from hermes_jobs.domain.schedule.timing import rule_of
@@ -89,12 +89,12 @@ def add(crew: Crew, name: str, next_due: float, **changes: object) -> None:
     """A schedule that is due for the first time when the test wants it."""
     plan = replace(PLAN, name=name, timing="*/5 * * * *", deliver=(), **changes)
     added = e.ScheduleAdded(schedule=name, plan=plan, by="user", next_due=next_due)
-    change = Changed(writes=(StreamFacts(stream_of(name), (added,)),))
-    crew.installation.engine().change(lambda load: change, "test")
+    change = DecisionResult(writes=(StreamEvents(stream_of(name), (added,)),))
+    crew.application.engine().change(lambda load: change, "test")
 
 
 def state(crew: Crew, name: str) -> Schedule:
-    found = crew.installation.engine().state(stream_of(name))
+    found = crew.application.engine().state(stream_of(name))
     assert isinstance(found, Schedule)
     return found
 
@@ -107,7 +107,7 @@ def of(log: EventLog, name: str, kind: type[e.Event]) -> list[e.Event]:
 def let_happen(crew: Crew, events: int) -> None:
     """Wait until so many more events stand in the log, or nothing is due by now."""
     until = crew.log.last_position() + events
-    now = crew.installation.clock.now
+    now = crew.application.clock.now
 
     def rests() -> bool:
         return all(row.owner is None and row.step.not_before > now() for row in crew.log.steps())
@@ -117,7 +117,7 @@ def let_happen(crew: Crew, events: int) -> None:
 
 def finish(crew: Crew, names: tuple[str, ...]) -> None:
     """Wait until nothing is due any more; then let the schedules rest, and their runs end."""
-    now = crew.installation.clock.now
+    now = crew.application.clock.now
 
     def has_caught_up(name: str) -> bool:
         schedule = state(crew, name)
@@ -126,7 +126,7 @@ def finish(crew: Crew, names: tuple[str, ...]) -> None:
     wait_until(lambda: all(has_caught_up(name) for name in names), "the schedules to catch up")
     for name in names:
         if state(crew, name).status == "active":
-            crew.installation.engine().change(Pause(schedule=name, now=now()), "test")
+            crew.application.engine().change(Pause(schedule=name, now=now()), "test")
     crew.finish()
 
 
@@ -156,7 +156,7 @@ def assert_each_due_time_had_its_own(crew: Crew, name: str, first: float) -> Non
 def test_beats_and_workers_are_killed_and_their_clocks_jump_both_ways(
     crew: Crew, beats: Beats, home: Home, rng: random.Random
 ) -> None:
-    now = crew.installation.clock.now()
+    now = crew.application.clock.now()
     first = now - BACK - now % (5 * MINUTE)
     for name, overlap in zip(SCHEDULES, ("parallel", "queue", "skip"), strict=True):
         add(crew, name, first, missed="all", overlap=overlap)
@@ -189,12 +189,12 @@ def test_what_comes_due_while_the_broker_is_away_runs_when_it_is_back(
 ) -> None:
     crew.start_one(0)
     beats.start(0)
-    now = crew.installation.clock.now()
+    now = crew.application.clock.now()
     due = float(int(now) + 3)
     broker.kill()
     add(crew, "p1", due)
     add(crew, "p2", due - HOUR - due % (5 * MINUTE), missed="skip")
-    wait_until(lambda: crew.installation.clock.now() > due + 1, "the due time to pass")
+    wait_until(lambda: crew.application.clock.now() > due + 1, "the due time to pass")
     assert of(crew.log, "p1", e.ScheduleFired) == []
     broker.start()
     finish(crew, ("p1", "p2"))
@@ -209,9 +209,9 @@ def test_what_comes_due_while_the_broker_is_away_runs_when_it_is_back(
 def test_a_schedule_that_another_process_adds_while_beat_runs_is_fired(crew: Crew, beats: Beats) -> None:
     crew.start_one(0)
     beat = beats.start(0)
-    now = crew.installation.clock.now()
+    now = crew.application.clock.now()
     plan = replace(PLAN, timing="every 3 hours", kind="interval", deliver=())
-    crew.installation.engine().change(Add(schedule="p1", now=now - 3 * HOUR + 2, plan=plan), "test")
+    crew.application.engine().change(Add(schedule="p1", now=now - 3 * HOUR + 2, plan=plan), "test")
     wait_until(lambda: bool(of(crew.log, "p1", e.ScheduleFired)), "the run")
     finish(crew, ("p1",))
 
@@ -223,7 +223,7 @@ def test_a_schedule_that_another_process_adds_while_beat_runs_is_fired(crew: Cre
 def test_a_worker_that_is_killed_at_any_of_its_appends_neither_loses_nor_doubles_a_run(
     home: Home, moment: Moment
 ) -> None:
-    installation = Installation(load(home.environ), home.environ)
+    application = Application(load(home.environ), home.environ)
     try:
         code: int | None = -9
         at = 0
@@ -234,19 +234,19 @@ def test_a_worker_that_is_killed_at_any_of_its_appends_neither_loses_nor_doubles
             )
             due = 1_767_225_600.0 + at
             added = e.ScheduleAdded(schedule=f"p{at}", plan=plan, by="user", next_due=due)
-            change = Changed(writes=(StreamFacts(stream_of(f"p{at}"), (added,)),))
-            installation.engine().change(lambda load: change, "test")  # noqa: B023 - called at once
+            change = DecisionResult(writes=(StreamEvents(stream_of(f"p{at}"), (added,)),))
+            application.engine().change(lambda load: change, "test")  # noqa: B023 - called at once
             code = _drained(home.environ, at, moment)
         assert at > 4, "firing and running have more appends than that"
         assert _drained(home.environ, 0, moment) == 0
-        facts = facts_of(installation.log)
+        facts = facts_of(application.log)
         fired = [fact.schedule for fact in facts if isinstance(fact, e.ScheduleFired)]
         assert sorted(fired) == sorted(f"p{number}" for number in range(1, at + 1))
         ended = [fact.schedule for fact in facts if isinstance(fact, e.ScheduleRunEnded)]
         assert sorted(ended) == sorted(fired)
-        assert_all_is_done_once(installation.log, [])
+        assert_all_is_done_once(application.log, [])
     finally:
-        installation.close()
+        application.close()
 
 
 def _drained(environ: Mapping[str, str], at: int, moment: Moment) -> int | None:
@@ -267,9 +267,9 @@ def _drained(environ: Mapping[str, str], at: int, moment: Moment) -> int | None:
 def _drain(environ: Mapping[str, str], at: int, moment: Moment) -> None:
     from hermes_jobs.runtime.inline_worker import InlineWorker
 
-    installation = Installation(load(environ), environ)
-    with InlineWorker(installation) as worker:
+    application = Application(load(environ), environ)
+    with InlineWorker(application) as worker:
         if at:
             die_at(at, moment)
-        assert worker.work(lambda: not installation.log.steps(), seconds=PATIENCE)
-    installation.close()
+        assert worker.work(lambda: not application.log.steps(), seconds=PATIENCE)
+    application.close()

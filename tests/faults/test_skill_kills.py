@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.agent.skills.content import content_of
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
@@ -43,12 +43,12 @@ def writes_a_skill(seen: Seen) -> Action:
 
 
 @contextmanager
-def installed(home: Home) -> Iterator[Installation]:
-    installation = Installation(load(home.environ), home.environ)
+def installed(home: Home) -> Iterator[Application]:
+    application = Application(load(home.environ), home.environ)
     try:
-        yield installation
+        yield application
     finally:
-        installation.close()
+        application.close()
 
 
 @pytest.mark.slow
@@ -58,31 +58,31 @@ def test_skills_survive_a_kill_at_every_append_of_the_turn_that_writes_them(
 ) -> None:
     model_server.follow(writes_a_skill)
     sends = Sends()
-    with installed(home) as installation:
+    with installed(home) as application:
         code, at = KILLED, 0
         while code == KILLED:
             at += 1
             code = sends.run(home.environ, home.work, [f"{moment}-{at}"], at, moment)
-            with InlineWorker(installation) as worker:
-                assert worker.work(lambda: not installation.log.steps(), seconds=PATIENCE)
-            assert_files_agree(installation)
+            with InlineWorker(application) as worker:
+                assert worker.work(lambda: not application.log.steps(), seconds=PATIENCE)
+            assert_files_agree(application)
         assert code == 0
         assert at > 10, "a turn has more appends than that"
-        assert_all_is_done_once(installation.log, [])
-        assert_views_agree(installation.log, home.path / "views")
-        assert_each_call_wrote_once(installation)
-        accepted = {f.text for f in facts_of(installation.log) if isinstance(f, e.TurnSubmitted)}
-        uses = installation.views.skill_uses()
+        assert_all_is_done_once(application.log, [])
+        assert_views_agree(application.log, home.path / "views")
+        assert_each_call_wrote_once(application)
+        accepted = {f.text for f in facts_of(application.log) if isinstance(f, e.TurnSubmitted)}
+        uses = application.views.skill_uses()
         assert {name: (use.uses, use.completed) for name, use in uses.items()} == dict.fromkeys(
             accepted, (1, 1)
         )
 
 
-def assert_files_agree(installation: Installation) -> None:
+def assert_files_agree(application: Application) -> None:
     """The home's files are what the log has, without anybody settling them before this looks."""
-    root = installation.settings.paths.skills
+    root = application.settings.paths.skills
     lies = {path: path.read_bytes() for path in root.rglob("*") if path.is_file() and path.name[0] != "."}
-    volumes, problems = installation.skills.volumes()
+    volumes, problems = application.skills.volumes()
     wanted = {
         volume.folder / path: content_of(file)
         for volume in volumes
@@ -93,8 +93,8 @@ def assert_files_agree(installation: Installation) -> None:
     assert problems == ()
 
 
-def assert_each_call_wrote_once(installation: Installation) -> None:
-    written = [fact for fact in facts_of(installation.log) if isinstance(fact, e.SkillWritten)]
+def assert_each_call_wrote_once(application: Application) -> None:
+    written = [fact for fact in facts_of(application.log) if isinstance(fact, e.SkillWritten)]
     calls = Counter(fact.evidence.call for fact in written if fact.evidence is not None)
     assert len(calls) == len(written)
     assert all(times == 1 for times in calls.values())
@@ -108,13 +108,13 @@ def test_a_kill_while_files_are_written_is_put_right_by_the_next_use(
     model_server.follow(writes_a_skill)
     with home.launch("tests.faults.dying_files", str(renames), "send", "tidy") as running:
         assert running.end().code == KILLED
-    with installed(home) as installation:
-        with InlineWorker(installation) as worker:
-            assert worker.work(lambda: not installation.log.steps(), seconds=PATIENCE)
-        installation.skills.settle()
-        assert_files_agree(installation)
-        assert_each_call_wrote_once(installation)
-        (volume,) = installation.skills.volumes()[0]
+    with installed(home) as application:
+        with InlineWorker(application) as worker:
+            assert worker.work(lambda: not application.log.steps(), seconds=PATIENCE)
+        application.skills.settle()
+        assert_files_agree(application)
+        assert_each_call_wrote_once(application)
+        (volume,) = application.skills.volumes()[0]
         assert (volume.name, volume.paths) == ("tidy", ("scripts/a.sh",))
 
 

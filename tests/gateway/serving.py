@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.interfaces.gateway.factory import telegram_service
-from hermes_jobs.interfaces.gateway.fallback_worker import Helper
-from hermes_jobs.interfaces.gateway.service import Service
+from hermes_jobs.interfaces.gateway.fallback_worker import FallbackWorker
+from hermes_jobs.interfaces.gateway.service import GatewayService
 from hermes_jobs.settings import load
 from tests.gateway.bot_server import TOKEN, BotServer
 
@@ -36,8 +36,8 @@ def environ_of(folder: Path, bot: BotServer, model_url: str, **more: str) -> Map
 class Served:
     """A gateway's process, as far as a test looks into it."""
 
-    def __init__(self, installation: Installation) -> None:
-        self.installation = installation
+    def __init__(self, application: Application) -> None:
+        self.application = application
         self.told: list[str] = []
         self.error: BaseException | None = None
 
@@ -45,13 +45,13 @@ class Served:
 @contextmanager
 def serving(environ: Mapping[str, str], *, helped: bool = True) -> Iterator[Served]:
     """A gateway until the end of the block; `helped`: it works on turns too."""
-    installation = Installation(load(environ), environ)
-    served = Served(installation)
+    application = Application(load(environ), environ)
+    served = Served(application)
     with ExitStack() as stack:
-        stack.callback(installation.close)
-        service = stack.enter_context(telegram_service(installation, served.told.append))
+        stack.callback(application.close)
+        service = stack.enter_context(telegram_service(application, served.told.append))
         if helped:
-            helper = Helper(installation, served.told.append)
+            helper = FallbackWorker(application, served.told.append)
             helper.start()
             stack.callback(helper.stop)
         stack.enter_context(_running(service, served))
@@ -59,7 +59,7 @@ def serving(environ: Mapping[str, str], *, helped: bool = True) -> Iterator[Serv
 
 
 @contextmanager
-def _running(service: Service, served: Served) -> Iterator[None]:
+def _running(service: GatewayService, served: Served) -> Iterator[None]:
     ready = threading.Event()
     loop = asyncio.new_event_loop()
     task = loop.create_task(service.run())

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.gateway.commands import House, Said
+from hermes_jobs.domain.gateway.commands import GatewayPolicy, IncomingMessage
 from hermes_jobs.domain.memory.writes import Operation, Origin, Write
 from hermes_jobs.errors import LogUnavailable, Misconfigured, Rejected
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.eventlog.verify import verify
 from hermes_jobs.interfaces.gateway import service
 from hermes_jobs.interfaces.gateway.factory import joined, telegram_service
-from hermes_jobs.interfaces.gateway.receiver import Reception
+from hermes_jobs.interfaces.gateway.receiver import MessageReceiver
 from hermes_jobs.settings import load
 from tests.e2e.invariants import facts_of
 from tests.gateway.bot_server import TOKEN, BotServer, Fault
@@ -62,7 +62,7 @@ def test_a_message_is_a_turn_and_its_answer_comes_back(environ: Mapping[str, str
         bot.write(ANNA, "And now?")
         answers(bot, "You said: Hello", "You said: And now?")
         bot.wait_until(lambda: bot.unconfirmed() == 0, "Telegram's giving up of the messages")
-        turns = of_type(served.installation.log, e.TurnSubmitted)
+        turns = of_type(served.application.log, e.TurnSubmitted)
         assert [(turn.source, turn.attended) for turn in turns] == [("telegram", False)] * 2  # type: ignore[attr-defined]
         assert len({turn.session for turn in turns}) == 1  # type: ignore[attr-defined]
     assert "Listening as @hermes_test_bot." in served.told
@@ -74,7 +74,7 @@ def test_it_works_on_every_kind_of_log(environ: Mapping[str, str], bot: BotServe
         wait_until(lambda: any("standing by" in told for told in second.told), "standing by")
         bot.write(ANNA, "Hello")
         answers(bot, "You said: Hello")
-        log = second.installation.log
+        log = second.application.log
         wait_until(lambda: not log.steps(), "the end of all work")
         assert len(of_type(log, e.GatewayTaken)) == 1
         assert verify(log).is_sound  # type: ignore[arg-type]
@@ -86,8 +86,8 @@ def test_a_stranger_gets_nothing_and_leaves_nothing(environ: Mapping[str, str], 
             bot.write(STRANGER, text)
         bot.write(ANNA, "Hello")
         answers(bot, "You said: Hello")
-        assert len(of_type(served.installation.log, e.TurnSubmitted)) == 1
-        assert len(of_type(served.installation.log, e.DeliveryRequested)) == 1
+        assert len(of_type(served.application.log, e.TurnSubmitted)) == 1
+        assert len(of_type(served.application.log, e.DeliveryRequested)) == 1
     assert STRANGER not in bot.chats
     assert STRANGER not in bot.typed
 
@@ -114,7 +114,7 @@ def test_a_long_answer_arrives_whole_and_in_order(
     model_server.follow(Script(default=Answer(text=LONG, piece=4_000)))
     with serving(environ) as served:
         bot.write(ANNA, "Tell me everything")
-        wait_until(lambda: bool(of_type(served.installation.log, e.DeliverySent)), "the end of the delivery")
+        wait_until(lambda: bool(of_type(served.application.log, e.DeliverySent)), "the end of the delivery")
     assert len(bot.said(ANNA)) > 2
     assert "\n\n".join(bot.said(ANNA)).split() == LONG.split()
 
@@ -140,7 +140,7 @@ def test_stop_ends_a_turn_under_way(
         model_server.wait_until(lambda: len(model_server.requests) == 1)
         bot.write(ANNA, "/stop")
         answers(bot, "I stop.")
-        wait_until(lambda: bool(of_type(served.installation.log, e.TurnCancelled)), "the turn's end")
+        wait_until(lambda: bool(of_type(served.application.log, e.TurnCancelled)), "the turn's end")
         bot.write(ANNA, "Hello")
         answers(bot, "I stop.", "You said: Hello")
 
@@ -177,9 +177,9 @@ def test_a_refused_token_ends_it_with_a_word_and_without_the_token(
 def test_without_a_token_nothing_is_begun(environ: Mapping[str, str], token: str) -> None:
     environ = {**environ, "TELEGRAM_BOT_TOKEN": token}
     with (
-        closing(Installation(load(environ), environ)) as installation,
+        closing(Application(load(environ), environ)) as application,
         pytest.raises(Rejected, match="TELEGRAM_BOT_TOKEN") as refused,
-        telegram_service(installation, print),
+        telegram_service(application, print),
     ):
         pass
     assert refused.value.kind == "auth"
@@ -195,26 +195,26 @@ def test_the_second_gateway_of_a_log_stands_by_and_takes_over(
             bot.write(ANNA, "Hello")
             answers(bot, "You said: Hello")
             assert not any("Listening" in told for told in second.told)
-            assert len(of_type(second.installation.log, e.GatewayTaken)) == 1
+            assert len(of_type(second.application.log, e.GatewayTaken)) == 1
     with serving(environ) as third:
         bot.write(ANNA, "Again")
         answers(bot, "You said: Hello", "You said: Again")
-        assert len(of_type(third.installation.log, e.GatewayTaken)) == 2
+        assert len(of_type(third.application.log, e.GatewayTaken)) == 2
 
 
 def test_a_message_waits_for_a_log_that_is_away_and_one_that_breaks_is_passed_over(
     environ: Mapping[str, str], bot: BotServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hear, refusals = Reception.hear, [LogUnavailable("away"), LogUnavailable("away")]
+    hear, refusals = MessageReceiver.accept, [LogUnavailable("away"), LogUnavailable("away")]
 
-    def hear_at_last(reception: Reception, said: Said) -> None:
+    def hear_at_last(reception: MessageReceiver, said: IncomingMessage) -> None:
         if said.text == "break":
             raise ValueError("a fault of the program")
         if refusals:
             raise refusals.pop()
         hear(reception, said)
 
-    monkeypatch.setattr(Reception, "hear", hear_at_last)
+    monkeypatch.setattr(MessageReceiver, "accept", hear_at_last)
     with serving(environ):
         bot.write(ANNA, "Hello")
         bot.write(ANNA, "break")
@@ -223,14 +223,16 @@ def test_a_message_waits_for_a_log_that_is_away_and_one_that_breaks_is_passed_ov
 
 
 def test_the_same_message_twice_is_one_turn(environ: Mapping[str, str]) -> None:
-    with closing(Installation(load(environ), environ)) as installation:
-        reception = Reception(installation.engine(), House(), ["telegram:12"])
+    with closing(Application(load(environ), environ)) as application:
+        reception = MessageReceiver(application.engine(), GatewayPolicy(), ["telegram:12"])
         for text in ("Hello", "/status"):
-            said = Said(key=f"telegram:4242:{text}", user="telegram:12", target="telegram:12", text=text)
-            reception.hear(said)
-            reception.hear(said)
-        assert len(of_type(installation.log, e.TurnSubmitted)) == 1
-        assert len(of_type(installation.log, e.DeliveryRequested)) == 1
+            said = IncomingMessage(
+                key=f"telegram:4242:{text}", user="telegram:12", target="telegram:12", text=text
+            )
+            reception.accept(said)
+            reception.accept(said)
+        assert len(of_type(application.log, e.TurnSubmitted)) == 1
+        assert len(of_type(application.log, e.DeliveryRequested)) == 1
 
 
 @pytest.mark.parametrize("users", [{"anna": ("12",)}, {"anna": ("telegram:12",), "bert": ("telegram:12",)}])
@@ -257,7 +259,7 @@ def test_an_answer_tells_what_was_learned_since_the_one_before(
     with serving({**environ, "HERMES_JOBS_MEMORY__NUDGE_INTERVAL": "1"}) as served:
         bot.write(ANNA, "I like tea")
         answers(bot, "Yes.")
-        wait_until(lambda: bool(of_type(served.installation.log, e.ReviewCompleted)), "the review")
+        wait_until(lambda: bool(of_type(served.application.log, e.ReviewCompleted)), "the review")
         bot.write(ANNA, "Do you know?")
         bot.wait_until(lambda: len(bot.said(ANNA)) == 2, "the second answer")
     assert bot.said(ANNA)[1] == "Yes.\n\nLearned meanwhile: Yes."
@@ -295,7 +297,7 @@ def test_a_chat_is_told_with_its_next_message_that_the_memory_kept_both_of_two_c
     with serving(environ) as served:
         bot.write(ANNA, "Hello")
         answers(bot, "You said: Hello")
-        both_change_an_entry(served.installation)
+        both_change_an_entry(served.application)
         bot.write(ANNA, "And now?")
         bot.wait_until(lambda: len(bot.said(ANNA)) == 3, "the note and the answer")
         bot.write(ANNA, "Again")
@@ -307,15 +309,15 @@ def test_a_chat_is_told_with_its_next_message_that_the_memory_kept_both_of_two_c
     ]
 
 
-def both_change_an_entry(installation: Installation) -> None:
+def both_change_an_entry(application: Application) -> None:
     """A person saves a file that they opened before the entry in it was changed in the log."""
-    memory, file = installation.memory, installation.settings.paths.memories / "USER.md"
+    memory, file = application.memory, application.settings.paths.memories / "USER.md"
     for change in (
         Operation(action="add", target="user", content="Likes tea"),
         Operation(action="replace", target="user", content="Likes green tea", old_text="Likes tea"),
     ):
         before = file.read_text() if file.exists() else ""
-        memory.change(Write([change], Origin("user"), installation.memory_limits), "test")
+        memory.change(Write([change], Origin("user"), application.memory_limits), "test")
     file.write_text(before.replace("tea", "tea at four"))
 
 

@@ -8,12 +8,12 @@ from typing import cast
 
 import pytest
 
-from hermes_jobs.domain.gateway.commands import Said
+from hermes_jobs.domain.gateway.commands import IncomingMessage
 from hermes_jobs.interfaces.gateway import service
-from hermes_jobs.interfaces.gateway.leader import Post
+from hermes_jobs.interfaces.gateway.leader import GatewayLeader
 from hermes_jobs.interfaces.gateway.platform import Update
-from hermes_jobs.interfaces.gateway.receiver import Reception
-from hermes_jobs.interfaces.gateway.service import Service
+from hermes_jobs.interfaces.gateway.receiver import MessageReceiver
+from hermes_jobs.interfaces.gateway.service import GatewayService
 
 OLD, NEW = 700_000_001, 42
 """After a week in which nobody has written, Telegram goes on with any number."""
@@ -44,7 +44,9 @@ class Line:
             self.is_quiet.set()
             await asyncio.Event().wait()
         number = self._numbers.pop(0)
-        said = Said(key=f"{self.name}:{number}", user="telegram:12", target="telegram:12", text="Hello")
+        said = IncomingMessage(
+            key=f"{self.name}:{number}", user="telegram:12", target="telegram:12", text="Hello"
+        )
         return (Update(number=number, said=said),)
 
     async def show_typing(self, target: str) -> None:
@@ -57,7 +59,7 @@ class Heard:
     def __init__(self) -> None:
         self.keys: list[str] = []
 
-    def hear(self, said: Said) -> None:
+    def hear(self, said: IncomingMessage) -> None:
         self.keys.append(said.key)
 
     def waiting_targets(self) -> Sequence[str]:
@@ -83,7 +85,9 @@ def test_numbers_of_before_confirm_nothing_when_the_post_is_held_again(
     async def serve() -> list[int]:
         line = Line(OLD, NEW)
         post = Turns(True, True, False)  # for a question and its update, and then another process has it
-        serving = Service(line, cast(Reception, heard), cast(Post, post), lambda _told: None)
+        serving = GatewayService(
+            line, cast(MessageReceiver, heard), cast(GatewayLeader, post), lambda _told: None
+        )
         task = asyncio.create_task(serving.run())
         await line.is_quiet.wait()
         task.cancel()

@@ -10,7 +10,7 @@ from typing import Any
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.usage import Usage
-from hermes_jobs.eventlog.log import Append, EventLog, Meta, StreamWrite
+from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, StreamWrite
 
 BEGAN = datetime(2026, 9, 21, tzinfo=UTC)
 DAYS = 60
@@ -36,7 +36,7 @@ class Months:
                 moment = BEGAN + timedelta(seconds=at)
                 log.append(
                     Append(
-                        meta=Meta(worker="worker-k2f8", causation="step", correlation="turn"),
+                        meta=EventMeta(worker="worker-k2f8", causation="step", correlation="turn"),
                         recorded_at=f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}",
                         writes=(StreamWrite(stream=stream, events=tuple(events), expected=None),),
                         durable=False,

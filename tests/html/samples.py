@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.usage import Reservation, Usage
-from hermes_jobs.eventlog.log import Append, EventLog, Meta, StreamWrite
+from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, StreamWrite
 
 TURN = "t7mq2xw4kd9ra"
 SESSION = "s4h8c1zt6e0pj"
@@ -197,7 +197,7 @@ def append(log: EventLog, facts: Iterable[tuple[float, str, e.Event]], *, stream
         step = getattr(fact, "step", None) or getattr(fact, "call", None)
         log.append(
             Append(
-                meta=Meta(worker=worker, causation=step or f"{TURN}-prefetch", correlation=TURN),
+                meta=EventMeta(worker=worker, causation=step or f"{TURN}-prefetch", correlation=TURN),
                 recorded_at=f"{BEGAN + timedelta(seconds=at):%Y-%m-%dT%H:%M:%S.%fZ}",
                 writes=(StreamWrite(stream=stream or f"session-{SESSION}", events=(fact,), expected=None),),
                 durable=False,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.eventlog.log import Append, Meta, StreamWrite
+from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
 from hermes_jobs.interfaces.html import figures
 from hermes_jobs.interfaces.html.charts import HEIGHT, MOST_SERIES, OTHERS, nice, stacked, ticks
 from tests.cli.conftest import Home
@@ -31,7 +31,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     )
     home.log.append(
         Append(
-            meta=Meta(worker="w"),
+            meta=EventMeta(worker="w"),
             recorded_at=f"{BEGAN + timedelta(days=3):%Y-%m-%dT%H:%M:%S.%fZ}",
             writes=(StreamWrite(stream="schedule-evil", events=(added, fired), expected=None),),
         )

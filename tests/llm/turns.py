@@ -8,13 +8,13 @@ from hermes_jobs.agent.llm.pricing import PriceList
 from hermes_jobs.agent.llm.retry import delay
 from hermes_jobs.agent.prompt.builder import SessionPrompt
 from hermes_jobs.agent.tools.toolbox import Toolbox
-from hermes_jobs.bootstrap import NobodyToWake
+from hermes_jobs.bootstrap import NullDispatcher
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.commands import SessionCommand, SubmitTurn
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.domain.session.steps import next_steps
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.handlers import CallModel, Limits, Prefetch, RunTool, performers
+from hermes_jobs.engine.handlers import CallModel, Prefetch, RunTool, TurnLimits, performers
 from hermes_jobs.engine.ports import Model
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from tests.engine.simulation import CountedIds
@@ -51,7 +51,7 @@ class OneSession:
         self.shown: list[str] = []
         self._log = open_log(sqlite_url(folder / "events.db"))
         toolbox = Toolbox((), enabled=())
-        limits = Limits(
+        limits = TurnLimits(
             max_iterations=5,
             max_tokens=max_tokens,
             approval_seconds=60,
@@ -77,7 +77,7 @@ class OneSession:
             worker="w1",
             clock=self.clock,
             ids=ids,
-            carrier=NobodyToWake(),
+            dispatcher=NullDispatcher(),
             performers=performers(
                 prefetch=Prefetch(prompt, limits), call_model=call_model, run_tool=RunTool(toolbox)
             ),

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hermes_jobs.agent.memory.memory_files import HomeMemory
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain.events import MemoryTarget
 from hermes_jobs.domain.memory.memory import Limits
 from hermes_jobs.domain.memory.writes import MemoryAction, Operation, Origin, Write
@@ -25,21 +25,21 @@ PATIENCE = 60.0
 
 
 @contextmanager
-def installed(folder: Path, log_url: str) -> Iterator[Installation]:
+def installed(folder: Path, log_url: str) -> Iterator[Application]:
     """The home in that folder, on that log."""
     environ = {"HERMES_JOBS_HOME": str(folder), "HERMES_JOBS_LOG_URL": log_url, "HOME": str(folder)}
-    installation = Installation(load(environ), environ)
+    application = Application(load(environ), environ)
     try:
-        yield installation
+        yield application
     finally:
-        installation.close()
+        application.close()
 
 
 @contextmanager
 def remembering(folder: Path, log_url: str) -> Iterator[HomeMemory]:
     """The memory of the home in that folder, on that log."""
-    with installed(folder, log_url) as installation:
-        yield installation.memory
+    with installed(folder, log_url) as application:
+        yield application.memory
 
 
 def write(

@@ -17,7 +17,7 @@ from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.turn import Turn as SessionTurn
 from hermes_jobs.engine.clock_and_ids import SystemClock
 from hermes_jobs.engine.ports import ToolSpec
-from hermes_jobs.engine.replay import Replayed
+from hermes_jobs.engine.replay import ReplayedEvent
 from hermes_jobs.plugins.circuit_breaker import Circuit
 
 PATIENT = TimeLimits(ask=30.0, begin=30.0, tool=30.0, learn=30.0, end=30.0)
@@ -122,9 +122,9 @@ class Said:
     """The facts that a session has come to."""
 
     def __init__(self) -> None:
-        self.facts: list[Replayed] = []
+        self.facts: list[ReplayedEvent] = []
 
-    def __call__(self, _stream: str, _after: int, _upto: int) -> list[Replayed]:
+    def __call__(self, _stream: str, _after: int, _upto: int) -> list[ReplayedEvent]:
         return self.facts
 
 

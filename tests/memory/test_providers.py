@@ -12,8 +12,8 @@ from hermes_jobs.agent.memory.provider import ProviderSession
 from hermes_jobs.agent.memory.providers import Providers
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.session import Session
-from hermes_jobs.engine.ports import NotHeard
-from hermes_jobs.engine.replay import Replayed
+from hermes_jobs.engine.ports import ListenerError
+from hermes_jobs.engine.replay import ReplayedEvent
 from hermes_jobs.plugins.circuit_breaker import FAILURES
 from tests.memory.provider_support import (
     PATIENT,
@@ -52,7 +52,7 @@ def memories(notes: Notes, said: Said) -> Iterator[Providers]:
 def hear(memories: Providers, said: Said, fact: e.SessionEvent, *sessions: Session) -> None:
     """Let it hear of one fact, and of the session before and after it."""
     before, after = sessions or (session(), session())
-    said.facts = [Replayed(before, fact, after)]
+    said.facts = [ReplayedEvent(before, fact, after)]
     memories.hear(after, 0)
 
 
@@ -340,8 +340,8 @@ def test_what_it_could_not_learn_is_said_so_that_it_is_told_again(
             raise OSError("away")
 
     notes.disturb = fail
-    said.facts = [Replayed(replace(session(), version=7), COMPLETED, replace(session(), version=8))]
-    with pytest.raises(NotHeard, match="OSError: away") as raised:
+    said.facts = [ReplayedEvent(replace(session(), version=7), COMPLETED, replace(session(), version=8))]
+    with pytest.raises(ListenerError, match="OSError: away") as raised:
         memories.hear(session(), 3)
     assert raised.value.upto == 7
     assert notes.of("queue_prefetch") == []
@@ -367,7 +367,7 @@ def test_one_that_hangs_while_it_learns_keeps_nobody_waiting(notes: Notes, said:
             released.wait()
 
     notes.disturb = hang
-    with pytest.raises(NotHeard, match="gave no answer"):
+    with pytest.raises(ListenerError, match="gave no answer"):
         hear(memories, said, COMPLETED)
     assert memories.recall(session(), "tea") == "About tea"
     released.set()

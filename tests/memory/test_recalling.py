@@ -5,23 +5,30 @@ from __future__ import annotations
 import pytest
 
 from hermes_jobs.agent.memory.session_recall import TEXT_CHARS, OwnRecall
-from hermes_jobs.engine.ports.conversation_search import Hit, Near, Passage, Past, Scope, Utterance
+from hermes_jobs.engine.ports.conversation_search import (
+    Near,
+    Passage,
+    Scope,
+    SearchHit,
+    SessionSummary,
+    TranscriptMessage,
+)
 from tests.memory.provider_support import session
 
 
 class Shelf:
-    """An `Archive` with one conversation about tea."""
+    """An `ConversationSearch` with one conversation about tea."""
 
     def __init__(self, text: str = "I like green tea\nat four") -> None:
         self.asked: list[tuple[str, Scope]] = []
         self._text = text
 
-    def search(self, query: str, *, scope: Scope, limit: int) -> tuple[Hit, ...]:
+    def search(self, query: str, *, scope: Scope, limit: int) -> tuple[SearchHit, ...]:
         return ()
 
     def passages(self, query: str, *, scope: Scope, limit: int) -> tuple[Passage, ...]:
         self.asked.append((query, scope))
-        hit = Hit(
+        hit = SearchHit(
             session="s0",
             lineage="session-s0",
             kind="conversation",
@@ -42,10 +49,10 @@ class Shelf:
     def searched(self, scope: Scope) -> int:
         return 1
 
-    def recent(self, *, scope: Scope, limit: int) -> tuple[Past, ...]:
+    def recent(self, *, scope: Scope, limit: int) -> tuple[SessionSummary, ...]:
         return ()
 
-    def transcript(self, session: str) -> tuple[Utterance, ...]:
+    def transcript(self, session: str) -> tuple[TranscriptMessage, ...]:
         return ()
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.events import Plan
 from hermes_jobs.domain.schedule.runs import LATEST, ON_TIME
-from hermes_jobs.domain.schedule.timing import Rule
+from hermes_jobs.domain.schedule.timing import TimingInZone
 from tests.planning.world import DAY, HOUR, MINUTE, PLAN, World
 
 SPRING = 1_774_720_800.0
@@ -83,7 +83,7 @@ def test_each_due_time_is_fired_or_missed_or_waits_and_only_once(
     assert next_due > world.now or next_due > latest - 1
 
 
-def _all_dues(rule: Rule, start: float) -> Iterator[float]:
+def _all_dues(rule: TimingInZone, start: float) -> Iterator[float]:
     return rule.following(rule.after(start, since=start))
 
 

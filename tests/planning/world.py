@@ -9,17 +9,17 @@ from typing import Any
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Change, Changed, Key
-from hermes_jobs.domain.reactions import consequences
+from hermes_jobs.domain.decision import Decision, DecisionResult, UniqueKey
+from hermes_jobs.domain.reactions import reactions
 from hermes_jobs.domain.schedule.commands import Add, Edit, Pause, Remove, Replan, Resume, RunNow
 from hermes_jobs.domain.schedule.missed_runs import MOST_COUNTED
 from hermes_jobs.domain.schedule.runs import Fire, Run
 from hermes_jobs.domain.schedule.schedule import Schedule, stream_of
-from hermes_jobs.domain.schedule.timing import Rule, rule_of
+from hermes_jobs.domain.schedule.timing import TimingInZone, rule_of
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.session import stream_of as session_stream
 from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.domain.streams import StreamState, blank, due_steps, fold
+from hermes_jobs.domain.streams import StreamState, due_steps, fold, initial_state
 
 MONDAY = 1_795_392_000.0
 """2026-11-23 00:00 UTC."""
@@ -47,9 +47,9 @@ class World:
 
     def load(self, stream: str) -> Any:
         """The `Load` of the changes."""
-        return self._states.get(stream) or blank(stream)
+        return self._states.get(stream) or initial_state(stream)
 
-    def do(self, change: Change) -> Changed:
+    def do(self, change: Decision) -> DecisionResult:
         """Decide and write, as an append would: each key once."""
         changed = change(self.load)
         self._take_keys(changed.keys)
@@ -62,7 +62,7 @@ class World:
         self._states[stream] = fold(self.load(stream), facts)
         self.facts.extend(facts)
 
-    def _take_keys(self, keys: Sequence[Key]) -> None:
+    def _take_keys(self, keys: Sequence[UniqueKey]) -> None:
         for key in keys:
             assert (key.scope, key.key) not in self.keys, f"{key} was used before"
             self.keys.add((key.scope, key.key))
@@ -81,7 +81,7 @@ class World:
         return self.schedule.plan
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> TimingInZone:
         return rule_of(self.plan)
 
     @property
@@ -99,7 +99,7 @@ class World:
         while self.due:
             self.fire(self.due[0])
 
-    def fire(self, step: Step, *, now: float | None = None) -> Changed:
+    def fire(self, step: Step, *, now: float | None = None) -> DecisionResult:
         """Perform one step, whether it is due or not."""
         seen = self.now if now is None else now
         return self.do(Fire(stream=step.stream, due=step.not_before, now=seen, run=self.run_ids()))
@@ -146,7 +146,7 @@ class World:
         """Facts of a session, with what they mean for other streams."""
         before = self.session(session)
         self.write(before.stream, *facts)
-        self.do(lambda load: consequences(before, facts, load))
+        self.do(lambda load: reactions(before, facts, load))
 
     # --- what happened --------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session, stream_of
@@ -21,14 +21,14 @@ T = TypeVar("T", bound=e.Event)
 class Visit:
     """The home at work with one provider."""
 
-    def __init__(self, installation: Installation, worker: InlineWorker, work: Path) -> None:
-        self.installation = installation
+    def __init__(self, application: Application, worker: InlineWorker, work: Path) -> None:
+        self.application = application
         self.worker = worker
         self._work = work
 
     def send(self, text: str, session: str | None = None, **more: Any) -> str:
         """A turn from its text to its end, and all that it leaves to be done; its session's id."""
-        session = session or self.installation.ids.name("s")
+        session = session or self.application.ids.name("s")
         turn = self.submit(text, session, **more)
         assert self.worker.work(lambda: turn in self.session(session).ended, seconds=PATIENCE), text
         self.worker.drain()
@@ -36,7 +36,7 @@ class Visit:
 
     def submit(self, text: str, session: str, **more: Any) -> str:
         """A turn's text into the log; its id."""
-        turn = self.installation.ids.name("t")
+        turn = self.application.ids.name("t")
         opening = e.Opening(workdir=str(self._work))
         self.worker.engine.submit(
             c.SubmitTurn(turn=turn, session=session, text=text, source="test", opening=opening, **more)
@@ -57,7 +57,7 @@ class Visit:
     def events(self, kind: type[T], session: str | None = None) -> list[T]:
         """The events of that type so far, of one session or of all."""
         stream = None if session is None else stream_of(session)
-        found: Iterable[Any] = self.installation.log.tail(0, 1_000_000, stream=stream)
+        found: Iterable[Any] = self.application.log.tail(0, 1_000_000, stream=stream)
         return [each.event for each in found if isinstance(each.event, kind)]
 
     def answers(self, session: str) -> list[str]:
@@ -88,10 +88,10 @@ class Person:
     def at(self, environ: Mapping[str, str], heard: Callable[..., None] | None = None) -> Iterator[Visit]:
         """The home with that provider."""
         known = self.environ(environ)
-        installation = Installation(load(known), known)
+        application = Application(load(known), known)
         try:
             hears = {"heard": heard} if heard is not None else {}
-            with InlineWorker(installation, **hears) as worker:
-                yield Visit(installation, worker, self._home.work)
+            with InlineWorker(application, **hears) as worker:
+                yield Visit(application, worker, self._home.work)
         finally:
-            installation.close()
+            application.close()

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.settings import load
 from tests.model_server import ModelServer
 
 NO_SECRETS: Mapping[str, str] = {}
-Make = Callable[..., Installation]
+Make = Callable[..., Application]
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def make_installation(tmp_path: Path, model_server: ModelServer) -> Iterator[Mak
     work.mkdir()
     with ExitStack() as stack:
 
-        def make(secrets: Mapping[str, str] = NO_SECRETS, **variables: object) -> Installation:
+        def make(secrets: Mapping[str, str] = NO_SECRETS, **variables: object) -> Application:
             environ = {
                 "PATH": os.environ["PATH"],
                 "HERMES_JOBS_HOME": str(tmp_path / "home"),
@@ -38,6 +38,6 @@ def make_installation(tmp_path: Path, model_server: ModelServer) -> Iterator[Mak
                 **{f"HERMES_JOBS_{name}": str(value) for name, value in variables.items()},
                 **secrets,
             }
-            return stack.enter_context(closing(Installation(load(environ), environ)))
+            return stack.enter_context(closing(Application(load(environ), environ)))
 
         yield make

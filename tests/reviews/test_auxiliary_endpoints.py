@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
@@ -30,9 +30,9 @@ def other_server() -> Iterator[ModelServer]:
     server.close()
 
 
-def talk(installation: Installation, count: int, *, compress: bool = False) -> None:
+def talk(application: Application, count: int, *, compress: bool = False) -> None:
     """So many turns, then everything that follows from them."""
-    with InlineWorker(installation) as worker:
+    with InlineWorker(application) as worker:
         for number in range(count):
             turn = f"t{number}"
             worker.engine.submit(c.SubmitTurn(turn=turn, session="s1", text=question(number), source="cli"))
@@ -40,7 +40,7 @@ def talk(installation: Installation, count: int, *, compress: bool = False) -> N
         if compress:
             worker.engine.execute(STREAM, c.RequestCompression(reason="manual"))
         worker.drain()
-    assert verify(cast(SqlEventLog, installation.log)).findings == ()
+    assert verify(cast(SqlEventLog, application.log)).findings == ()
 
 
 def purpose_of(seen: Seen) -> str:
@@ -57,27 +57,27 @@ def test_reviews_are_asked_for_at_their_own_endpoint_and_nothing_else_is(
     make_installation: Make, model_server: ModelServer, other_server: ModelServer
 ) -> None:
     model_server.follow(talker)
-    installation = make_installation(
+    application = make_installation(
         {"AUXILIARY_REVIEW_API_KEY": OWN},
         MEMORY__NUDGE_INTERVAL=1,
         AUXILIARY__REVIEW__MODEL="small",
         AUXILIARY__REVIEW__BASE_URL=other_server.base_url,
     )
-    talk(installation, 1)
+    talk(application, 1)
     assert asked(model_server) == {("turn", "scripted", MAIN)}
     assert asked(other_server) == {("review", "small", f"Bearer {OWN}")}
-    [review] = installation.views.reviews()
+    [review] = application.views.reviews()
     assert (review.status, review.saved) == ("completed", "Saved it.")
-    spent = {row.key: row.requests for row in installation.views.spending(by="model")}
+    spent = {row.key: row.requests for row in application.views.spending(by="model")}
     assert spent == {"scripted": len(model_server.requests), "small": len(other_server.requests)}
-    assert OWN not in str([recorded.event for recorded in installation.log.tail(0, 1_000)])
+    assert OWN not in str([recorded.event for recorded in application.log.tail(0, 1_000)])
 
 
 def test_flush_and_summary_are_asked_for_where_compression_is(
     make_installation: Make, model_server: ModelServer, other_server: ModelServer
 ) -> None:
     model_server.follow(talker)
-    installation = make_installation(
+    application = make_installation(
         {"AUXILIARY_COMPRESSION_API_KEY": OWN},
         MEMORY__NUDGE_INTERVAL=0,
         MODEL__CONTEXT_LENGTH=8_000,
@@ -85,28 +85,28 @@ def test_flush_and_summary_are_asked_for_where_compression_is(
         AUXILIARY__COMPRESSION__MODEL="small",
         AUXILIARY__COMPRESSION__BASE_URL=other_server.base_url,
     )
-    talk(installation, 6, compress=True)
+    talk(application, 6, compress=True)
     assert asked(model_server) == {("turn", "scripted", MAIN)}
     assert asked(other_server) == {
         ("flush", "small", f"Bearer {OWN}"),
         ("summary", "small", f"Bearer {OWN}"),
     }
-    assert installation.views.session("s1").id != "s1", "it was compressed"
-    assert "Flushed in request" in str(installation.memory.settle())
+    assert application.views.session("s1").id != "s1", "it was compressed"
+    assert "Flushed in request" in str(application.memory.settle())
 
 
 def test_an_auxiliary_endpoint_serves_all_of_them_with_the_main_models_name(
     make_installation: Make, model_server: ModelServer, other_server: ModelServer
 ) -> None:
     model_server.follow(talker)
-    installation = make_installation(
+    application = make_installation(
         {"AUXILIARY_API_KEY": OWN},
         MEMORY__NUDGE_INTERVAL=6,
         MODEL__CONTEXT_LENGTH=8_000,
         COMPRESSION__PROTECT_LAST_N=2,
         AUXILIARY__BASE_URL=other_server.base_url,
     )
-    talk(installation, 6, compress=True)
+    talk(application, 6, compress=True)
     assert asked(model_server) == {("turn", "scripted", MAIN)}
     assert asked(other_server) == {
         (purpose, "scripted", f"Bearer {OWN}") for purpose in ("flush", "summary", "review")
@@ -117,8 +117,8 @@ def test_where_nothing_is_set_all_are_asked_for_at_the_main_endpoint(
     make_installation: Make, model_server: ModelServer
 ) -> None:
     model_server.follow(talker)
-    installation = make_installation(
+    application = make_installation(
         MEMORY__NUDGE_INTERVAL=6, MODEL__CONTEXT_LENGTH=8_000, COMPRESSION__PROTECT_LAST_N=2
     )
-    talk(installation, 6, compress=True)
+    talk(application, 6, compress=True)
     assert {purpose for purpose, _, _ in asked(model_server)} == {"turn", "flush", "summary", "review"}

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from hermes_jobs.agent.context.summary import OPEN
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.compression import MAX_REFITS
@@ -40,30 +40,30 @@ def talk(worker: InlineWorker, numbers: Sequence[int]) -> Session:
     return worker.engine.sessions.load(STREAM)
 
 
-def facts_of(installation: Installation, *kinds: type[e.Event]) -> list[Any]:
-    return [each.event for each in installation.log.tail(0, 100_000) if isinstance(each.event, kinds)]
+def facts_of(application: Application, *kinds: type[e.Event]) -> list[Any]:
+    return [each.event for each in application.log.tail(0, 100_000) if isinstance(each.event, kinds)]
 
 
 @pytest.mark.slow
 def test_sixty_turns_in_a_small_window(make_installation: Make, model_server: ModelServer) -> None:
     model_server.follow(talker)
-    installation = make_installation(**{**SMALL, "MODEL__CONTEXT_LENGTH": 6_500})
-    with InlineWorker(installation) as worker:
+    application = make_installation(**{**SMALL, "MODEL__CONTEXT_LENGTH": 6_500})
+    with InlineWorker(application) as worker:
         session = talk(worker, range(60))
         worker.drain()
         session = worker.engine.sessions.load(STREAM)
 
-    compressed = facts_of(installation, e.ContextCompressed)
+    compressed = facts_of(application, e.ContextCompressed)
     own = [each for each in compressed if each.turn in {f"t{number}" for number in range(60)}]
     assert len(own) >= 2
     assert session.num_compressed == len(own)
     assert {status.status for status in session.ended.values()} == {"completed"}
-    assert verify(cast(SqlEventLog, installation.log)).findings == ()
+    assert verify(cast(SqlEventLog, application.log)).findings == ()
     assert_every_request_could_be_sent(model_server.requests)
-    assert_the_lineage_is_one_row(installation, own[-1].into)
-    assert_every_response_is_booked(installation, model_server)
-    assert_the_prompt_was_rebuilt_with_what_the_flush_saved(installation, session)
-    reviews = installation.views.reviews()
+    assert_the_lineage_is_one_row(application, own[-1].into)
+    assert_every_response_is_booked(application, model_server)
+    assert_the_prompt_was_rebuilt_with_what_the_flush_saved(application, session)
+    reviews = application.views.reviews()
     assert [review.status for review in reviews] == ["completed"] * len(reviews)
     assert len(reviews) >= 6
     assert {review.saved for review in reviews} == {"Saved it."}
@@ -85,23 +85,23 @@ def assert_every_request_could_be_sent(requests: Sequence[Seen]) -> None:
         assert ("user", "user") not in set(pairwise(roles))
 
 
-def assert_the_lineage_is_one_row(installation: Installation, tip: str) -> None:
-    rows = installation.views.sessions()
+def assert_the_lineage_is_one_row(application: Application, tip: str) -> None:
+    rows = application.views.sessions()
     assert [row.id for row in rows] == [tip]
     assert rows[0].num_turns == 60
-    assert installation.views.find_session("s1") == tip
-    said = [message.content for message in installation.views.messages(tip) if message.role == "user"]
+    assert application.views.find_session("s1") == tip
+    said = [message.content for message in application.views.messages(tip) if message.role == "user"]
     assert [text for text in said if text.startswith(("tool q", "question"))] == [
         question(number) for number in range(60)
     ]
 
 
-def assert_every_response_is_booked(installation: Installation, model_server: ModelServer) -> None:
-    spent = installation.views.spending(by="purpose")
+def assert_every_response_is_booked(application: Application, model_server: ModelServer) -> None:
+    spent = application.views.spending(by="purpose")
     assert sum(row.requests for row in spent) == len(model_server.requests)
     assert {row.key for row in spent} == {"turn", "review", "flush", "compression"}
     recorded = Counter[str]()
-    for fact in facts_of(installation, e.UsageRecorded):
+    for fact in facts_of(application, e.UsageRecorded):
         recorded["calls"] += fact.num_model_calls
         recorded["input"] += fact.input_tokens
     assert recorded["calls"] == len(model_server.requests)
@@ -109,10 +109,10 @@ def assert_every_response_is_booked(installation: Installation, model_server: Mo
 
 
 def assert_the_prompt_was_rebuilt_with_what_the_flush_saved(
-    installation: Installation, session: Session
+    application: Application, session: Session
 ) -> None:
     assert session.started is not None
-    flushes = facts_of(installation, e.MemoryAdded)
+    flushes = facts_of(application, e.MemoryAdded)
     first = next(fact for fact in flushes if fact.author == "flush")
     assert first.content in session.started.system_prompt
     assert session.started.system_prompt.count(PROMPT_NOTE) == 1
@@ -134,14 +134,14 @@ def test_a_prompt_that_is_refused_as_too_long_is_compressed_and_sent_again(
         return talker(seen)
 
     model_server.follow(choose)
-    installation = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=30_000)
-    with InlineWorker(installation) as worker:
+    application = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=30_000)
+    with InlineWorker(application) as worker:
         session = talk(worker, range(12))
     assert refused == [True]
     assert session.ended["t11"].status == "completed"
-    [compressed] = facts_of(installation, e.ContextCompressed)
+    [compressed] = facts_of(application, e.ContextCompressed)
     assert compressed.turn == "t11"
-    [requested] = facts_of(installation, e.CompressionRequested)
+    [requested] = facts_of(application, e.CompressionRequested)
     assert requested.reason == "overflow"
 
 
@@ -162,11 +162,11 @@ def test_a_long_turn_is_compressed_as_often_as_it_takes(
         return Answer(tool_calls=tuple(AskedCall("terminal", {"command": each}) for each in commands))
 
     model_server.follow(choose)
-    installation = make_installation(MODEL__CONTEXT_LENGTH=window)
-    with InlineWorker(installation) as worker:
+    application = make_installation(MODEL__CONTEXT_LENGTH=window)
+    with InlineWorker(application) as worker:
         session = talk(worker, [1])
     assert session.ended["t1"].status == "completed"
-    compressed = facts_of(installation, e.ContextCompressed)
+    compressed = facts_of(application, e.ContextCompressed)
     assert len(compressed) > MAX_REFITS
     assert {fact.turn for fact in compressed} == {"t1"}
 
@@ -178,15 +178,15 @@ def test_a_summariser_that_is_down_leaves_the_history_as_it_is_and_the_turn_goes
         return Refuse(status=400, message="no such thing") if is_summary(seen) else talker(seen)
 
     model_server.follow(choose)
-    installation = make_installation(**{**SMALL, "MODEL__CONTEXT_LENGTH": 6_500})
-    with InlineWorker(installation) as worker:
+    application = make_installation(**{**SMALL, "MODEL__CONTEXT_LENGTH": 6_500})
+    with InlineWorker(application) as worker:
         for number in range(60):
             session = talk(worker, [number])
-            if facts_of(installation, e.CompressionFailed):
+            if facts_of(application, e.CompressionFailed):
                 break
         session = talk(worker, [60])
-    assert facts_of(installation, e.ContextCompressed) == []
-    failed = facts_of(installation, e.CompressionFailed)
+    assert facts_of(application, e.ContextCompressed) == []
+    failed = facts_of(application, e.CompressionFailed)
     assert failed
     assert len({fact.turn for fact in failed}) == len(failed)  # once a turn, no loop
     assert {status.status for status in session.ended.values()} == {"completed"}
@@ -203,14 +203,14 @@ def test_when_the_window_is_full_and_no_summary_can_be_had_messages_are_set_asid
         return talker(seen)
 
     model_server.follow(choose)
-    installation = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=30_000)
-    with InlineWorker(installation) as worker:
+    application = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=30_000)
+    with InlineWorker(application) as worker:
         session = talk(worker, range(20))
     assert session.ended["t19"].status == "completed"
-    [compressed] = facts_of(installation, e.ContextCompressed)
+    [compressed] = facts_of(application, e.ContextCompressed)
     assert compressed.summary == ""
     assert any("were set aside" in message.content for message in session.messages)
-    found = installation.views.messages("s1")
+    found = application.views.messages("s1")
     assert any("question 0 " in message.content for message in found)
 
 
@@ -218,8 +218,8 @@ def test_a_worker_that_remembers_the_long_history_does_not_compress_it_once_more
     make_installation: Make, model_server: ModelServer
 ) -> None:
     model_server.follow(talker)
-    installation = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=12_000)
-    first, other = (installation.engine(carrier=Wakes()) for _ in range(2))
+    application = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=12_000)
+    first, other = (application.engine(dispatcher=Wakes()) for _ in range(2))
 
     def perform_until(reached: Callable[[Session, Step], bool]) -> Step:
         while True:
@@ -238,7 +238,7 @@ def test_a_worker_that_remembers_the_long_history_does_not_compress_it_once_more
     assert step.kind == "turn.call_model"
     assert other.perform(STREAM, step.id) == "done"
     assert other.sessions.load(STREAM).num_requested == 1
-    replied = facts_of(installation, e.ModelReplied)
+    replied = facts_of(application, e.ModelReplied)
     assert replied[-1].step == step.id
 
 
@@ -246,8 +246,8 @@ def test_a_person_compresses_with_a_focus_and_the_summary_is_asked_for_it(
     make_installation: Make, model_server: ModelServer
 ) -> None:
     model_server.follow(talker)
-    installation = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=8_000)
-    with InlineWorker(installation) as worker:
+    application = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=8_000)
+    with InlineWorker(application) as worker:
         talk(worker, range(14))
         worker.engine.execute(STREAM, c.RequestCompression(reason="manual", focus="the trip to Rome"))
         worker.work(lambda: worker.engine.sessions.load(STREAM).compression is None, stream=STREAM)
@@ -267,8 +267,8 @@ def test_the_words_behind_the_summary_are_found_again(
         return talker(seen)
 
     model_server.follow(choose)
-    installation = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=8_000)
-    with InlineWorker(installation) as worker:
+    application = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=8_000)
+    with InlineWorker(application) as worker:
         talk(worker, range(2))
         worker.engine.submit(c.SubmitTurn(turn="tword", session="s1", text="Open sesame!", source="cli"))
         worker.work(partial(has_ended, worker, STREAM, "tword"), stream=STREAM)
@@ -278,7 +278,7 @@ def test_the_words_behind_the_summary_are_found_again(
         assert "sesame" not in str(worker.engine.sessions.load(STREAM).messages)
         worker.engine.submit(c.SubmitTurn(turn="tlast", session="s1", text="what was it?", source="cli"))
         worker.work(partial(has_ended, worker, STREAM, "tlast"), stream=STREAM)
-    [recalled] = [fact for fact in facts_of(installation, e.ToolFinished) if "sesame" in fact.content]
+    [recalled] = [fact for fact in facts_of(application, e.ToolFinished) if "sesame" in fact.content]
     assert "[user] Open sesame!" in recalled.content
 
 
@@ -294,8 +294,8 @@ def test_a_turn_that_is_cancelled_while_it_is_compressed_ends_and_the_next_one_r
         return talker(seen)
 
     model_server.follow(choose)
-    installation = make_installation(**SMALL)
-    with InlineWorker(installation) as worker:
+    application = make_installation(**SMALL)
+    with InlineWorker(application) as worker:
         number, turn = 0, ""
         while not held[0]:
             worker.engine.submit(
@@ -311,7 +311,7 @@ def test_a_turn_that_is_cancelled_while_it_is_compressed_ends_and_the_next_one_r
         model_server.release()
     assert session.ended[turn].status == "cancelled"
     assert session.ended["tnext"].status == "completed"
-    assert verify(cast(SqlEventLog, installation.log)).findings == ()
+    assert verify(cast(SqlEventLog, application.log)).findings == ()
 
 
 def _held_or_ended(held: list[bool], worker: InlineWorker, turn: str) -> bool:

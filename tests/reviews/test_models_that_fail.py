@@ -7,9 +7,9 @@ from functools import partial
 
 import pytest
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.gateway.news import told
+from hermes_jobs.domain.gateway.news import news_of
 from hermes_jobs.domain.model_pauses import LASTING_SECONDS, PASSING_SECONDS, STREAM
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.context_notices import notices
@@ -43,7 +43,7 @@ def small() -> Iterator[ModelServer]:
     server.close()
 
 
-def begin(make_installation: Make, server: ModelServer, small: ModelServer, **more: object) -> Installation:
+def begin(make_installation: Make, server: ModelServer, small: ModelServer, **more: object) -> Application:
     server.follow(talker)
     tasks = {
         f"AUXILIARY__{task}__{name}": value
@@ -70,11 +70,11 @@ def talk(worker: InlineWorker, *numbers: int) -> None:
         worker.drain()
 
 
-def lasted(installation: Installation, purpose: str) -> bool:
+def lasted(application: Application, purpose: str) -> bool:
     """Whether the model is left alone for long."""
-    facts = [each.event for each in installation.log.read(STREAM)]
+    facts = [each.event for each in application.log.read(STREAM)]
     (pause,) = [fact for fact in facts if isinstance(fact, e.HelperPaused) and fact.purpose == purpose]
-    seconds = pause.until - installation.clock.now()
+    seconds = pause.until - application.clock.now()
     assert seconds <= (LASTING_SECONDS if seconds > PASSING_SECONDS else PASSING_SECONDS)
     return seconds > PASSING_SECONDS
 
@@ -85,20 +85,20 @@ def test_the_sessions_own_model_reviews_where_the_one_for_reviews_fails(
 ) -> None:
     action, lasts = FAILURES[failure]
     small.follow(lambda seen: action)
-    installation = begin(make_installation, model_server, small, MEMORY__NUDGE_INTERVAL=1)
-    with InlineWorker(installation) as worker:
+    application = begin(make_installation, model_server, small, MEMORY__NUDGE_INTERVAL=1)
+    with InlineWorker(application) as worker:
         talk(worker, 0, 1)
     assert len(small.requests) == 1, "a model that has failed is left alone for a while"
     assert {seen.body["model"] for seen in model_server.requests if is_review(seen)} == {"mine"}
-    ends = [each.event for each in installation.log.read(SESSION)]
+    ends = [each.event for each in application.log.read(SESSION)]
     first, second = [end for end in ends if isinstance(end, e.ReviewCompleted)]
     assert first.saved == "Saved it."
     assert first.failures.startswith("small: ")
-    assert "as another one failed: small: " in str(told(first))
+    assert "as another one failed: small: " in str(news_of(first))
     assert second.failures == "", "people are told once"
-    newest, oldest = installation.views.reviews()
+    newest, oldest = application.views.reviews()
     assert ("small: " in oldest.message, newest.message) == (True, "")
-    assert lasted(installation, "review") == lasts
+    assert lasted(application, "review") == lasts
 
 
 @pytest.mark.parametrize("failure", FAILURES)
@@ -107,36 +107,36 @@ def test_the_sessions_own_model_summarises_where_the_one_for_summaries_fails(
 ) -> None:
     action, lasts = FAILURES[failure]
     small.follow(lambda seen: action if is_summary(seen) else talker(seen))
-    installation = begin(
+    application = begin(
         make_installation, model_server, small, MEMORY__NUDGE_INTERVAL=0, MODEL__CONTEXT_LENGTH=8_000
     )
-    with InlineWorker(installation) as worker:
+    with InlineWorker(application) as worker:
         for numbers in ((0, 1, 2, 3, 4, 5), (6, 7, 8, 9)):
             talk(worker, *numbers)
             worker.engine.execute(SESSION, c.RequestCompression(reason="manual"))
             worker.drain()
     assert len([seen for seen in small.requests if is_summary(seen)]) == 1
     assert {seen.body["model"] for seen in model_server.requests if is_summary(seen)} == {"mine"}
-    facts = [each.event for each in installation.log.read(SESSION)]
+    facts = [each.event for each in application.log.read(SESSION)]
     first, second = [fact for fact in facts if isinstance(fact, e.ContextCompressed)][:2]
     assert notices(first)[0].startswith("another model summarised: small: ")
     assert (bool(first.summary), bool(second.summary), second.failures) == (True, True, "")
-    assert lasted(installation, "compression") == lasts
+    assert lasted(application, "compression") == lasts
 
 
 def test_a_model_that_fails_at_a_flush_is_replaced_by_the_sessions_own(
     make_installation: Make, model_server: ModelServer, small: ModelServer
 ) -> None:
     small.follow(lambda seen: Refuse(status=404, message="The model `small` does not exist"))
-    installation = begin(
+    application = begin(
         make_installation, model_server, small, MEMORY__NUDGE_INTERVAL=0, MODEL__CONTEXT_LENGTH=8_000
     )
-    with InlineWorker(installation) as worker:
+    with InlineWorker(application) as worker:
         talk(worker, 0, 1, 2, 3, 4, 5)
         worker.engine.execute(SESSION, c.RequestCompression(reason="manual"))
         worker.drain()
     assert {seen.body["model"] for seen in model_server.requests} == {"mine"}
-    assert "Flushed in request" in str(installation.memory.settle())
+    assert "Flushed in request" in str(application.memory.settle())
 
 
 @pytest.mark.parametrize(
@@ -150,10 +150,10 @@ def test_what_a_failed_review_call_came_to_is_booked_under_its_own_model(
     small: ModelServer,
 ) -> None:
     small.follow(lambda seen: action)
-    installation = begin(make_installation, model_server, small, MEMORY__NUDGE_INTERVAL=1)
-    with InlineWorker(installation) as worker:
+    application = begin(make_installation, model_server, small, MEMORY__NUDGE_INTERVAL=1)
+    with InlineWorker(application) as worker:
         talk(worker, 0)
-    facts = [each.event for each in installation.log.tail(0, 1_000)]
+    facts = [each.event for each in application.log.tail(0, 1_000)]
     (booked,) = [fact for fact in facts if isinstance(fact, e.ResponseBooked)]
     assert (booked.model, booked.purpose) == ("small", "review")
     assert (booked.usage != NO_USAGE, booked.estimated != NO_USAGE) == (reported, not reported)

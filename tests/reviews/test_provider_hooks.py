@@ -8,7 +8,7 @@ import shutil
 from contextlib import closing
 from pathlib import Path
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
@@ -34,15 +34,15 @@ def test_processes_hear_of_a_compression_that_another_made(tmp_path: Path, model
     shutil.copytree(Path(noting.__file__ or "").parent, plugin)
     home.path.chmod(0o700)
 
-    with closing(Installation(load(home.environ), home.environ)) as installation:
-        talk(installation, range(TURNS))
+    with closing(Application(load(home.environ), home.environ)) as application:
+        talk(application, range(TURNS))
         compressed = home.run("sessions", "compress", "s1", "--json")
         assert compressed.code == 0, compressed
         into = compressed.json["into"]
-        talk(installation, [TURNS])
+        talk(application, [TURNS])
         assert home.run("memory", "add", "user", "Likes tea").code == 0
         assert home.run("sessions", "end", into).code == 0
-        talk(installation, [])
+        talk(application, [])
 
     here = os.getpid()
     notes = [json.loads(line) for line in (plugin / "heard.jsonl").read_text().splitlines()]
@@ -63,10 +63,10 @@ def test_processes_hear_of_a_compression_that_another_made(tmp_path: Path, model
     assert [note[0] for note in mine].count("sync_turn") == TURNS + 1
 
 
-def talk(installation: Installation, numbers: range | list[int]) -> None:
+def talk(application: Application, numbers: range | list[int]) -> None:
     """Turns with these questions, and whatever else is due."""
-    with InlineWorker(installation) as worker:
+    with InlineWorker(application) as worker:
         for number in numbers:
             turn = f"t{number}"
             worker.engine.submit(c.SubmitTurn(turn=turn, session="s1", text=question(number), source="cli"))
-        assert worker.work(lambda: not installation.log.steps(), seconds=PATIENCE)
+        assert worker.work(lambda: not application.log.steps(), seconds=PATIENCE)

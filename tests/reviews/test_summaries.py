@@ -12,7 +12,7 @@ from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
 from hermes_jobs.runtime.inline_worker import InlineWorker
-from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, weight
+from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, token_weight
 from tests.model_script import Action, Answer, Hold, Refuse, Seen
 from tests.model_server import ModelServer
 from tests.reviews.conftest import Make
@@ -29,8 +29,8 @@ def compress(make_installation: Make, model_server: ModelServer, answer: Callabl
         return answer(seen.body["max_tokens"]) if is_summary(seen) else talker(seen)
 
     model_server.follow(choose)
-    installation = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=8_000)
-    with InlineWorker(installation) as worker:
+    application = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=8_000)
+    with InlineWorker(application) as worker:
         for number in range(6):
             command = c.SubmitTurn(turn=f"t{number}", session="s1", text=question(number), source="cli")
             worker.engine.submit(command)
@@ -39,7 +39,7 @@ def compress(make_installation: Make, model_server: ModelServer, answer: Callabl
         worker.work(lambda: worker.engine.sessions.load(STREAM).compression is None, stream=STREAM)
         session = worker.engine.sessions.load(STREAM)
     summaries = [seen for seen in model_server.requests if is_summary(seen)]
-    booked = [each.event for each in installation.log.read(STREAM)]
+    booked = [each.event for each in application.log.read(STREAM)]
     responses = [fact for fact in booked if isinstance(fact, e.ResponseBooked)]
     refused = [seen for seen in summaries if isinstance(answer(seen.body["max_tokens"]), Refuse)]
     assert sum(fact.purpose == "compression" for fact in responses) == len(summaries) - len(refused)
@@ -73,8 +73,8 @@ def test_a_summary_that_was_cancelled_is_booked_as_estimated(
     make_installation: Make, model_server: ModelServer
 ) -> None:
     model_server.follow(lambda seen: Hold() if is_summary(seen) else talker(seen))
-    installation = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=6_500)
-    with InlineWorker(installation) as worker:
+    application = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=6_500)
+    with InlineWorker(application) as worker:
         for number in range(60):
             command = c.SubmitTurn(turn=f"t{number}", session="s1", text=question(number), source="cli")
             worker.engine.submit(command)
@@ -83,15 +83,15 @@ def test_a_summary_that_was_cancelled_is_booked_as_estimated(
         assert turn is not None
         worker.engine.execute(STREAM, c.CancelTurn(turn=turn.id, by="user"))
         worker.work(lambda: turn.id in worker.engine.sessions.load(STREAM).ended, stream=STREAM)
-    facts = [each.event for each in installation.log.read(STREAM)]
+    facts = [each.event for each in application.log.read(STREAM)]
     (booked,) = (
         fact for fact in facts if isinstance(fact, e.ResponseBooked) and fact.purpose == "compression"
     )
     asked = next(seen for seen in model_server.requests if is_summary(seen))
-    sent = sum(weight(message["content"]) for message in asked.messages)
+    sent = sum(token_weight(message["content"]) for message in asked.messages)
     assert (booked.usage, booked.estimated) == (NO_USAGE, Usage(sent // CHARACTERS_A_TOKEN))
     (recorded,) = (fact for fact in facts if isinstance(fact, e.UsageRecorded) and fact.turn == turn.id)
     assert recorded.estimated == booked.estimated
-    (estimate,) = installation.views.estimates(turn=turn.id)
+    (estimate,) = application.views.estimates(turn=turn.id)
     assert (estimate.purpose, estimate.input_tokens) == ("compression", booked.estimated.input_tokens)
-    assert verify(cast(SqlEventLog, installation.log)).findings == ()
+    assert verify(cast(SqlEventLog, application.log)).findings == ()

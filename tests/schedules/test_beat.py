@@ -13,7 +13,7 @@ import pytest
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.sql import SqlEventLog
-from schedules.beat import LONGEST, LOOK_EVERY, LogScheduler, Waking
+from schedules.beat import LONGEST, LOOK_EVERY, DuePoller, LogScheduler
 from tests.eventlog.changes import claim, due
 from tests.processes import ROOT
 from workers.app import make_app
@@ -72,12 +72,12 @@ def broker() -> Broker:
 
 
 @pytest.fixture
-def waking(plain_log: SqlEventLog, clock: Clock, broker: Broker) -> Waking:
-    return Waking(plain_log, clock, broker)
+def waking(plain_log: SqlEventLog, clock: Clock, broker: Broker) -> DuePoller:
+    return DuePoller(plain_log, clock, broker)
 
 
 def test_a_due_time_is_sent_in_its_moment_and_not_before(
-    waking: Waking, plain_log: SqlEventLog, clock: Clock, broker: Broker
+    waking: DuePoller, plain_log: SqlEventLog, clock: Clock, broker: Broker
 ) -> None:
     plain_log.append(due(fire("a", 1_000.25)))
     assert waking.look() == pytest.approx(0.25)
@@ -89,7 +89,7 @@ def test_a_due_time_is_sent_in_its_moment_and_not_before(
 
 
 def test_what_another_process_adds_is_found_at_the_next_look(
-    waking: Waking, plain_log: SqlEventLog, clock: Clock, broker: Broker
+    waking: DuePoller, plain_log: SqlEventLog, clock: Clock, broker: Broker
 ) -> None:
     assert waking.look() == LOOK_EVERY
     plain_log.append(due(fire("a", clock.wall + 0.5)))
@@ -100,7 +100,7 @@ def test_what_another_process_adds_is_found_at_the_next_look(
 
 
 def test_what_nobody_claims_is_sent_again_ever_more_seldom(
-    waking: Waking, plain_log: SqlEventLog, clock: Clock, broker: Broker
+    waking: DuePoller, plain_log: SqlEventLog, clock: Clock, broker: Broker
 ) -> None:
     plain_log.append(due(fire("a", 1_000.0)))
     moments = []
@@ -117,7 +117,7 @@ def test_what_nobody_claims_is_sent_again_ever_more_seldom(
 
 
 def test_what_is_claimed_or_of_another_lane_is_left_alone(
-    waking: Waking, plain_log: SqlEventLog, broker: Broker
+    waking: DuePoller, plain_log: SqlEventLog, broker: Broker
 ) -> None:
     turn = Step(id="t", stream="session-s", kind="turn.prefetch")
     plain_log.append(due(fire("a", 1_000.0), turn))
@@ -128,7 +128,7 @@ def test_what_is_claimed_or_of_another_lane_is_left_alone(
 
 
 def test_what_the_broker_did_not_take_is_sent_at_the_next_look(
-    waking: Waking, plain_log: SqlEventLog, clock: Clock, broker: Broker
+    waking: DuePoller, plain_log: SqlEventLog, clock: Clock, broker: Broker
 ) -> None:
     plain_log.append(due(fire("a", 1_000.0)))
     broker.takes = False
@@ -141,7 +141,7 @@ def test_what_the_broker_did_not_take_is_sent_at_the_next_look(
 
 
 def test_a_clock_that_is_put_back_lets_the_beat_wait(
-    waking: Waking, plain_log: SqlEventLog, clock: Clock, broker: Broker
+    waking: DuePoller, plain_log: SqlEventLog, clock: Clock, broker: Broker
 ) -> None:
     plain_log.append(due(fire("a", 1_000.5)))
     clock.wall -= 3_600

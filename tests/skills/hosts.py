@@ -8,9 +8,9 @@ from pathlib import Path
 from hermes_jobs.agent.skills.catalog import Shelf
 from hermes_jobs.agent.skills.skill_folder import HomeSkills
 from hermes_jobs.agent.skills.write_request import Asked
-from hermes_jobs.bootstrap import NobodyToWake
+from hermes_jobs.bootstrap import NullDispatcher
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Changed
+from hermes_jobs.domain.decision import DecisionResult
 from hermes_jobs.engine.clock_and_ids import RandomIds, SystemClock
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.eventlog.log import EventLog
@@ -30,13 +30,13 @@ class Host:
             worker=folder.name,
             clock=SystemClock(),
             ids=RandomIds(),
-            carrier=NobodyToWake(),
+            dispatcher=NullDispatcher(),
             performers={},
         )
         self.home = HomeSkills(self.engine, self.root, folder / "skills.lock", folder / "shown")
         self.shelf = Shelf(self.home, external, guard=guard, platform="linux")
 
-    def ask(self, action: e.SkillAction, name: str, **request: str | bool) -> Changed:
+    def ask(self, action: e.SkillAction, name: str, **request: str | bool) -> DecisionResult:
         """The agent asks for a write; files follow."""
         asked = Asked(
             name=name,
@@ -48,7 +48,7 @@ class Host:
         self.home.settle()
         return changed
 
-    def create(self, name: str, body: str = "Do it.", category: str = "") -> Changed:
+    def create(self, name: str, body: str = "Do it.", category: str = "") -> DecisionResult:
         """The agent creates a skill."""
         return self.ask("create", name, content=skill_text(name, body), category=category)
 

@@ -10,7 +10,7 @@ import pytest
 
 from hermes_jobs.agent.skills.curator import Curator, Use
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Changed
+from hermes_jobs.domain.decision import DecisionResult
 from hermes_jobs.domain.skill.curation import Curation, stream_of
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
@@ -33,7 +33,7 @@ class Desk:
 
     def merge(
         self, into: str = "deploy-web", skills: Collection[str] = ("deploy-app",), **changes: Any
-    ) -> Changed:
+    ) -> DecisionResult:
         given = {
             "content": skill_text(into, f"{STEPS} Both."),
             "category": None,
@@ -44,7 +44,7 @@ class Desk:
             self.curator.merge("v1", into=into, skills=tuple(skills), evidence=EVIDENCE, **given), "test"
         )
 
-    def archive(self, skill: str = "old-way") -> Changed:
+    def archive(self, skill: str = "old-way") -> DecisionResult:
         change = self.curator.archive("v1", skill=skill, reason="Never used.", evidence=EVIDENCE)
         return self.host.engine.change(change, "test")
 
@@ -54,7 +54,7 @@ class Desk:
         assert isinstance(state, Curation)
         return state
 
-    def apply(self, *numbers: int) -> Changed:
+    def apply(self, *numbers: int) -> DecisionResult:
         return self.curator.apply(self.curation, numbers, "user")
 
     def versions(self) -> dict[str, int]:

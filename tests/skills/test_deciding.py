@@ -9,7 +9,7 @@ import pytest
 
 from hermes_jobs.agent.skills.write_request import Asked, writing
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Changed, Load
+from hermes_jobs.domain.decision import DecisionResult, StateLoader
 from hermes_jobs.domain.session.messages import UserMessage
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.skill.skill import Skill
@@ -204,7 +204,7 @@ def test_a_decision_is_made_again_when_the_skill_has_moved_on(host):
     host.create("tidy", "1. Tidy.\n2. Rest.")
     asked = e.SkillRequest(action="patch", old_string="2. Rest.", new_string="2. Sleep.")
     change = host.shelf.writing(Asked(name="tidy", request=asked, author="review"))
-    meanwhile: list[Changed] = []
+    meanwhile: list[DecisionResult] = []
 
     def late(load):
         changed = change(load)
@@ -223,7 +223,7 @@ def test_undo_of_a_name_that_never_was_is_refused(host):
         host.shelf.undo("tidi")
 
 
-def states(*there: Skill | Session) -> Load:
+def states(*there: Skill | Session) -> StateLoader:
     """Gives these, by their streams."""
 
     def load(stream: str) -> Any:
@@ -249,7 +249,7 @@ def test_a_file_that_a_person_changed_is_shown_to_the_model_before_it_is_replace
     host.home.settle()
     skill = host.home.known("tidy")
 
-    def asked(*shown: str) -> Changed:
+    def asked(*shown: str) -> DecisionResult:
         session = Session(stream="session-s1", messages=tuple(map(UserMessage, shown)))
         request = e.SkillRequest(action=action, **request_of)
         change = writing(Asked(name="tidy", request=request, author="turn", lineage="s1"), guard=True)

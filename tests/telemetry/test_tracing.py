@@ -236,9 +236,9 @@ def test_nothing_is_imported_where_no_collector_is_configured(tmp_path: Path) ->
     program = (
         "import sys\n"
         "from hermes_jobs.settings import load\n"
-        "from hermes_jobs.bootstrap import Installation\n"
+        "from hermes_jobs.bootstrap import Application\n"
         "environ = {'HERMES_JOBS_HOME': sys.argv[1]}\n"
-        "installation = Installation(load(environ), environ)\n"
+        "installation = Application(load(environ), environ)\n"
         "installation.engine()\n"
         "assert installation.tracing is None\n"
         "installation.close()\n"

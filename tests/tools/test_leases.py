@@ -12,7 +12,7 @@ import pytest
 
 from hermes_jobs.agent.tools.processes import Completed, run
 from hermes_jobs.engine.in_flight import CancelToken
-from hermes_jobs.eventlog.liveness_locks import HeldLock, LockFolder, moment
+from hermes_jobs.eventlog.liveness_locks import LivenessLock, LivenessLocks, moment
 
 from .support import Switch, processes_with, wait_until
 
@@ -22,7 +22,7 @@ LONG = 600.0
 class Leased(Switch):
     """A `Cancel` under a lease that the test writes."""
 
-    def __init__(self, held: HeldLock) -> None:
+    def __init__(self, held: LivenessLock) -> None:
         super().__init__()
         self._held = held
 
@@ -31,15 +31,15 @@ class Leased(Switch):
 
 
 @pytest.fixture
-def held(tmp_path: Path) -> Iterator[HeldLock]:
-    held = LockFolder(tmp_path / "locks").hold("w-1")
+def held(tmp_path: Path) -> Iterator[LivenessLock]:
+    held = LivenessLocks(tmp_path / "locks").hold("w-1")
     held.allow_until(moment() + LONG)
     yield held
     held.release()
 
 
 @pytest.fixture
-def command(tmp_path: Path, held: HeldLock) -> Callable[[str], Completed]:
+def command(tmp_path: Path, held: LivenessLock) -> Callable[[str], Completed]:
     def start(text: str) -> Completed:
         env = {"PATH": os.environ["PATH"], "MARK": str(tmp_path)}
         return run(text, cwd=str(tmp_path), env=env, timeout=LONG, cancel=Leased(held))
@@ -56,7 +56,7 @@ def test_a_command_neither_sees_the_lock_file_nor_holds_it(command: Callable[[st
 
 
 def test_a_command_is_not_begun_once_its_lease_has_run_out(
-    command: Callable[[str], Completed], held: HeldLock, tmp_path: Path
+    command: Callable[[str], Completed], held: LivenessLock, tmp_path: Path
 ) -> None:
     held.allow_until(moment())
     assert command("touch begun") == Completed(exit_code=None, output="", interrupted=True)
@@ -66,7 +66,7 @@ def test_a_command_is_not_begun_once_its_lease_has_run_out(
 def test_a_command_is_not_begun_where_the_lock_was_released(
     command: Callable[[str], Completed], tmp_path: Path
 ) -> None:
-    other = LockFolder(tmp_path / "others").hold("w-2")
+    other = LivenessLocks(tmp_path / "others").hold("w-2")
     other.allow_until(moment() + LONG)
     other.release()
     ran = run("touch begun", cwd=str(tmp_path), env={}, timeout=LONG, cancel=Leased(other))
@@ -75,7 +75,7 @@ def test_a_command_is_not_begun_where_the_lock_was_released(
 
 
 def test_a_command_ends_with_its_lease_even_where_it_does_not_want_to(
-    command: Callable[[str], Completed], held: HeldLock, tmp_path: Path
+    command: Callable[[str], Completed], held: LivenessLock, tmp_path: Path
 ) -> None:
     held.allow_until(moment() + 0.5)
     ran = command("trap '' TERM; setsid sleep 1000 & echo begun; sleep 1000")
@@ -86,10 +86,10 @@ def test_a_command_ends_with_its_lease_even_where_it_does_not_want_to(
 KILLED = """
 import os, sys, threading
 from pathlib import Path
-from hermes_jobs.eventlog.liveness_locks import LockFolder, moment
+from hermes_jobs.eventlog.liveness_locks import LivenessLocks, moment
 from hermes_jobs.agent.tools.processes import run
 from tests.tools.test_leases import Leased
-held = LockFolder(Path(sys.argv[1])).hold("w-3")
+held = LivenessLocks(Path(sys.argv[1])).hold("w-3")
 held.allow_until(moment() + 600)
 run(sys.argv[2], cwd="/", env={}, timeout=600, cancel=Leased(held))
 """
@@ -97,7 +97,7 @@ run(sys.argv[2], cwd="/", env={}, timeout=600, cancel=Leased(held))
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 def test_the_lock_of_a_killed_worker_is_free_when_nothing_of_its_commands_is_left(tmp_path: Path) -> None:
-    folder = LockFolder(tmp_path / "locks")
+    folder = LivenessLocks(tmp_path / "locks")
     begun = tmp_path / "begun"
     text = f"trap '' TERM; touch {begun}; sleep 1000"
     worker = subprocess.Popen(

@@ -259,8 +259,8 @@ OURS = f"{sys.executable} -m hermes_jobs"
         f"env -i {OURS} turns approve t1",
         f"unset {INSIDE_TOOL}; (setsid {OURS} memory add x &) ; sleep 0.1; {OURS} skills approve x",
         f'env -u {INSIDE_TOOL} PYTHONPATH={ROOT} {sys.executable} -c "'
-        "from hermes_jobs.settings import load; from hermes_jobs.bootstrap import Installation; "
-        "Installation(load({'HOME': '/nowhere'}), {})\"",
+        "from hermes_jobs.settings import load; from hermes_jobs.bootstrap import Application; "
+        "Application(load({'HOME': '/nowhere'}), {})\"",
     ],
 )
 def test_our_own_commands_refuse_inside_a_tool_also_without_the_marker(tmp_path: Path, command: str) -> None:

@@ -14,7 +14,7 @@ from hermes_jobs.agent.tools.toolbox import Toolbox
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.schedule.schedule import Schedule
 from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.streams import blank, fold
+from hermes_jobs.domain.streams import fold, initial_state
 from hermes_jobs.engine.ports import ToolOutcome
 from hermes_jobs.errors import Rejected
 from tests.engine.simulation import CountedIds, ShiftedClock
@@ -38,7 +38,7 @@ class Planner:
         self.box = Toolbox(tool.tools, enabled=("schedule",))
 
     def load(self, stream: str) -> Any:
-        return self.schedules.get(stream) or blank(stream)
+        return self.schedules.get(stream) or initial_state(stream)
 
     def ask(self, context: Any = HERE, **arguments: object) -> str:
         """Call the tool; what the model is told. What it writes is written."""

@@ -10,7 +10,7 @@ from sqlite3 import Connection
 from typing import Final
 
 from hermes_jobs.domain.events import EVENT_TYPES
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views import Views, store
 from hermes_jobs.views import views as module
 from tests.views.histories import new_log
@@ -26,7 +26,7 @@ class Stall:
     def __init__(self, position: int) -> None:
         self._position = position
 
-    def apply(self, connection: Connection, events: Sequence[Recorded]) -> None:
+    def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         if any(recorded.position == self._position for recorded in events):
             say("stalled")
             time.sleep(3600)

@@ -14,7 +14,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.session import stream_of
 from hermes_jobs.domain.usage import Usage
-from hermes_jobs.eventlog.log import Append, EventLog, Meta, Recorded, StreamWrite
+from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, RecordedEvent, StreamWrite
 
 ENGLISH = """the of and to a in is it you that for on with as are this be have from or by not but
     what all were when we can an your which their time will about out them then make like would could
@@ -42,7 +42,7 @@ CODE = """def return self import from class None True if else for while try exce
 SENTENCES = 3_000  # made of each language, from which messages are put together
 USERS, ASSISTANTS, RESULTS = (1, 3), (2, 6), (1, 9)  # sentences in a message
 A_DAY = 200  # sessions
-META = Meta(worker="w-0123456789")
+META = EventMeta(worker="w-0123456789")
 
 
 class Corpus:
@@ -78,12 +78,12 @@ class Corpus:
             write = StreamWrite(stream=stream, events=tuple(facts), expected=0)
             log.append(Append(meta=META, recorded_at=at, writes=(write,), durable=False))
 
-    def recorded(self, messages: int) -> Iterator[Recorded]:
+    def recorded(self, messages: int) -> Iterator[RecordedEvent]:
         """So many messages as a log would give them back."""
         positions = count(1)
         for stream, at, facts in self.sessions(messages):
             for version, fact in enumerate(facts, start=1):
-                yield Recorded(
+                yield RecordedEvent(
                     position=next(positions),
                     stream=stream,
                     version=version,

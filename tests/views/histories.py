@@ -17,7 +17,7 @@ from hermes_jobs.domain.session.steps import Step, next_steps
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.log import Append, Meta, StreamWrite
+from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
 from hermes_jobs.eventlog.sql import SqlEventLog
 
 Facts = list[tuple[str, e.SessionEvent]]
@@ -237,7 +237,7 @@ def append(log: SqlEventLog, facts: Facts, *, worker: str = "w") -> None:
         position += len(run)
         log.append(
             Append(
-                meta=Meta(worker=worker),
+                meta=EventMeta(worker=worker),
                 recorded_at=AT.format(position),
                 writes=(StreamWrite(stream=stream, events=tuple(run), expected=None),),
                 durable=False,

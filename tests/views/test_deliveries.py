@@ -10,7 +10,7 @@ import pytest
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.delivery import stream_of
 from hermes_jobs.errors import Rejected
-from hermes_jobs.eventlog.log import Append, Meta, StreamWrite
+from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.views import Views
 from tests.views.histories import new_log
@@ -18,7 +18,9 @@ from tests.views.histories import new_log
 
 def write(log: SqlEventLog, delivery: str, *facts: e.DeliveryEvent) -> None:
     change = StreamWrite(stream=stream_of(delivery), events=facts, expected=None)
-    log.append(Append(meta=Meta(worker="w"), recorded_at="2026-11-21T12:00:00.000000Z", writes=(change,)))
+    log.append(
+        Append(meta=EventMeta(worker="w"), recorded_at="2026-11-21T12:00:00.000000Z", writes=(change,))
+    )
 
 
 def requested(delivery: str, target: str, turn: str, source: str) -> e.DeliveryRequested:

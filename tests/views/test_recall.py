@@ -10,7 +10,7 @@ import pytest
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.engine.ports.conversation_search import Scope
-from hermes_jobs.eventlog.log import Append, Meta, StreamWrite
+from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
 from hermes_jobs.views import Views
 from tests.views.test_search import Archive
 
@@ -38,7 +38,7 @@ def searched(archive: Archive, session: str, query: str, found: str) -> str:
     )
     write = StreamWrite(stream=f"session-{session}", events=(started,), expected=None)
     archive.log.append(
-        Append(meta=Meta(worker="w"), recorded_at="2026-11-21T12:00:09.000000Z", writes=(write,))
+        Append(meta=EventMeta(worker="w"), recorded_at="2026-11-21T12:00:09.000000Z", writes=(write,))
     )
     archive.result(f"{turn}-1-0", found, session=session)
     return turn
@@ -177,7 +177,7 @@ def append_prefetched(archive: Archive, session: str, turn: str) -> None:
         expected=None,
     )
     archive.log.append(
-        Append(meta=Meta(worker="w"), recorded_at="2026-11-21T12:00:09.000000Z", writes=(write,))
+        Append(meta=EventMeta(worker="w"), recorded_at="2026-11-21T12:00:09.000000Z", writes=(write,))
     )
 
 

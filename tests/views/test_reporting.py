@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.memory.memory import chars, history
 from hermes_jobs.domain.usage import Usage
-from hermes_jobs.eventlog.log import Append, Meta, StreamWrite
+from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.views import Views, store
 from hermes_jobs.views.report import Report, periods
@@ -145,7 +145,7 @@ def test_the_memory_s_fill_is_that_of_its_fold(seed: int) -> None:
         for day, fact in enumerate(written):
             at = f"{BEGAN + timedelta(days=day):%Y-%m-%dT%H:%M:%S.%fZ}"
             write = StreamWrite(stream="memory", events=(fact,), expected=None)
-            log.append(Append(meta=Meta(worker="w"), recorded_at=at, writes=(write,), durable=False))
+            log.append(Append(meta=EventMeta(worker="w"), recorded_at=at, writes=(write,), durable=False))
         views = Views(log, Path(folder) / "views")
         found = report(views).memory
         incremental = rows_of(Path(folder) / "views")["fill"]

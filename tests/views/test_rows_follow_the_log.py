@@ -15,14 +15,14 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import AssistantMessage, ToolMessage, UserMessage
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.synthetic_messages import (
+    ACKNOWLEDGED,
     ASK_AGAIN,
     CONCLUDE,
     CONTINUE,
+    CONTINUING,
     ENDED_UNANSWERED,
-    GO_ON,
     NO_ANSWER,
-    NOTED,
-    STEERED,
+    STEERING_PREFIX,
 )
 from hermes_jobs.domain.session.synthetic_messages import STOPPED_WITHOUT_WORDS as STOPPED
 from hermes_jobs.domain.usage import NO_USAGE
@@ -115,7 +115,7 @@ def conversation_agrees(views: Views, folder: Path, session: Session, name: str)
     heard = {row[0] for row in rows_of(folder)["messages"] if row[HEARD] is not None}
     said = [message for message in views.messages(name) if message.position in heard and message.content]
     user = [
-        message.content.removeprefix(STEERED)
+        message.content.removeprefix(STEERING_PREFIX)
         for message in session.messages
         if isinstance(message, UserMessage)
         and message.content not in {ASK_AGAIN, CONTINUE, *CONCLUDE.values()}
@@ -124,7 +124,8 @@ def conversation_agrees(views: Views, folder: Path, session: Session, name: str)
         message.content
         for message in session.messages
         if isinstance(message, AssistantMessage)
-        and message.content not in {"", NO_ANSWER, NOTED, ENDED_UNANSWERED, *STOPPED.values(), GO_ON}
+        and message.content
+        not in {"", NO_ANSWER, ACKNOWLEDGED, ENDED_UNANSWERED, *STOPPED.values(), CONTINUING}
     ]
     assert "\n\n".join(m.content for m in said if m.role == "user") == "\n\n".join(user)
     assert [m.content for m in said if m.role == "assistant"] == assistant

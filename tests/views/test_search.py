@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.session import stream_of
-from hermes_jobs.engine.ports.conversation_search import Hit, Scope
-from hermes_jobs.eventlog.log import Append, LargeResult, Meta, StreamWrite
+from hermes_jobs.engine.ports.conversation_search import Scope, SearchHit
+from hermes_jobs.eventlog.log import Append, EventMeta, LargeResult, StreamWrite
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.text.search import All, AnyOf, Matcher, Term, Without, fold, parse
 from hermes_jobs.text.search.query import Expression
@@ -70,13 +70,13 @@ class Archive:
         kept = () if whole is None else (LargeResult(call=call, content=whole),)
         write = StreamWrite(stream=stream_of(session), events=(finished,), expected=None)
         at = f"2026-11-21T12:00:00.{self.log.last_position() + 1:06d}Z"
-        self.log.append(Append(meta=Meta(worker="w"), recorded_at=at, writes=(write,), results=kept))
+        self.log.append(Append(meta=EventMeta(worker="w"), recorded_at=at, writes=(write,), results=kept))
 
     def found(self, query: str, scope: Scope | None = None, limit: int = MANY) -> list[str]:
         """The turns of the hits, best first."""
         return [hit.turn for hit in self.hits(query, scope, limit)]
 
-    def hits(self, query: str, scope: Scope | None = None, limit: int = MANY) -> tuple[Hit, ...]:
+    def hits(self, query: str, scope: Scope | None = None, limit: int = MANY) -> tuple[SearchHit, ...]:
         return self.views.search(query, scope=scope or Scope(), limit=limit)
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from hermes_jobs.engine.ports.conversation_search import Scope
-from hermes_jobs.eventlog.log import EventLog, Recorded
+from hermes_jobs.eventlog.log import EventLog, RecordedEvent
 from hermes_jobs.text.search import Term, fold, parse
 from hermes_jobs.text.search.matching import pattern_of
 from hermes_jobs.views import Views
@@ -85,16 +85,16 @@ class Remembered:
 
     log_id = "remembered"
 
-    def __init__(self, events: Iterable[Recorded]) -> None:
+    def __init__(self, events: Iterable[RecordedEvent]) -> None:
         self._events = tuple(events)
 
     def last_position(self) -> int:
         return len(self._events)
 
-    def tail(self, after: int = 0, limit: int = 1000) -> Sequence[Recorded]:
+    def tail(self, after: int = 0, limit: int = 1000) -> Sequence[RecordedEvent]:
         return self._events[max(after, 0) : max(after, 0) + limit]
 
-    def at(self, positions: Sequence[int]) -> Sequence[Recorded]:
+    def at(self, positions: Sequence[int]) -> Sequence[RecordedEvent]:
         return [self._events[position - 1] for position in positions]
 
     def result(self, call: str) -> str | None:

@@ -10,7 +10,7 @@ import pytest
 from hermes_jobs.domain.events import ModelReplied, ToolInterrupted, TurnSubmitted
 from hermes_jobs.domain.session.synthetic_messages import INTERRUPTED
 from hermes_jobs.errors import Corrupt
-from hermes_jobs.eventlog.log import Append, Meta, StreamWrite
+from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.views.message_texts import texts_of
 from tests.views.histories import new_log
@@ -26,7 +26,7 @@ EVENTS = (
 def log(tmp_path: Path) -> Iterator[SqlEventLog]:
     log = new_log(tmp_path)
     write = StreamWrite(stream="session-s", events=EVENTS, expected=0)
-    log.append(Append(meta=Meta(worker="w"), recorded_at="2026-11-22T12:00:00.000000Z", writes=(write,)))
+    log.append(Append(meta=EventMeta(worker="w"), recorded_at="2026-11-22T12:00:00.000000Z", writes=(write,)))
     yield log
     log.close()
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.usage import Reservation
-from hermes_jobs.eventlog.log import Meta, Recorded
+from hermes_jobs.eventlog.log import EventMeta, RecordedEvent
 from hermes_jobs.views.timeline import Timeline, timeline
 from tests.views.histories import random_history
 
@@ -22,16 +22,16 @@ BEGAN = datetime(2026, 11, 21, 12, tzinfo=UTC)
 EPOCH = BEGAN.timestamp()
 
 
-def recorded(events: Iterable[tuple[float, e.Event]], worker: str = "w1") -> Sequence[Recorded]:
+def recorded(events: Iterable[tuple[float, e.Event]], worker: str = "w1") -> Sequence[RecordedEvent]:
     """Events of one stream, each at so many seconds."""
     return [
-        Recorded(
+        RecordedEvent(
             position=version,
             stream="session-aa",
             version=version,
             type=type(event).__name__,
             event=event,
-            meta=Meta(worker=worker),
+            meta=EventMeta(worker=worker),
             schema=1,
             recorded_at=f"{BEGAN + timedelta(seconds=at):%Y-%m-%dT%H:%M:%S.%fZ}",
             hash="",

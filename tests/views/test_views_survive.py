@@ -19,7 +19,7 @@ from hermes_jobs.domain.events import EVENT_TYPES, Event
 from hermes_jobs.errors import NewerSchema
 from hermes_jobs.eventlog.codec import Codec
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.log import Append, EventLog, Meta, Recorded, StreamWrite
+from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, RecordedEvent, StreamWrite
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.views import Views
 from hermes_jobs.views.sqlite import wording
@@ -248,7 +248,9 @@ class Novelty(Event, frozen=True, kw_only=True):
 def test_events_that_are_too_new_are_waited_for(log: SqlEventLog, views: Views, tmp_path: Path) -> None:
     newer = open_log(sqlite_url(tmp_path / "events.db"), codec=Codec({**EVENT_TYPES, "Novelty": Novelty}))
     novelty = StreamWrite(stream="session-aa", events=(Novelty(turn="aa0"),), expected=None)
-    newer.append(Append(meta=Meta(worker="w"), recorded_at="2026-11-21T12:00:00.000000Z", writes=(novelty,)))
+    newer.append(
+        Append(meta=EventMeta(worker="w"), recorded_at="2026-11-21T12:00:00.000000Z", writes=(novelty,))
+    )
     append(newer, plain_history(1, "bb"))
     the_answers_are_right(views)
     status = views.status()
@@ -308,7 +310,7 @@ class Told:
     def __init__(self, log: SqlEventLog) -> None:
         self._log = log
         self.asked: Callable[[], None] = lambda: None
-        self.read: Callable[[Sequence[Recorded]], None] = lambda found: None
+        self.read: Callable[[Sequence[RecordedEvent]], None] = lambda found: None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._log, name)
@@ -318,7 +320,7 @@ class Told:
         self.asked()
         return self._log.log_id
 
-    def tail(self, after: int, limit: int) -> Sequence[Recorded]:
+    def tail(self, after: int, limit: int) -> Sequence[RecordedEvent]:
         found = self._log.tail(after, limit)
         self.read(found)
         return found
@@ -333,11 +335,11 @@ def test_views_that_another_overtakes_do_not_take_a_log_that_grows_for_broken(
     append(log, plain_history(2, "bb"))
     reading, behind = threading.Event(), threading.Event()
 
-    def wait_for_the_slower(found: Sequence[Recorded]) -> None:
+    def wait_for_the_slower(found: Sequence[RecordedEvent]) -> None:
         reading.set()
         assert behind.wait(30)
 
-    def grow_after_the_end_was_read(found: Sequence[Recorded]) -> None:
+    def grow_after_the_end_was_read(found: Sequence[RecordedEvent]) -> None:
         if not found:
             append(log, plain_history(1, "cc"))
 

@@ -120,7 +120,7 @@ def test_it_is_started_again_at_the_same_address_when_it_dies(paths: Paths, brok
     exits = set()
 
     def is_back() -> bool:
-        exits.add(broker.keep())
+        exits.add(broker.restart_if_exited())
         return len(exits) > 1 and broker.is_alive
 
     os.kill(first, signal.SIGKILL)

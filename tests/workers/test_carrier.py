@@ -12,7 +12,7 @@ from hermes_jobs.domain.session.steps import Step, StepKind
 from hermes_jobs.runtime.queues import ALL_QUEUES
 from tests.engine.simulation import CountedIds
 from workers.app import make_app
-from workers.dispatch import CeleryCarrier
+from workers.dispatch import CeleryDispatcher
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def sent(app: Celery, queue: str) -> list[dict[str, Any]]:
 
 
 def test_a_new_turn_is_sent_as_a_chain_of_its_prefetch_and_its_first_call(app: Celery) -> None:
-    CeleryCarrier(app, CountedIds()).wake([step("t1-prefetch", "turn.prefetch")])
+    CeleryDispatcher(app, CountedIds()).dispatch([step("t1-prefetch", "turn.prefetch")])
     (message,) = sent(app, "turns")
     assert (message["task"], message["id"], message["args"]) == (
         "turn.prefetch",
@@ -52,7 +52,9 @@ def test_a_new_turn_is_sent_as_a_chain_of_its_prefetch_and_its_first_call(app: C
 
 
 def test_tools_of_one_reply_are_sent_as_a_group_on_their_own_queue(app: Celery) -> None:
-    CeleryCarrier(app, CountedIds()).wake([step("t1-1-0", "turn.run_tool"), step("t1-1-1", "turn.run_tool")])
+    CeleryDispatcher(app, CountedIds()).dispatch(
+        [step("t1-1-0", "turn.run_tool"), step("t1-1-1", "turn.run_tool")]
+    )
     messages = sent(app, "tools")
     assert [message["id"] for message in messages] == ["t1-1-0", "t1-1-1"]
     assert len({message["group"] for message in messages}) == 1
@@ -60,9 +62,9 @@ def test_tools_of_one_reply_are_sent_as_a_group_on_their_own_queue(app: Celery) 
 
 
 def test_every_message_of_a_turn_has_its_first_task_as_root(app: Celery) -> None:
-    carrier = CeleryCarrier(app, CountedIds())
-    carrier.wake([step("t1-2", "turn.call_model")])
-    carrier.send_again([step("t1-record", "turn.record_usage")])
+    dispatcher = CeleryDispatcher(app, CountedIds())
+    dispatcher.dispatch([step("t1-2", "turn.call_model")])
+    dispatcher.send_again([step("t1-record", "turn.record_usage")])
     assert {message["root_id"] for message in sent(app, "turns")} == {"t1-prefetch"}
 
 
@@ -70,21 +72,21 @@ def test_what_a_task_makes_due_is_sent_as_its_child(app: Celery) -> None:
     @app.task(name="turn.call_model", bind=True)
     def running(self: Any) -> None: ...
 
-    carrier = CeleryCarrier(app, CountedIds())
+    dispatcher = CeleryDispatcher(app, CountedIds())
     running.push_request(id="t1-1", chain=None)
-    with carrier.within(running):
-        carrier.wake([step("t1-record", "turn.record_usage")])
+    with dispatcher.task_context(running):
+        dispatcher.dispatch([step("t1-record", "turn.record_usage")])
     running.pop_request()
-    carrier.wake([step("t2-record", "turn.record_usage")])
+    dispatcher.dispatch([step("t2-record", "turn.record_usage")])
     child, other = sent(app, "turns")
     assert (child["parent_id"], child["root_id"], other["parent_id"]) == ("t1-1", "t1-prefetch", None)
 
 
 def test_what_is_sent_again_gets_an_id_of_its_own(app: Celery) -> None:
-    carrier = CeleryCarrier(app, CountedIds())
-    carrier.wake([step("t1-2", "turn.call_model")])
-    carrier.wake([step("t1-2", "turn.call_model", attempt=2)])
-    carrier.send_again([step("t1-2", "turn.call_model")])
+    dispatcher = CeleryDispatcher(app, CountedIds())
+    dispatcher.dispatch([step("t1-2", "turn.call_model")])
+    dispatcher.dispatch([step("t1-2", "turn.call_model", attempt=2)])
+    dispatcher.send_again([step("t1-2", "turn.call_model")])
     ids = [message["id"] for message in sent(app, "turns")]
     assert len(set(ids)) == 3
     assert ids[0] == "t1-2"
@@ -93,5 +95,5 @@ def test_what_is_sent_again_gets_an_id_of_its_own(app: Celery) -> None:
 
 def test_a_broker_that_is_away_is_no_error() -> None:
     app = make_app("redis://127.0.0.1:1/0", prefix="")
-    assert CeleryCarrier(app, CountedIds()).send_again([step("t1-2", "turn.call_model")]) is False
+    assert CeleryDispatcher(app, CountedIds()).send_again([step("t1-2", "turn.call_model")]) is False
     app.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.runtime.inline_worker import InlineWorker
@@ -19,29 +19,29 @@ from tests.model_server import ModelServer
 
 
 @pytest.fixture
-def installation(tmp_path: Path, model_server: ModelServer) -> Iterator[Installation]:
-    installation = Installation(load(endpoint(model_server.base_url), home=tmp_path / "home"), {})
-    yield installation
-    installation.close()
+def application(tmp_path: Path, model_server: ModelServer) -> Iterator[Application]:
+    application = Application(load(endpoint(model_server.base_url), home=tmp_path / "home"), {})
+    yield application
+    application.close()
 
 
-def submit(installation: Installation, turn: str, text: str) -> None:
+def submit(application: Application, turn: str, text: str) -> None:
     command = c.SubmitTurn(turn=turn, session="s1", text=text, source="test")
-    installation.engine().submit(command)
+    application.engine().submit(command)
 
 
 def test_the_sessions_next_turn_is_left_to_do_although_this_worker_has_begun_it(
-    installation: Installation, model_server: ModelServer
+    application: Application, model_server: ModelServer
 ) -> None:
     model_server.follow(Script(rules=(Rule("wait", (Hold(answer=Answer(text="At last.")),)),)))
-    submit(installation, "t1", "first")
-    submit(installation, "t2", "then wait")
-    with InlineWorker(installation) as worker:
+    submit(application, "t1", "first")
+    submit(application, "t2", "then wait")
+    with InlineWorker(application) as worker:
         worker.work(lambda: len(model_server.requests) == 2, stream="session-s1")
-        assert worker.due_elsewhere() == 1
+        assert worker.remaining_steps() == 1
         model_server.release()
         worker.drain()
-        assert worker.due_elsewhere() == 0
-    assert_all_is_done_once(installation.log, ["t1", "t2"])
-    answers = [fact.answer for fact in facts_of(installation.log) if isinstance(fact, e.TurnCompleted)]
+        assert worker.remaining_steps() == 0
+    assert_all_is_done_once(application.log, ["t1", "t2"])
+    answers = [fact.answer for fact in facts_of(application.log) if isinstance(fact, e.TurnCompleted)]
     assert answers == ["You said: first", "At last."]

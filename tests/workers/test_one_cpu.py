@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from hermes_jobs.runtime.cpu_pinning import Linux, Load, OneCpu
+from hermes_jobs.runtime.cpu_pinning import CpuPinning, Linux, Load
 
 linux_alone = pytest.mark.skipif(sys.platform != "linux", reason="threads are pinned on Linux alone")
 
@@ -53,29 +53,29 @@ def machine() -> Scripted:
 
 
 @pytest.fixture
-def mind(machine: Scripted) -> OneCpu:
-    mind = OneCpu(machine)
-    mind.mind()
+def mind(machine: Scripted) -> CpuPinning:
+    mind = CpuPinning(machine)
+    mind.adjust()
     return mind
 
 
-def test_a_busy_process_stays_where_it_ran(machine: Scripted, mind: OneCpu) -> None:
+def test_a_busy_process_stays_where_it_ran(machine: Scripted, mind: CpuPinning) -> None:
     machine.ran_on = 1
     machine.passes(0.6, {0: 0.1, 1: 0.1})
-    mind.mind()
+    mind.adjust()
     assert machine.place == 1
 
 
-def test_an_idle_one_has_no_need_of_a_place(machine: Scripted, mind: OneCpu) -> None:
+def test_an_idle_one_has_no_need_of_a_place(machine: Scripted, mind: CpuPinning) -> None:
     machine.passes(0.05, {0: 0.1, 1: 0.1})
-    mind.mind()
+    mind.adjust()
     assert machine.place is None
 
 
 @pytest.fixture
-def seated(machine: Scripted, mind: OneCpu) -> OneCpu:
+def seated(machine: Scripted, mind: CpuPinning) -> CpuPinning:
     machine.passes(0.6, {0: 0.0, 1: 0.0})
-    mind.mind()
+    mind.adjust()
     assert machine.place == 0
     return mind
 
@@ -91,19 +91,19 @@ def seated(machine: Scripted, mind: OneCpu) -> OneCpu:
     ids=["little", "crowded", "as crowded elsewhere", "there is no other"],
 )
 def test_it_leaves_for_more_room_alone(
-    machine: Scripted, seated: OneCpu, others: Mapping[int, float], stays: bool
+    machine: Scripted, seated: CpuPinning, others: Mapping[int, float], stays: bool
 ) -> None:
     machine.passes(0.6, others)
-    seated.mind()
+    seated.adjust()
     assert (machine.place == 0) is stays
 
 
-def test_who_has_left_stays_where_the_system_puts_it(machine: Scripted, seated: OneCpu) -> None:
+def test_who_has_left_stays_where_the_system_puts_it(machine: Scripted, seated: CpuPinning) -> None:
     machine.passes(0.5, {0: 0.5, 1: 0.0})
-    seated.mind()
+    seated.adjust()
     machine.ran_on = 1
     machine.passes(0.5, {0: 0.5, 1: 0.0})
-    seated.mind()
+    seated.adjust()
     assert machine.place == 1
 
 
@@ -111,15 +111,15 @@ def test_who_has_left_stays_where_the_system_puts_it(machine: Scripted, seated: 
     "error", [OSError("there is no /proc"), IndexError("a short line"), ValueError("no number")], ids=repr
 )
 def test_where_the_system_does_not_tell_it_decides_alone(
-    machine: Scripted, seated: OneCpu, error: Exception
+    machine: Scripted, seated: CpuPinning, error: Exception
 ) -> None:
     machine.broken = error
-    seated.mind()
+    seated.adjust()
     assert machine.place is None
     machine.broken = None
-    seated.mind()
+    seated.adjust()
     machine.passes(0.6, {0: 0.0, 1: 0.0})
-    seated.mind()
+    seated.adjust()
     assert machine.place == 0
 
 

@@ -13,7 +13,7 @@ from celery import Celery
 from hermes_jobs.runtime.broker_address import find_server
 from tests.faults.redis_server import RedisServer
 from workers.app import make_app
-from workers.publisher import MOST_AT_ONCE, Message, Outbox
+from workers.publisher import MOST_AT_ONCE, Message, MessagePublisher
 
 QUEUE = "turns"
 
@@ -48,12 +48,12 @@ def waiting(app: Celery) -> list[str]:
 
 def test_messages_of_one_thread_arrive_in_order_however_many(app: Celery) -> None:
     ids = [f"t{number}" for number in range(2 * MOST_AT_ONCE + 1)]
-    Outbox(app).put(message(app, task) for task in ids)
+    MessagePublisher(app).put(message(app, task) for task in ids)
     assert waiting(app) == ids
 
 
 def test_messages_of_many_threads_arrive_once_each(app: Celery) -> None:
-    outbox = Outbox(app)
+    outbox = MessagePublisher(app)
     ids = [f"t{number}" for number in range(400)]
     with ThreadPoolExecutor(16) as threads:
         list(threads.map(lambda task: outbox.put([message(app, task)]), ids))
@@ -61,7 +61,7 @@ def test_messages_of_many_threads_arrive_once_each(app: Celery) -> None:
 
 
 def test_a_broker_that_was_started_again_gets_the_first_message(app: Celery, broker: RedisServer) -> None:
-    outbox = Outbox(app)
+    outbox = MessagePublisher(app)
     assert outbox.send([message(app, "before")])
     broker.kill()
     broker.start()
@@ -70,7 +70,7 @@ def test_a_broker_that_was_started_again_gets_the_first_message(app: Celery, bro
 
 
 def test_a_broker_that_is_away_is_told_and_is_no_error(app: Celery, broker: RedisServer) -> None:
-    outbox = Outbox(app)
+    outbox = MessagePublisher(app)
     assert outbox.send([message(app, "before")])
     broker.kill()
     assert not outbox.send([message(app, "lost")])
@@ -83,7 +83,7 @@ def test_a_broker_that_is_away_is_told_and_is_no_error(app: Celery, broker: Redi
 class Interrupted(list[Message]):
     """Messages in the middle of whose sending another thread puts one in."""
 
-    def __init__(self, messages: Iterable[Message], outbox: Outbox, other: Message) -> None:
+    def __init__(self, messages: Iterable[Message], outbox: MessagePublisher, other: Message) -> None:
         super().__init__(messages)
         self._outbox = outbox
         self._other = other
@@ -95,6 +95,6 @@ class Interrupted(list[Message]):
 
 
 def test_what_is_put_in_while_the_relay_sends_goes_out_right_after(app: Celery) -> None:
-    outbox = Outbox(app)
+    outbox = MessagePublisher(app)
     assert outbox.send(Interrupted([message(app, "relayed")], outbox, message(app, "meanwhile")))
     assert waiting(app) == ["relayed", "meanwhile"]

@@ -10,7 +10,7 @@ from hermes_jobs.domain.events import TurnSubmitted
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.engine.clock_and_ids import iso
-from hermes_jobs.eventlog.log import Append, EventLog, Meta, StreamWrite, WorkerRow
+from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, StreamWrite, WorkerRow
 from hermes_jobs.runtime.relay import FEW, LONGEST, MOST_DUE, MOST_OUT, OVERHEARD, Relay, is_elected
 from tests.engine.simulation import (
     CountedIds,
@@ -60,28 +60,28 @@ def scene(log: EventLog) -> Scene:
 
 
 def test_work_of_somebody_who_sends_nothing_is_sent_at_once_as_if_by_its_author(scene: Scene) -> None:
-    assert scene.relay.send_at_once({"session-s1"}) == 1
+    assert scene.relay.send_now({"session-s1"}) == 1
     assert (scene.broker.first, scene.broker.again) == (["t1-prefetch"], [])
 
 
 def test_what_was_sent_at_once_is_sent_again_only_when_nobody_claims_it(scene: Scene) -> None:
-    scene.relay.send_at_once({"session-s1"})
-    scene.relay.send_at_once({"session-s1"})
+    scene.relay.send_now({"session-s1"})
+    scene.relay.send_now({"session-s1"})
     scene.time += 0.9
-    scene.relay.look()
+    scene.relay.poll()
     assert (scene.broker.first, scene.broker.again) == (["t1-prefetch"], [])
     scene.time += 0.2
-    scene.relay.look()
+    scene.relay.poll()
     assert scene.broker.again == ["t1-prefetch"]
 
 
 def test_what_the_broker_did_not_take_at_once_waits_for_a_look(scene: Scene) -> None:
     scene.broker.away = True
-    assert scene.relay.send_at_once({"session-s1"}) == 0
+    assert scene.relay.send_now({"session-s1"}) == 0
     scene.broker.away = False
-    scene.relay.look()
+    scene.relay.poll()
     scene.time += 1
-    scene.relay.look()
+    scene.relay.poll()
     assert scene.broker.again == ["t1-prefetch"]
 
 
@@ -91,31 +91,31 @@ def test_however_many_streams_were_written_to_theirs_alone_is_sent_at_once(
 ) -> None:
     for number in range(2, streams + 2):
         submit(scene, number)
-    scene.relay.send_at_once({f"session-s{number}" for number in range(2, streams + 2)})
+    scene.relay.send_now({f"session-s{number}" for number in range(2, streams + 2)})
     assert sorted(scene.broker.first) == sorted(f"t{number}-prefetch" for number in range(2, streams + 2))
 
 
 def test_what_was_overheard_is_sent_by_the_next_elected_unless_it_was_claimed(scene: Scene) -> None:
     submit(scene, 2)
-    scene.relay.overhear({"session-s1"})
-    scene.relay.overhear({"session-s2"})
+    scene.relay.remember({"session-s1"})
+    scene.relay.remember({"session-s2"})
     scene.engine.perform("session-s2", "t2-prefetch")
     scene.engine.perform("session-s2", "t2-1")
     scene.engine.perform("session-s2", "t2-record")
-    assert scene.relay.send_at_once(()) == 1
+    assert scene.relay.send_now(()) == 1
     assert scene.broker.first == ["t1-prefetch"]
 
 
 def test_what_was_overheard_long_ago_is_left_to_a_look(scene: Scene) -> None:
-    scene.relay.overhear({"session-s1"})
+    scene.relay.remember({"session-s1"})
     scene.time += OVERHEARD
-    scene.relay.overhear(())
-    assert scene.relay.send_at_once(()) == 0
+    scene.relay.remember(())
+    assert scene.relay.send_now(()) == 0
 
 
 def test_a_look_that_sees_a_step_before_its_news_come_does_not_keep_it_from_being_sent(scene: Scene) -> None:
-    scene.relay.look()
-    assert scene.relay.send_at_once({"session-s1"}) == 1
+    scene.relay.poll()
+    assert scene.relay.send_now({"session-s1"}) == 1
     assert scene.broker.first == ["t1-prefetch"]
 
 
@@ -123,7 +123,7 @@ def test_behind_a_long_backlog_what_was_just_written_is_sent_at_once(scene: Scen
     for number in range(2, MOST_DUE + FEW + 3):
         submit(scene, number)
     last = {f"s{number}" for number in range(MOST_DUE + 2, MOST_DUE + FEW + 3)}
-    scene.relay.send_at_once({f"session-{session}" for session in last})
+    scene.relay.send_now({f"session-{session}" for session in last})
     assert sorted(scene.broker.first) == sorted(f"t{session[1:]}-prefetch" for session in last)
 
 
@@ -131,7 +131,7 @@ def test_a_message_gets_a_second_to_be_claimed_then_is_sent_again_at_growing_int
     sent_at = []
     for second in range(140):
         scene.time = 1_000.0 + second
-        if scene.relay.look():
+        if scene.relay.poll():
             sent_at.append(second)
     assert sent_at == [1, 2, 4, 8, 16, 32, 62, 92, 122]
     assert sent_at[-1] - sent_at[-2] == LONGEST
@@ -145,42 +145,42 @@ def submit(scene: Scene, number: int) -> None:
 def test_while_a_lane_is_busy_its_backlog_is_not_sent_again(scene: Scene) -> None:
     for number in (2, 3, 4):
         submit(scene, number)
-    scene.relay.look()
+    scene.relay.poll()
     for number in (1, 2, 3):
         scene.time += 0.9
         scene.engine.perform(f"session-s{number}", f"t{number}-prefetch")
-        scene.relay.look()
+        scene.relay.poll()
     assert "t4-prefetch" not in scene.broker.again
     scene.time += 1
-    scene.relay.look()
+    scene.relay.poll()
     assert "t4-prefetch" in scene.broker.again
 
 
 def test_a_backlog_without_messages_is_sent_as_fast_as_it_is_claimed(scene: Scene) -> None:
     for number in range(2, 2 * MOST_OUT + 2):
         submit(scene, number)
-    scene.relay.look()
+    scene.relay.poll()
     scene.time += 1
-    assert scene.relay.look() == MOST_OUT
+    assert scene.relay.poll() == MOST_OUT
     scene.time += 0.25
-    assert scene.relay.look() == 0, "as many as that are out"
+    assert scene.relay.poll() == 0, "as many as that are out"
     for number in range(1, MOST_OUT - 1):
         scene.engine.perform(f"session-s{number}", f"t{number}-prefetch")
         scene.engine.perform(f"session-s{number}", f"t{number}-1")
         scene.engine.perform(f"session-s{number}", f"t{number}-record")
     scene.time += 0.25
-    assert scene.relay.look() == MOST_OUT - 2
+    assert scene.relay.poll() == MOST_OUT - 2
     assert len(set(scene.broker.again)) == len(scene.broker.again) == 2 * MOST_OUT - 2
 
 
 def test_a_step_that_a_later_one_has_overtaken_is_sent_again_however_busy_the_lane(scene: Scene) -> None:
-    scene.relay.look()
+    scene.relay.poll()
     scene.time += 0.5
     submit(scene, 2)
-    scene.relay.look()
+    scene.relay.poll()
     scene.time += 0.6
     scene.engine.perform("session-s2", "t2-prefetch")
-    scene.relay.look()
+    scene.relay.poll()
     assert scene.broker.again == ["t1-prefetch"]
 
 
@@ -189,16 +189,16 @@ def test_a_claimed_step_is_not_sent(scene: Scene) -> None:
     scene.engine.perform("session-s1", "t1-1")
     scene.engine.perform("session-s1", "t1-record")
     scene.time += 100
-    assert scene.relay.look() == 0
+    assert scene.relay.poll() == 0
 
 
 def test_what_the_broker_did_not_take_is_sent_at_the_next_look(scene: Scene) -> None:
     scene.broker.away = True
-    scene.relay.look()
+    scene.relay.poll()
     scene.time += 2
-    assert scene.relay.look() == 0
+    assert scene.relay.poll() == 0
     scene.broker.away = False
-    assert scene.relay.look() == 1
+    assert scene.relay.poll() == 1
     assert scene.broker.again == ["t1-prefetch"]
 
 
@@ -206,10 +206,10 @@ def test_a_timer_is_sent_as_soon_as_its_time_has_come(log: EventLog, scene: Scen
     timer = Step(id="t9-1", stream="session-s9", kind="turn.call_model", attempt=2, not_before=1_005.0)
     said = TurnSubmitted(turn="t9", text="", source="cli", session="s9")
     write = StreamWrite(stream="session-s9", events=(said,), expected=0, due=(timer,))
-    log.append(Append(meta=Meta(worker="w"), recorded_at=iso(1_000.0), writes=(write,)))
-    assert scene.relay.look() == 0
+    log.append(Append(meta=EventMeta(worker="w"), recorded_at=iso(1_000.0), writes=(write,)))
+    assert scene.relay.poll() == 0
     scene.time = 1_005.0
-    scene.relay.look()
+    scene.relay.poll()
     assert "t9-1" in scene.broker.again
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.eventlog.leases import Lease
-from hermes_jobs.eventlog.liveness_locks import LockFolder
+from hermes_jobs.eventlog.liveness_locks import LivenessLocks
 from hermes_jobs.eventlog.log import EventLog, WorkerRow
-from hermes_jobs.runtime.worker_lease import Tenure
+from hermes_jobs.runtime.worker_lease import WorkerLease
 from tests.engine.simulation import (
     CountedIds,
     Gates,
@@ -30,7 +30,7 @@ def test_a_place_that_was_lost_is_taken_anew_once_the_log_is_back(
     engine = simulated_engine(
         log, "", ShiftedClock(lambda: 0.0), CountedIds(), Wakes(), gates, SimulatedToolbox(gates), []
     )
-    folder = LockFolder(tmp_path / "locks")
+    folder = LivenessLocks(tmp_path / "locks")
     made: list[Lease] = []
     numbers = itertools.count(1)
 
@@ -42,16 +42,16 @@ def test_a_place_that_was_lost_is_taken_anew_once_the_log_is_back(
     def unreachable(worker: WorkerRow) -> None:
         raise LogUnavailable("gone")
 
-    tenure = Tenure(engine, new_lease)
+    tenure = WorkerLease(engine, new_lease)
     log.unregister("w-1")
     made[0].renew()
     with monkeypatch.context() as patched:
         patched.setattr(log, "register", unreachable)
         for _ in range(2):
             with pytest.raises(LogUnavailable):
-                tenure.mind()
-    assert not tenure.holds
-    assert tenure.mind()
+                tenure.ensure()
+    assert not tenure.is_valid
+    assert tenure.ensure()
     assert [each.id for each in log.workers()] == [engine.worker] == ["w-4"]
     assert folder.is_free("w-1")
     tenure.close()
@@ -65,15 +65,17 @@ def test_what_is_under_way_ends_with_the_lease_where_the_log_does_not_answer(
     engine = simulated_engine(
         log, "", ShiftedClock(lambda: 0.0), CountedIds(), Wakes(), gates, SimulatedToolbox(gates), []
     )
-    folder = LockFolder(tmp_path / "locks")
+    folder = LivenessLocks(tmp_path / "locks")
     answers, lost = threading.Event(), threading.Event()
 
     def swallowed(worker: str) -> bool:
         return answers.wait(60)
 
-    tenure = Tenure(engine, lambda: Lease(log, folder, worker="w-1", name="", lanes=(), lease_seconds=0.1))
-    with monkeypatch.context() as patched, engine.running.act("s", "t") as act:
-        patched.setattr(log, "beat", swallowed)
+    tenure = WorkerLease(
+        engine, lambda: Lease(log, folder, worker="w-1", name="", lanes=(), lease_seconds=0.1)
+    )
+    with monkeypatch.context() as patched, engine.running.track("s", "t") as act:
+        patched.setattr(log, "heartbeat", swallowed)
         act.cancel.on_cancel(lost.set)
         tenure.start()
         assert lost.wait(60)

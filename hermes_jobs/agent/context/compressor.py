@@ -28,8 +28,8 @@ from hermes_jobs.agent.context.summary import (
 from hermes_jobs.agent.context.tokens import A_MESSAGE, tokens_of
 from hermes_jobs.domain.events import CompressionReason
 from hermes_jobs.domain.session.messages import Message, UserMessage
-from hermes_jobs.engine.ports import Ask, ContextSize, History, ModelError, Shortened
-from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, beginning, ending, tokens, weight
+from hermes_jobs.engine.ports import AskSummariser, CompressedHistory, ContextSize, History, ModelError
+from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, head, tail, token_weight, tokens
 
 HYGIENE = 0.85
 """The part of the window at which a request is compressed in any case."""
@@ -105,7 +105,7 @@ class Compressor:
             start += 1
         return flat(units[start:])
 
-    def compress(self, history: History, ask: Ask) -> Shortened:
+    def compress(self, history: History, ask: AskSummariser) -> CompressedHistory:
         """The history with its middle summarised. Nothing removed: there was no middle.
 
         Raises `ModelError`: what the summariser failed with, or kind `invalid_summary`.
@@ -113,17 +113,17 @@ class Compressor:
         before, said = without_notes(history.messages)
         parts = self._cut_of(history, said)
         if not parts.middle:
-            return Shortened(messages=history.messages, summary=before, removed=0)
+            return CompressedHistory(messages=history.messages, summary=before, removed=0)
         material = pruned(repaired(flat(parts.middle)))
         summary = self._summarised(before, material, history, ask)
         return self._shortened(parts, summary, history)
 
-    def set_aside(self, history: History) -> Shortened:
+    def set_aside(self, history: History) -> CompressedHistory:
         """The history with its middle taken out and no summary in its place, only a word about that."""
         before, said = without_notes(history.messages)
         parts = self._cut_of(history, said)
         if not parts.middle:
-            return Shortened(messages=history.messages, summary="", removed=0)
+            return CompressedHistory(messages=history.messages, summary="", removed=0)
         words = SET_ASIDE.format(count=len(flat(parts.middle)))
         shortened = self._shortened(parts, f"{before}\n\n{words}".strip(), history)
         return msgspec.structs.replace(shortened, summary="")
@@ -155,13 +155,15 @@ class Compressor:
         return min(usual, tight, key=lambda parts: _after(parts, window, fixed))
 
     @staticmethod
-    def _shortened(parts: Cut, summary: str, history: History) -> Shortened:
+    def _shortened(parts: Cut, summary: str, history: History) -> CompressedHistory:
         messages = assembled(parts, summary, history.todos)
-        return Shortened(messages=messages, summary=summary, removed=len(flat(parts.middle)))
+        return CompressedHistory(messages=messages, summary=summary, removed=len(flat(parts.middle)))
 
     # --- the summary ------------------------------------------------------------------------------
 
-    def _summarised(self, before: str, material: tuple[Message, ...], history: History, ask: Ask) -> str:
+    def _summarised(
+        self, before: str, material: tuple[Message, ...], history: History, ask: AskSummariser
+    ) -> str:
         budget = summary_budget(tokens_of(material), history.window)
         told = instructions(budget, history.focus)
         room = history.summary_window - 2 * budget - tokens(told) - tokens(UPDATE)
@@ -173,7 +175,7 @@ class Compressor:
             summary = self._checked(told, asked, f"{summary}\n{text}", budget, ask)
         return summary
 
-    def _checked(self, told: str, asked: str, source: str, budget: int, ask: Ask) -> str:
+    def _checked(self, told: str, asked: str, source: str, budget: int, ask: AskSummariser) -> str:
         """A summary that is one; sent back once where it names what is not there, then marked."""
         summary = self._redact(ask(told, asked, budget)).strip()
         if not is_checkpoint(summary):
@@ -226,8 +228,8 @@ def _portions(messages: tuple[Message, ...], room: int, redact: Redact) -> list[
 
 def _shortest(message: Message, room: int, redact: Redact) -> Message:
     half = room * CHARACTERS_A_TOKEN // 2
-    if weight(message.content) <= 2 * half:
+    if token_weight(message.content) <= 2 * half:
         return message
     content = redact(message.content)
-    cut_out = f"{beginning(content, half)}\n[…]\n{ending(content, half)}"
+    cut_out = f"{head(content, half)}\n[…]\n{tail(content, half)}"
     return msgspec.structs.replace(message, content=cut_out)

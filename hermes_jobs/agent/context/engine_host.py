@@ -14,9 +14,9 @@ from hermes_jobs.agent.context.hooks import REMEMBERING, TOLD, Response
 from hermes_jobs.agent.context.isolated_engine import Contained, TimeLimits
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.session import Session, stream_of
-from hermes_jobs.engine.ports import ContextEngine, NotHeard, ToolContext, ToolSpec
-from hermes_jobs.engine.replay import Facts, Replayed
-from hermes_jobs.engine.session_info import ref_of
+from hermes_jobs.engine.ports import ContextEngine, ListenerError, ToolContext, ToolSpec
+from hermes_jobs.engine.replay import Facts, ReplayedEvent
+from hermes_jobs.engine.session_info import session_info
 from hermes_jobs.plugins.circuit_breaker import Circuit, within
 
 SEATS = 64  # instances that are kept; the one that was used longest ago goes first
@@ -129,7 +129,7 @@ class Plugged:
         try:
             self._ready(session)
         except Exception as error:
-            raise NotHeard(self._circuit.told(error), upto=max(seat.version, after)) from error
+            raise ListenerError(self._circuit.told(error), upto=max(seat.version, after)) from error
         if session.ended_because is not None:
             with self._lock:
                 self._seats.pop(session.stream, None)
@@ -164,7 +164,7 @@ class Plugged:
     def _ready(self, session: Session) -> ContextEngine:
         """The session's instance, which has heard all there is. Raises what it raises."""
         seat = self._seat(session.stream)
-        known = (each.heard for each in session.listeners if each.name == self.name)
+        known = (each.cursor for each in session.listeners if each.name == self.name)
         with seat.lock:
             engine = self._caught_up(seat, session.stream, session.version, next(known, EVERYTHING))
             self._told_model(seat, engine, self._model_of(session))
@@ -185,10 +185,10 @@ class Plugged:
             seat.version = each.after.version
         return engine
 
-    def _tell(self, seat: _Seat, engine: ContextEngine, heard: Replayed) -> None:
+    def _tell(self, seat: _Seat, engine: ContextEngine, heard: ReplayedEvent) -> None:
         match heard.fact:
             case e.SessionStarted():
-                self._call(engine, "on_session_start", ref_of(heard.after))
+                self._call(engine, "on_session_start", session_info(heard.after))
                 self._told_model(seat, engine, self._model_of(heard.after))
             case e.ModelReplied() as reply:
                 response = Response(
@@ -196,7 +196,7 @@ class Plugged:
                 )
                 self._call(engine, "update_from_response", response)
             case e.SessionEnded() as ended if ended.reason != "compression":
-                self._call(engine, "on_session_end", ref_of(heard.before), heard.before.messages)
+                self._call(engine, "on_session_end", session_info(heard.before), heard.before.messages)
             case _:
                 pass
 

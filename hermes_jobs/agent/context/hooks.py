@@ -24,9 +24,9 @@ import msgspec
 from hermes_jobs.domain.session.messages import Message
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.ports import ToolSpec
-from hermes_jobs.engine.session_info import SessionRef
+from hermes_jobs.engine.session_info import SessionInfo
 
-EngineSession = SessionRef
+EngineSession = SessionInfo
 """For which session an engine is asked."""
 
 TOLD = ("on_session_start", "update_from_response", "on_session_end")

@@ -16,7 +16,14 @@ import msgspec
 from hermes_jobs.agent.context.message_groups import Unit, newest_request, units_of
 from hermes_jobs.domain.events import CompressionReason
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from hermes_jobs.engine.ports import Ask, ContextEngine, ContextSize, History, ModelError, Shortened
+from hermes_jobs.engine.ports import (
+    AskSummariser,
+    CompressedHistory,
+    ContextEngine,
+    ContextSize,
+    History,
+    ModelError,
+)
 from hermes_jobs.plugins.circuit_breaker import Circuit, Resting
 
 logger = logging.getLogger(__name__)
@@ -26,7 +33,7 @@ FAILED = "engine_failed"
 """The kind of a compression's failure that is the engine's own."""
 
 _REASONS = get_args(CompressionReason)
-_shortened = msgspec.json.Decoder(Shortened)
+_shortened = msgspec.json.Decoder(CompressedHistory)
 
 
 class TimeLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +86,7 @@ class Contained:
         """See `ContextEngine`."""
         return self._asked(lambda engine: tuple(engine.newest(messages, room)))
 
-    def compress(self, history: History, ask: Ask) -> Shortened:
+    def compress(self, history: History, ask: AskSummariser) -> CompressedHistory:
         """See `ContextEngine`. Raises `ModelError`, kind `engine_failed`, for what the engine gets wrong."""
         engine, asking = self._engine, _Asking(ask)
         try:
@@ -94,7 +101,7 @@ class Contained:
         finally:
             asking.end()
 
-    def set_aside(self, history: History) -> Shortened:
+    def set_aside(self, history: History) -> CompressedHistory:
         """See `ContextEngine`."""
         return self._asked(lambda engine: checked(history, engine.set_aside(history)))
 
@@ -112,7 +119,7 @@ class Contained:
 class _Asking:
     """The summariser, while somebody waits for the compression: what comes later would not be booked."""
 
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: AskSummariser) -> None:
         self._ask = ask
         self._over = False
 
@@ -125,7 +132,7 @@ class _Asking:
         self._over = True
 
 
-def checked(history: History, shortened: Shortened) -> Shortened:
+def checked(history: History, shortened: CompressedHistory) -> CompressedHistory:
     """A shortened history that can be stored and sent. Raises `ValueError` where it cannot."""
     shortened = _shortened.decode(msgspec.json.encode(shortened))
     if shortened.removed <= 0:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.agent.context.message_groups import flat, units_of
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from hermes_jobs.domain.session.synthetic_messages import ENDED_UNANSWERED, NOTED
+from hermes_jobs.domain.session.synthetic_messages import ACKNOWLEDGED, ENDED_UNANSWERED
 
 SECTIONS = (
     ("Active Task", "the newest request that is not fulfilled, in the user's own words"),
@@ -76,7 +76,7 @@ _WORDS_A_TOKEN = 0.7
 _HEADING = re.compile(r"^[\W\d]{0,8}Active Task\b", re.MULTILINE | re.IGNORECASE)
 _SUMMARY = re.compile(rf"{OPEN}\n\[.*?\]\n\n(?P<summary>.*?)\n{CLOSE}\n*", re.DOTALL)
 _TODOS = re.compile(rf"{TODOS_OPEN}\n\[(?:(?!{TODOS_OPEN}).)*\n{TODOS_CLOSE}\Z", re.DOTALL)
-_ANSWERS = (AssistantMessage(NOTED), AssistantMessage(ENDED_UNANSWERED))
+_ANSWERS = (AssistantMessage(ACKNOWLEDGED), AssistantMessage(ENDED_UNANSWERED))
 _TAGS = re.compile("|".join((OPEN, CLOSE, TODOS_OPEN, TODOS_CLOSE)))
 
 

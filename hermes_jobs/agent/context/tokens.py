@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, payload_weight
-from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, weight
+from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, token_weight
 
 A_MESSAGE = 4  # tokens for its role and frame
 
@@ -17,8 +17,8 @@ def tokens_of(messages: Iterable[Message]) -> int:
 
 def message_tokens(message: Message) -> int:
     """The estimate for one message."""
-    weighs = weight(message.content)
+    weighs = token_weight(message.content)
     if isinstance(message, AssistantMessage):
-        weighs += sum(weight(call.name) + weight(call.arguments) for call in message.tool_calls)
+        weighs += sum(token_weight(call.name) + token_weight(call.arguments) for call in message.tool_calls)
         weighs += payload_weight(message)
     return A_MESSAGE + -(-weighs // CHARACTERS_A_TOKEN)

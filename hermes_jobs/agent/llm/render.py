@@ -20,7 +20,7 @@ from hermes_jobs.agent.llm.dialect import PLAIN, Dialect
 from hermes_jobs.agent.llm.payloads import with_payload
 from hermes_jobs.agent.llm.text_render import text_messages
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from hermes_jobs.domain.session.synthetic_messages import GO_ON
+from hermes_jobs.domain.session.synthetic_messages import CONTINUING
 from hermes_jobs.engine.ports import ModelRequest, ToolSpec
 
 Json = dict[str, Any]
@@ -92,7 +92,7 @@ def _rounds_closed(messages: Sequence[Json]) -> Iterator[Json]:
     before = ""
     for message in messages:
         if (before, message["role"]) == ("tool", "user"):
-            yield {"role": "assistant", "content": GO_ON}
+            yield {"role": "assistant", "content": CONTINUING}
         before = message["role"]
         yield message
 

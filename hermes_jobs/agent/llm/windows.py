@@ -15,7 +15,7 @@ from hermes_jobs.domain.context_windows import LEAST_WINDOW, LearnedWindow
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, UserMessage, payload_weight
 from hermes_jobs.engine.budget_guard import SHORTEST_ANSWER
 from hermes_jobs.engine.ports import ModelError, ModelRequest
-from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, weight
+from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, token_weight
 
 UNKNOWN_WINDOW = 128_000
 STEPS = (128_000, 64_000, 32_000, 16_000, 8_000, 4_000, LEAST_WINDOW)
@@ -153,7 +153,7 @@ def estimated_tokens(request: ModelRequest) -> int:
 
     Called before every model call: it weighs texts, and renders nothing.
     """
-    said = sum(map(_weight, request.messages), weight(request.system_prompt))
+    said = sum(map(_weight, request.messages), token_weight(request.system_prompt))
     tools = sum(spec.num_characters for spec in request.offered)
     return (said + tools) // CHARACTERS_A_TOKEN + TOKENS_A_MESSAGE * (len(request.messages) + 1)
 
@@ -161,11 +161,11 @@ def estimated_tokens(request: ModelRequest) -> int:
 def _weight(message: Message) -> int:
     # Of thousands of messages before every call: matching them by class takes four times as long.
     if isinstance(message, UserMessage):
-        return weight(message.content)
+        return token_weight(message.content)
     if isinstance(message, AssistantMessage):
-        asked = sum(weight(call.name) + weight(call.arguments) for call in message.tool_calls)
-        return weight(message.content) + asked + payload_weight(message)
-    return weight(message.name) + weight(message.content)
+        asked = sum(token_weight(call.name) + token_weight(call.arguments) for call in message.tool_calls)
+        return token_weight(message.content) + asked + payload_weight(message)
+    return token_weight(message.name) + token_weight(message.content)
 
 
 def learned_from(error: ModelError, request: ModelRequest, windows: Windows) -> ModelError:

@@ -18,10 +18,10 @@ import msgspec
 from hermes_jobs.agent.files.history import Held, HeldFiles
 from hermes_jobs.agent.files.marks import Mark, Witnesses
 from hermes_jobs.agent.memory.files import NAMES, Found, MemoryFiles, Unusable
-from hermes_jobs.domain.decision import Change, Changed, Load, StreamFacts
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.events import MemoryEvent, MemoryTarget
 from hermes_jobs.domain.hand_edits import Content
-from hermes_jobs.domain.memory.import_edits import Entries, digest_of, taken_in
+from hermes_jobs.domain.memory.import_edits import Entries, digest_of, import_edits
 from hermes_jobs.domain.memory.memory import STREAM, TARGETS, Memory, entries_of, history, text_of
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.system.file_lock import WAIT_SECONDS, FileLock
@@ -76,7 +76,7 @@ class HomeMemory:
                 self._problem(f"the memory's folder cannot be used: {error.strerror}")
         return self._load()
 
-    def change(self, change: Change, cause: str) -> Changed:
+    def change(self, change: Decision, cause: str) -> DecisionResult:
         """Carry out a person's change after what they did by hand, and lay it out. Raises `Rejected`."""
         self.settle()
         changed = self._engine.change(change, cause)
@@ -141,13 +141,13 @@ class HomeMemory:
     def _merged(
         self, target: MemoryTarget, saved: Content[Entries], held: Sequence[Held], *, unread: bool
     ) -> Memory:
-        def change(load: Load) -> Changed:
+        def change(load: StateLoader) -> DecisionResult:
             memory: Memory = load(STREAM)
             facts = [write.fact for write in self.writes()[: memory.version]]
             known = _contents(target, held, history(facts), unread=unread)
             followed = held[-1].version if known else 0
-            found = taken_in(memory, target, saved, held=known, followed=followed, facts=facts)
-            return Changed(writes=(StreamFacts(STREAM, found),) if found else ())
+            found = import_edits(memory, target, saved, held=known, followed=followed, facts=facts)
+            return DecisionResult(writes=(StreamEvents(STREAM, found),) if found else ())
 
         self._engine.change(change, HAND_EDIT)
         return self._load()

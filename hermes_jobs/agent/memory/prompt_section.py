@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from hermes_jobs.domain.events import MemoryTarget
 from hermes_jobs.domain.memory.memory import SEPARATOR, Limits, Memory, chars, fill
-from hermes_jobs.text.plural import how_many
+from hermes_jobs.text.plural import pluralize
 from hermes_jobs.text.scan import scan
 
 HEADINGS: tuple[tuple[MemoryTarget, str], ...] = (
@@ -64,7 +64,7 @@ def _noted(entry: str, why: str | None) -> str:
 
 def _cut(entries: Sequence[str], over: Sequence[str], limit: int) -> str:
     """What stands for the entries that are beyond the limit; of an only one, its beginning."""
-    count = how_many(len(over), "entry", "entries")
+    count = pluralize(len(over), "entry", "entries")
     size = sum(len(entry) for entry in over)
     note = f"[{count} of {size:,} characters left out: beyond the limit of {limit:,}. Consolidate: {ADVICE}.]"
     if len(over) < len(entries) or scan(over[0][:limit]):

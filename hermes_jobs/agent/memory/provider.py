@@ -29,9 +29,9 @@ import msgspec
 
 from hermes_jobs.domain.events import MemoryTarget
 from hermes_jobs.engine.ports import ToolSpec
-from hermes_jobs.engine.session_info import SessionRef
+from hermes_jobs.engine.session_info import SessionInfo
 
-ProviderSession = SessionRef
+ProviderSession = SessionInfo
 """For which session a provider is."""
 
 

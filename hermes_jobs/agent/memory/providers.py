@@ -11,11 +11,11 @@ from hermes_jobs.agent.memory.provider_host import Registered
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, UserMessage
 from hermes_jobs.domain.session.session import Session
-from hermes_jobs.engine.ports import NotHeard, Recall, ToolContext, ToolSpec
+from hermes_jobs.engine.ports import ListenerError, Recall, ToolContext, ToolSpec
 from hermes_jobs.engine.replay import Facts
-from hermes_jobs.engine.session_info import kind_of, ref_of
+from hermes_jobs.engine.session_info import kind_of, session_info
 from hermes_jobs.text.scan import redact_findings
-from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, beginning, weight
+from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, head, token_weight
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class Providers:
         """What the memories bring to mind for a turn, within the limit. See `Recall`."""
         found = [self._recall(session, text)]
         if self._external is not None:
-            which = ref_of(session)
+            which = session_info(session)
             self._external.ask(which, "on_turn_start", lambda each: _hook(each, "on_turn_start", text), None)
             found.append(self._external.ask(which, "prefetch", lambda each: each.prefetch(text), ""))
         return _cut(
@@ -96,7 +96,7 @@ class Providers:
         if self._external is None or kind_of(session) not in KINDS:
             return ""
         block = self._external.ask(
-            ref_of(session), "system_prompt_block", lambda each: each.system_prompt_block(), ""
+            session_info(session), "system_prompt_block", lambda each: each.system_prompt_block(), ""
         )
         return _cut(redact_findings(block.strip()), BLOCK_TOKENS)
 
@@ -106,7 +106,7 @@ class Providers:
             return
         turns = _turns(session.messages)
         what = "on_pre_compress"
-        self._external.offer(ref_of(session), what, lambda each: _hook(each, what, turns))
+        self._external.offer(session_info(session), what, lambda each: _hook(each, what, turns))
 
     # --- after it -------------------------------------------------------------------------------
 
@@ -123,21 +123,21 @@ class Providers:
             try:
                 _tell(self._external, before, fact, then)
             except Exception as error:
-                raise NotHeard(self._external.told(error), upto=before.version) from error
+                raise ListenerError(self._external.told(error), upto=before.version) from error
 
     def hear_write(self, session: Session, write: e.MemoryEvent) -> None:
-        """Let the provider beside ours hear of a write to our own memory. See `WriteListener`."""
+        """Let the provider beside ours hear of a write to our own memory. See `MemoryWriteListener`."""
         if self._external is None or isinstance(write, e.MemoryArranged | e.MemoryConflicted):
             return
         action = {e.MemoryAdded: "add", e.MemoryReplaced: "replace", e.MemoryRemoved: "remove"}[type(write)]
         content = write.old if isinstance(write, e.MemoryRemoved) else write.content
         try:
             self._external.tell(
-                ref_of(session),
+                session_info(session),
                 lambda each: _hook(each, "on_memory_write", action, write.target, content),
             )
         except Exception as error:
-            raise NotHeard(self._external.told(error)) from error
+            raise ListenerError(self._external.told(error)) from error
 
 
 def switch(provider: MemoryProvider, session: ProviderSession) -> None:
@@ -151,14 +151,14 @@ def _tell(external: Registered, before: Session, fact: e.SessionEvent, after: Se
         case e.TurnCompleted():
             turn = before.find(fact.turn)
             said = "\n\n".join(turn.texts) if turn is not None else ""
-            external.tell(ref_of(before), lambda each: each.sync_turn(said, fact.answer))
-            external.offer(ref_of(before), "queue_prefetch", lambda each: each.queue_prefetch(said))
+            external.tell(session_info(before), lambda each: each.sync_turn(said, fact.answer))
+            external.offer(session_info(before), "queue_prefetch", lambda each: each.queue_prefetch(said))
         case e.SessionStarted(parent=str(), at=None):
-            external.go_on(ref_of(after))
+            external.go_on(session_info(after))
         case e.SessionEnded() if fact.reason != "compression":
             turns = _turns(before.messages)
-            external.tell(ref_of(before), lambda each: _hook(each, "on_session_end", turns))
-            external.end(ref_of(before))
+            external.tell(session_info(before), lambda each: _hook(each, "on_session_end", turns))
+            external.end(session_info(before))
         case _:
             pass
 
@@ -184,8 +184,8 @@ def _turns(messages: Iterable[Message]) -> tuple[Turn, ...]:
 
 def _cut(text: str, room: int) -> str:
     """As many whole lines as fit into so many tokens; of a first line that does not, its beginning."""
-    if weight(text) <= room * CHARACTERS_A_TOKEN:
+    if token_weight(text) <= room * CHARACTERS_A_TOKEN:
         return text
-    fits = beginning(text, room * CHARACTERS_A_TOKEN)
+    fits = head(text, room * CHARACTERS_A_TOKEN)
     end = fits.rfind("\n")
     return fits[: end if end > 0 else None].rstrip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hermes_jobs.domain.session.session import Session
-from hermes_jobs.engine.ports.conversation_search import Archive, Near, Passage, Scope
+from hermes_jobs.engine.ports.conversation_search import ConversationSearch, Near, Passage, Scope
 from hermes_jobs.text.search.question import as_question
 
 FOUND = 6  # passages, each with what was said around it
@@ -15,7 +15,7 @@ TEXT_CHARS = 400  # of a passage that are told
 class OwnRecall:
     """See `Recall`. Searches all conversations but the one that asks."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: ConversationSearch) -> None:
         self._archive = archive
 
     def __call__(self, session: Session, text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hermes_jobs.agent.reviews.prompts import CURATOR, curation_prompt
-from hermes_jobs.domain.decision import Change, Changed, Load, StreamFacts
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.events import (
     ReviewCompleted,
     ReviewRequested,
@@ -22,12 +22,12 @@ from hermes_jobs.engine.ports import Cancel, Ids
 TOOLSETS = ("curate",)
 
 
-def requesting(review: str, reason: str) -> Change:
+def requesting(review: str, reason: str) -> Decision:
     """The change by which a look through the skills becomes due."""
 
-    def change(load: Load) -> Changed:  # noqa: ARG001 - the port's
+    def change(load: StateLoader) -> DecisionResult:  # noqa: ARG001 - the port's
         fact = ReviewRequested(review=review, kind="curate", reason=reason)
-        return Changed(writes=(StreamFacts(stream_of(review), (fact,)),))
+        return DecisionResult(writes=(StreamEvents(stream_of(review), (fact,)),))
 
     return change
 
@@ -40,18 +40,18 @@ class BeginCuration:
         self._model = model
         self._stock = stock
 
-    def perform(self, state: Session, step: Step, cancel: Cancel) -> Change:
+    def perform(self, state: Session, step: Step, cancel: Cancel) -> Decision:
         """The session and its one turn; where there are no skills, that is the end of it."""
         turn, stock = self._ids.name("t"), self._stock()
 
-        def change(load: Load) -> Changed:
+        def change(load: StateLoader) -> DecisionResult:
             session: Session = load(step.stream)
             review = to_begin(session)
             if review is None or step.id != f"{review.id}-begin":
-                return Changed()
+                return DecisionResult()
             if not stock:
                 ended = ReviewCompleted(review=review.id, saved="")
-                return Changed(writes=(StreamFacts(session.stream, (ended,)),))
+                return DecisionResult(writes=(StreamEvents(session.stream, (ended,)),))
             begun = ReviewStarted(review=review.id, session=review.id, turn=turn)
             started = SessionStarted(
                 session=review.id,
@@ -69,6 +69,6 @@ class BeginCuration:
                 toolsets=TOOLSETS,
                 attended=False,
             )
-            return Changed(writes=(StreamFacts(session.stream, (begun, started, submitted)),))
+            return DecisionResult(writes=(StreamEvents(session.stream, (begun, started, submitted)),))
 
         return change

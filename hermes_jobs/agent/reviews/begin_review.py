@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from msgspec.structs import replace
 
 from hermes_jobs.agent.reviews.prompts import review_prompt
-from hermes_jobs.domain.decision import Change, Changed, Load, StreamFacts
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.events import ReviewStarted, TurnSubmitted
 from hermes_jobs.domain.session.review_rules import to_begin
 from hermes_jobs.domain.session.reviews import SOURCE
@@ -28,15 +28,15 @@ class BeginReview:
         self._model = model
         self._toolsets_on = toolsets_on
 
-    def perform(self, state: Session, step: Step, cancel: Cancel) -> Change:
+    def perform(self, state: Session, step: Step, cancel: Cancel) -> Decision:
         """The review's session and its one turn, begun together with the fact that says so."""
         turn = self._ids.name("t")
 
-        def change(load: Load) -> Changed:
+        def change(load: StateLoader) -> DecisionResult:
             conversation: Session = load(step.stream)
             review = to_begin(conversation)
             if review is None or step.id != f"{review.id}-begin" or conversation.started is None:
-                return Changed()
+                return DecisionResult()
             toolsets = review_toolsets(self._toolsets_on(conversation.started.toolsets))
             begun = ReviewStarted(review=review.id, session=review.id, turn=turn)
             started = replace(
@@ -57,10 +57,10 @@ class BeginReview:
                 toolsets=toolsets,
                 attended=False,
             )
-            return Changed(
+            return DecisionResult(
                 writes=(
-                    StreamFacts(conversation.stream, (begun,)),
-                    StreamFacts(stream_of(review.id), (started, submitted)),
+                    StreamEvents(conversation.stream, (begun,)),
+                    StreamEvents(stream_of(review.id), (started, submitted)),
                 )
             )
 

@@ -23,7 +23,7 @@ from hermes_jobs.agent.skills.write_request import (
     undoing,
     writing,
 )
-from hermes_jobs.domain.decision import Change, Changed
+from hermes_jobs.domain.decision import Decision, DecisionResult
 from hermes_jobs.domain.events import SkillFile
 from hermes_jobs.domain.skill.skill import MAIN_FILE, Skill
 from hermes_jobs.errors import Rejected
@@ -149,11 +149,11 @@ class Shelf:
         self._home.settle()
         return self._home.all_known()
 
-    def change(self, change: Change, cause: str) -> Changed:
+    def change(self, change: Decision, cause: str) -> DecisionResult:
         """Carry out a person's change of the home's skills. Raises `Rejected`."""
         return self._home.change(change, cause)
 
-    def writing(self, asked: Asked) -> Change:
+    def writing(self, asked: Asked) -> Decision:
         """The change that an agent's request comes to. Raises `Rejected` for what this host rules out."""
         self.check(asked)
         return writing(asked, guard=self._guard)
@@ -175,11 +175,11 @@ class Shelf:
             path = asked.request.path or MAIN_FILE
             raise Rejected(f"{path} of {asked.name} cannot be written: {blocked}.", kind="skill_path")
 
-    def approve(self, name: str, number: int | None = None) -> Changed:
+    def approve(self, name: str, number: int | None = None) -> DecisionResult:
         """Let a proposed write be made. Raises `Rejected`."""
         return self._home.change(approving(self.past(name).name, number), "skills approve")
 
-    def allow(self, name: str) -> Changed:
+    def allow(self, name: str) -> DecisionResult:
         """Let the newest write of a skill be made that the guard refused. Raises `Rejected`."""
         refused = last_refused(self._home.log, name, REFUSED)
         if refused is None:
@@ -192,11 +192,11 @@ class Shelf:
         self.check(asked)
         return self._home.change(allowing(asked), "skills approve")
 
-    def deny(self, name: str, number: int | None = None) -> Changed:
+    def deny(self, name: str, number: int | None = None) -> DecisionResult:
         """Refuse a proposed write. Raises `Rejected`."""
         return self._home.change(denying(self.past(name).name, number), "skills deny")
 
-    def undo(self, name: str) -> Changed:
+    def undo(self, name: str) -> DecisionResult:
         """Take back the last write of a skill. Raises `Rejected`."""
         return self._home.change(undoing(self.past(name).name), "skills undo")
 

@@ -12,7 +12,7 @@ from hermes_jobs.agent.skills.presenter import described
 from hermes_jobs.agent.skills.proposals import BY, Merge, applying, archiving, asked_of, chosen_of, merging
 from hermes_jobs.agent.skills.similarity import alike
 from hermes_jobs.agent.skills.write_request import Asked
-from hermes_jobs.domain.decision import Change, Changed
+from hermes_jobs.domain.decision import Decision, DecisionResult
 from hermes_jobs.domain.events import Evidence, MergeProposed
 from hermes_jobs.domain.skill import curation as curations
 from hermes_jobs.domain.skill.curation import Curation
@@ -75,7 +75,7 @@ class Curator:
         category: str | None,
         reason: str,
         evidence: Evidence,
-    ) -> Change:
+    ) -> Decision:
         """The change by which a merge is proposed."""
         merge = Merge(into=into, skills=skills, content=content, category=category, reason=reason)
         active = self._active()
@@ -86,12 +86,12 @@ class Curator:
             self._shelf.check(Asked(name=merge.into, request=merge.request(new), author=BY))
         return merging(review, merge, evidence)
 
-    def archive(self, review: str, *, skill: str, reason: str, evidence: Evidence) -> Change:
+    def archive(self, review: str, *, skill: str, reason: str, evidence: Evidence) -> Decision:
         """The change by which it is proposed to put a skill away."""
         self._check_own(skill, self._active())
         return archiving(review, skill, reason, evidence)
 
-    def apply(self, curation: Curation, numbers: Collection[int], by: str) -> Changed:
+    def apply(self, curation: Curation, numbers: Collection[int], by: str) -> DecisionResult:
         """Carry proposals out, all or none; no `numbers`: those that are left."""
         skills = self._shelf.of_home()
         for proposal in chosen_of(curation, numbers):

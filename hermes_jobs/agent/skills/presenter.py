@@ -8,7 +8,7 @@ from hermes_jobs.agent.skills import front_matter
 from hermes_jobs.agent.skills.catalog import Shelf, Volume, by_category
 from hermes_jobs.agent.skills.content import content_of
 from hermes_jobs.agent.skills.write_request import Asked
-from hermes_jobs.domain.decision import Change
+from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.events import Author, Evidence, SkillRequest
 from hermes_jobs.domain.skill.skill import MAIN_FILE
 from hermes_jobs.errors import Rejected
@@ -70,7 +70,7 @@ class Librarian:
 
     def writing(
         self, name: str, request: SkillRequest, author: Author, evidence: Evidence, lineage: str = ""
-    ) -> Change:
+    ) -> Decision:
         """The change that a request comes to. Raises `Rejected`."""
         asked = Asked(name=name, request=request, author=author, evidence=evidence, lineage=lineage)
         return self._shelf.writing(asked)

@@ -14,7 +14,7 @@ from hermes_jobs.agent.skills.guard import new_concerns, verdict
 from hermes_jobs.agent.skills.names import SUBFOLDERS, is_read, unknown
 from hermes_jobs.agent.skills.write_request import Asked, fact_of
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Change, Changed, Load, StreamFacts
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.skill import curation as curations
 from hermes_jobs.domain.skill.curation import Curation, Proposal
 from hermes_jobs.domain.skill.skill import ARCHIVE, Skill, evolve, stream_of
@@ -41,10 +41,10 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True):
         return e.SkillRequest(action=action, content=self.content, category=self.category)
 
 
-def merging(review: str, merge: Merge, evidence: e.Evidence) -> Change:
+def merging(review: str, merge: Merge, evidence: e.Evidence) -> Decision:
     """The change by which a merge is proposed."""
 
-    def change(load: Load) -> Changed:
+    def change(load: StateLoader) -> DecisionResult:
         curation: Curation = load(curations.stream_of(review))
         away = tuple(dict.fromkeys(name for name in merge.skills if name != merge.into))
         into: Skill = load(stream_of(_readable(merge.into)))
@@ -71,10 +71,10 @@ def merging(review: str, merge: Merge, evidence: e.Evidence) -> Change:
     return change
 
 
-def archiving(review: str, skill: str, reason: str, evidence: e.Evidence) -> Change:
+def archiving(review: str, skill: str, reason: str, evidence: e.Evidence) -> Decision:
     """The change by which it is proposed to put a skill away."""
 
-    def change(load: Load) -> Changed:
+    def change(load: StateLoader) -> DecisionResult:
         curation: Curation = load(curations.stream_of(review))
         _check_open(curation, (skill,))
         present = _present(load, skill)
@@ -91,19 +91,19 @@ def archiving(review: str, skill: str, reason: str, evidence: e.Evidence) -> Cha
     return change
 
 
-def applying(review: str, numbers: Collection[int], by: str) -> Change:
+def applying(review: str, numbers: Collection[int], by: str) -> Decision:
     """The change that carries proposals out, all of them or none; no `numbers`: those that are left."""
 
-    def change(load: Load) -> Changed:
+    def change(load: StateLoader) -> DecisionResult:
         curation: Curation = load(curations.stream_of(review))
         chosen = chosen_of(curation, numbers)
-        writes: list[StreamFacts] = []
+        writes: list[StreamEvents] = []
         for proposal in chosen:
             _check_current(load, proposal)
             writes.extend(_carried_out(load, proposal))
         applied = tuple(e.ProposalApplied(review=review, number=each.number, by=by) for each in chosen)
-        return Changed(
-            writes=(StreamFacts(curation.stream, applied), *writes),
+        return DecisionResult(
+            writes=(StreamEvents(curation.stream, applied), *writes),
             answer=", ".join(str(each.number) for each in chosen),
         )
 
@@ -141,7 +141,7 @@ def _already(review: str, numbers: Sequence[str]) -> Rejected:
     )
 
 
-def _check_current(load: Load, proposal: Proposal) -> None:
+def _check_current(load: StateLoader, proposal: Proposal) -> None:
     for name, version in proposal.versions.items():
         skill: Skill = load(stream_of(name))
         if skill.version != version:
@@ -153,7 +153,7 @@ def _check_current(load: Load, proposal: Proposal) -> None:
             )
 
 
-def _carried_out(load: Load, proposal: Proposal) -> Iterator[StreamFacts]:
+def _carried_out(load: StateLoader, proposal: Proposal) -> Iterator[StreamEvents]:
     proposed = proposal.proposed
     if isinstance(proposed, e.ArchiveProposed):
         yield _archived(load(stream_of(proposed.skill)), proposed.evidence)
@@ -161,7 +161,7 @@ def _carried_out(load: Load, proposal: Proposal) -> Iterator[StreamFacts]:
     into: Skill = load(stream_of(proposed.into))
     fact = fact_of(into, asked_of(proposed, into))
     if fact is not None:
-        yield StreamFacts(into.stream, (fact,))
+        yield StreamEvents(into.stream, (fact,))
     for name in proposed.skills:
         yield _archived(load(stream_of(name)), proposed.evidence)
 
@@ -178,17 +178,17 @@ def asked_of(proposed: e.MergeProposed, into: Skill) -> Asked:
     return Asked(name=into.name, request=merge.request(into), author=BY, evidence=proposed.evidence)
 
 
-def _archived(skill: Skill, evidence: e.Evidence) -> StreamFacts:
+def _archived(skill: Skill, evidence: e.Evidence) -> StreamEvents:
     fact = e.SkillEdited(name=skill.name, content=skill.main, category=ARCHIVE, author=BY, evidence=evidence)
-    return StreamFacts(skill.stream, (fact,))
+    return StreamEvents(skill.stream, (fact,))
 
 
 # --- what may be proposed ----------------------------------------------------------------------
 
 
-def _kept(curation: Curation, proposed: e.MergeProposed | e.ArchiveProposed) -> Changed:
-    return Changed(
-        writes=(StreamFacts(curation.stream, (proposed,)),),
+def _kept(curation: Curation, proposed: e.MergeProposed | e.ArchiveProposed) -> DecisionResult:
+    return DecisionResult(
+        writes=(StreamEvents(curation.stream, (proposed,)),),
         answer=f"Kept as proposal {proposed.number}. Nothing is changed: the user decides about it.",
     )
 
@@ -204,7 +204,7 @@ def _check_open(curation: Curation, names: Sequence[str]) -> None:
             )
 
 
-def _present(load: Load, name: str) -> Skill:
+def _present(load: StateLoader, name: str) -> Skill:
     skill: Skill = load(stream_of(_readable(name)))
     if not skill.exists:
         raise unknown(name, ())

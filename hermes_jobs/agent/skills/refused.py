@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.eventlog.log import EventLog, Recorded
+from hermes_jobs.eventlog.log import EventLog, RecordedEvent
 
 AT_ONCE = 1_000  # events
 TOOL = "skill_manage"
@@ -63,7 +63,7 @@ def last_refused(log: EventLog, name: str, refusal: str) -> Refused | None:
     return None
 
 
-def _backwards(log: EventLog) -> Iterator[Recorded]:
+def _backwards(log: EventLog) -> Iterator[RecordedEvent]:
     end = log.last_position()
     while end > 0:
         start = max(0, end - AT_ONCE)

@@ -17,8 +17,8 @@ from hermes_jobs.agent.skills import front_matter
 from hermes_jobs.agent.skills.disk import Disk, OnDisk, Place, Problem
 from hermes_jobs.agent.skills.file_history import HeldSkills
 from hermes_jobs.agent.skills.synced_versions import LaidOut
-from hermes_jobs.domain.decision import Change, Changed, Load, StreamFacts
-from hermes_jobs.domain.skill.import_edits import Found, is_stale, taken_in
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.domain.skill.import_edits import Found, import_edits, is_stale
 from hermes_jobs.domain.skill.skill import MAIN_FILE, PREFIX, Files, Skill, history, stream_of
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.errors import NewerSchema, Rejected
@@ -88,7 +88,7 @@ class HomeSkills:
         with self._threads:
             return tuple(self._skills[name] for name in sorted(self._skills))
 
-    def change(self, change: Change, cause: str) -> Changed:
+    def change(self, change: Decision, cause: str) -> DecisionResult:
         """Carry out a person's change after what they did by hand, and lay it out. Raises `Rejected`."""
         self.settle()
         changed = self._engine.change(change, cause)
@@ -177,10 +177,10 @@ class HomeSkills:
         laid_out = past[version] if version is not None and version < len(past) else None
         held = {} if found is None else self._held.before(found, self._disk.root, past)
 
-        def change(load: Load) -> Changed:
+        def change(load: StateLoader) -> DecisionResult:
             now: Skill = load(skill.stream)
-            facts = taken_in(now, _usable(now, found), past=past, laid_out=laid_out, held=held)
-            return Changed(writes=(StreamFacts(now.stream, facts),) if facts else ())
+            facts = import_edits(now, _usable(now, found), past=past, laid_out=laid_out, held=held)
+            return DecisionResult(writes=(StreamEvents(now.stream, facts),) if facts else ())
 
         changed = self._engine.change(change, HAND_EDIT)
         after = self._load(skill.name) if changed.writes else skill

@@ -14,7 +14,7 @@ from hermes_jobs.agent.skills.guard import Concern, new_concerns, verdict
 from hermes_jobs.agent.skills.names import checked_inside, checked_name, checked_path, unknown
 from hermes_jobs.agent.skills.skill_md import checked_file, strict
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Change, Changed, Load, StreamFacts
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.session import stream_of as session_stream
 from hermes_jobs.domain.skill.skill import MAIN_FILE, Proposal, Skill, evolve, stream_of, undone
@@ -38,14 +38,14 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     lineage: str = ""
 
 
-def writing(asked: Asked, *, guard: bool) -> Change:
+def writing(asked: Asked, *, guard: bool) -> Decision:
     """The change that a request comes to; with `guard` what it brings is looked at first."""
 
-    def change(load: Load) -> Changed:
+    def change(load: StateLoader) -> DecisionResult:
         skill: Skill = load(stream_of(asked.name))
         fact = fact_of(skill, asked)
         if fact is None:
-            return Changed(answer=f"The skill {skill.name} reads so already; nothing was written.")
+            return DecisionResult(answer=f"The skill {skill.name} reads so already; nothing was written.")
         _check_seen(skill, asked, load)
         concerns = new_concerns(skill.files, evolve(skill, fact).files) if guard else ()
         found = verdict(concerns)
@@ -57,13 +57,15 @@ def writing(asked: Asked, *, guard: bool) -> Change:
             )
         if found == "caution":
             proposed = _proposed(asked, concerns)
-            return Changed(writes=(StreamFacts(skill.stream, (proposed,)),), answer=_waits(concerns))
-        return Changed(writes=(StreamFacts(skill.stream, (fact,)),), answer=_saved(evolve(skill, fact), fact))
+            return DecisionResult(writes=(StreamEvents(skill.stream, (proposed,)),), answer=_waits(concerns))
+        return DecisionResult(
+            writes=(StreamEvents(skill.stream, (fact,)),), answer=_saved(evolve(skill, fact), fact)
+        )
 
     return change
 
 
-def _check_seen(skill: Skill, asked: Asked, load: Load) -> None:
+def _check_seen(skill: Skill, asked: Asked, load: StateLoader) -> None:
     """Raise `Rejected` where a file would go as a whole that a person wrote and the model has never read."""
     at_stake = _at_stake(skill, asked.request) & skill.persons
     if not asked.lineage or not at_stake:
@@ -98,10 +100,10 @@ def _at_stake(skill: Skill, request: e.SkillRequest) -> Set[str]:
             assert_never(request.action)
 
 
-def approving(name: str, number: int | None) -> Change:
+def approving(name: str, number: int | None) -> Decision:
     """The change by which a person lets a proposed write be made; `number` null: the only one."""
 
-    def change(load: Load) -> Changed:
+    def change(load: StateLoader) -> DecisionResult:
         skill: Skill = load(stream_of(name))
         proposal = _proposal(skill, number)
         if proposal.request.action in WHOLE and skill.files.get(proposal.path) != proposal.before:
@@ -115,49 +117,49 @@ def approving(name: str, number: int | None) -> Change:
         fact = fact_of(skill, asked)
         facts = (approved,) if fact is None else (approved, fact)
         answer = _done(proposal.request.action, proposal.path)
-        return Changed(writes=(StreamFacts(skill.stream, facts),), answer=answer)
+        return DecisionResult(writes=(StreamEvents(skill.stream, facts),), answer=answer)
 
     return change
 
 
-def allowing(asked: Asked) -> Change:
+def allowing(asked: Asked) -> Decision:
     """The change by which a person lets a write be made that the guard had refused."""
 
-    def change(load: Load) -> Changed:
+    def change(load: StateLoader) -> DecisionResult:
         skill: Skill = load(stream_of(asked.name))
         fact = fact_of(skill, asked)
         if fact is None:
-            return Changed(answer="it reads so already")
+            return DecisionResult(answer="it reads so already")
         found = _rules(new_concerns(skill.files, evolve(skill, fact).files))
         approved = e.SkillApproved(name=asked.name, proposal=0, by="user", rules=found)
         answer = f"{_done(asked.request.action, asked.request.path)} although: {'; '.join(found)}"
-        return Changed(writes=(StreamFacts(skill.stream, (approved, fact)),), answer=answer)
+        return DecisionResult(writes=(StreamEvents(skill.stream, (approved, fact)),), answer=answer)
 
     return change
 
 
-def denying(name: str, number: int | None) -> Change:
+def denying(name: str, number: int | None) -> Decision:
     """The change by which a person refuses a proposed write."""
 
-    def change(load: Load) -> Changed:
+    def change(load: StateLoader) -> DecisionResult:
         skill: Skill = load(stream_of(name))
         proposal = _proposal(skill, number)
         denied = e.SkillDenied(name=name, proposal=proposal.version, by="user")
-        return Changed(writes=(StreamFacts(skill.stream, (denied,)),), answer="denied")
+        return DecisionResult(writes=(StreamEvents(skill.stream, (denied,)),), answer="denied")
 
     return change
 
 
-def undoing(name: str) -> Change:
+def undoing(name: str) -> Decision:
     """The change that takes back a skill's last write."""
 
-    def change(load: Load) -> Changed:
+    def change(load: StateLoader) -> DecisionResult:
         skill: Skill = load(stream_of(name))
         if not skill.version:
             raise unknown(name, ())
         fact = undone(skill)
         answer = f"version {fact.undoes} was taken back"
-        return Changed(writes=(StreamFacts(skill.stream, (fact,)),), answer=answer)
+        return DecisionResult(writes=(StreamEvents(skill.stream, (fact,)),), answer=answer)
 
     return change
 

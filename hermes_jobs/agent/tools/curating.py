@@ -8,7 +8,7 @@ from typing import Annotated, Protocol
 from msgspec import Meta
 
 from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, tool
-from hermes_jobs.domain.decision import Change
+from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.events import Evidence
 from hermes_jobs.domain.session.reviews import CURATED
 from hermes_jobs.engine.ports import ToolContext, ToolOutcome
@@ -33,10 +33,10 @@ class Curator(Protocol):
         category: str | None,
         reason: str,
         evidence: Evidence,
-    ) -> Change:
+    ) -> Decision:
         """The change by which a merge is proposed."""
 
-    def archive(self, review: str, *, skill: str, reason: str, evidence: Evidence) -> Change:
+    def archive(self, review: str, *, skill: str, reason: str, evidence: Evidence) -> Decision:
         """The change by which it is proposed to put a skill away."""
 
 

@@ -22,7 +22,7 @@ from hermes_jobs.agent.tools.roots import Roots, verify_opened
 from hermes_jobs.agent.tools.terminal import check_workdir
 from hermes_jobs.agent.tools.tool import Arguments, Guard, Tool, ToolFailed, tool
 from hermes_jobs.engine.ports import ToolContext, ToolOutcome
-from hermes_jobs.text.plural import how_many
+from hermes_jobs.text.plural import pluralize
 
 LISTED = 40  # names shown of a folder
 MAX_PATCHED_BYTES = 20 * 1024 * 1024
@@ -116,7 +116,7 @@ class Files:
             raise ToolFailed(f"{path} cannot be written: {error.strerror}. It is as it was.") from error
         lines = content.count("\n") + (not content.endswith("\n") and content != "")
         done = "Replaced" if replaced else "Created"
-        return f"{done} {path}: {how_many(len(data), 'byte')}, {how_many(lines, 'line')}."
+        return f"{done} {path}: {pluralize(len(data), 'byte')}, {pluralize(lines, 'line')}."
 
     def patch_file(
         self,
@@ -147,7 +147,7 @@ class Files:
             raise ToolFailed(f"{path} cannot be written: {error.strerror}. It is as it was.") from error
         except UnicodeEncodeError:
             raise ToolFailed("new_string holds a character that UTF-8 cannot write.") from None
-        places = how_many(done.count, "place")
+        places = pluralize(done.count, "place")
         return f"Changed {path} in {places}:\n{done.diff}".encode(errors="replace").decode()
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from hermes_jobs.agent.tools.output import Collected, plain_text
 from hermes_jobs.engine.ports import Cancel
-from hermes_jobs.system.cpu_affinity import unpinned
+from hermes_jobs.system.cpu_affinity import without_affinity
 
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
@@ -109,7 +109,7 @@ def _spawn(
     limits = [timeout, str(os.getpid()), str(-1 if lease is None else lease)]
     arguments = [*python, *limits, shell, *rest]
     try:
-        with unpinned():
+        with without_affinity():
             process = subprocess.Popen(
                 arguments,
                 cwd=cwd,

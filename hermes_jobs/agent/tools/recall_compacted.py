@@ -7,7 +7,7 @@ from typing import Annotated
 from hermes_jobs.agent.tools.session_search import line_of
 from hermes_jobs.agent.tools.tool import Tool, ToolFailed, tool
 from hermes_jobs.engine.ports import ToolContext
-from hermes_jobs.engine.ports.conversation_search import Archive
+from hermes_jobs.engine.ports.conversation_search import ConversationSearch
 from hermes_jobs.text.search import Matcher, best_window, parse, positive_terms
 from hermes_jobs.text.search.folding import normal
 
@@ -17,7 +17,7 @@ EXCERPT_CHARS = 12_000
 class RecallCompacted:
     """Reads this conversation again, from its first message on, compressed or not."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: ConversationSearch) -> None:
         self._archive = archive
 
     @property

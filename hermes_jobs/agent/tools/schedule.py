@@ -10,11 +10,11 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, tool
-from hermes_jobs.domain.decision import Change, Changed, Load
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.domain.delivery import INBOX
 from hermes_jobs.domain.events import MissedPolicy, OverlapPolicy, Plan
-from hermes_jobs.domain.schedule.commands import Act, Add, Pause, Remove, Resume
-from hermes_jobs.domain.schedule.description import standing, told
+from hermes_jobs.domain.schedule.commands import Add, Pause, Remove, Resume, ScheduleCommand
+from hermes_jobs.domain.schedule.description import describe, describe_status
 from hermes_jobs.domain.schedule.lookup import chosen, existing
 from hermes_jobs.domain.schedule.names import name_from, unused
 from hermes_jobs.domain.schedule.schedule import SOURCE, Schedule, evolve
@@ -93,9 +93,9 @@ class ScheduleTool:
             case _:
                 assert_never(action)
 
-    def _list(self, load: Load) -> Changed:
+    def _list(self, load: StateLoader) -> DecisionResult:
         found = existing(self._streams(), load)
-        return Changed(answer="\n".join(told(each) for each in found) or "There are no schedules.")
+        return DecisionResult(answer="\n".join(describe(each) for each in found) or "There are no schedules.")
 
     def _add(
         self,
@@ -104,7 +104,7 @@ class ScheduleTool:
         task: str | None,
         name: str | None,
         timezone: str | None,
-    ) -> Change:
+    ) -> Decision:
         if context.source.startswith(SOURCE) and not self._defaults.by_schedules:
             raise ToolFailed(
                 "a scheduled prompt may not add schedules. Tell the user what you would have planned."
@@ -128,7 +128,7 @@ class ScheduleTool:
         )
         add = Add(schedule=self._ids.name("p"), now=now, by=context.turn, plan=plan, said=when)
 
-        def change(load: Load) -> Changed:
+        def change(load: StateLoader) -> DecisionResult:
             others = [each.plan.name for each in existing(self._streams(), load) if each.plan is not None]
             return _answered(replace(add, plan=replace(plan, name=unused(plan.name, others))), load, "Added")
 
@@ -150,14 +150,14 @@ class ScheduleTool:
         if not given:
             raise ToolFailed("give `schedule`: the id or the name of the one that is meant.")
 
-        def change(load: Load) -> Changed:
+        def change(load: StateLoader) -> DecisionResult:
             found = chosen(given, existing(self._streams(), load))
             return _answered(kind(schedule=found.id, now=now, by=context.turn), load, DONE[kind])
 
         return ToolOutcome(content="", change=change)
 
 
-def _answered(act: Act, load: Load, done: str) -> Changed:
+def _answered(act: ScheduleCommand, load: StateLoader, done: str) -> DecisionResult:
     """What the act comes to, with the schedule as it then stands for an answer."""
     changed = act(load)
     after: Schedule = load(act.stream)
@@ -166,7 +166,9 @@ def _answered(act: Act, load: Load, done: str) -> Changed:
             after = evolve(after, fact)  # type: ignore[arg-type]  # an act writes to its schedule alone
     plan = after.plan
     named = f"«{plan.name}» ({after.id})" if plan is not None else after.id
-    rest = "" if after.removed or plan is None else f": {plan.timing}, {plan.timezone}; {standing(after)}"
+    rest = (
+        "" if after.removed or plan is None else f": {plan.timing}, {plan.timezone}; {describe_status(after)}"
+    )
     goes = (
         f". Its answers go to {', '.join(plan.deliver)}" if isinstance(act, Add) and plan is not None else ""
     )

@@ -19,7 +19,7 @@ from hermes_jobs.agent.tools.searching import MAX_FILE_BYTES, Ending, Mode, Quer
 from hermes_jobs.agent.tools.terminal import check_workdir
 from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, tool
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, Verdict
-from hermes_jobs.text.plural import how_many
+from hermes_jobs.text.plural import pluralize
 
 SECONDS = 20
 BACKSTOP = 5  # seconds more, after which the process is killed although it said nothing
@@ -123,7 +123,7 @@ def _unsaid(completed: Completed, shown: int) -> Ending:
 
 def _header(ending: Ending, query: Query) -> str:
     what = {"content": "matching lines", "names": "files"}.get(query.mode, "files with matches")
-    among = f"; {how_many(ending.files, 'file')} searched"
+    among = f"; {pluralize(ending.files, 'file')} searched"
     if not ending.shown:
         return f"no {'more ' if query.offset else ''}{what}{among}"
     first, last = query.offset + 1, query.offset + ending.shown

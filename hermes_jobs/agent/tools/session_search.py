@@ -19,16 +19,16 @@ from hermes_jobs.domain.events import ResponseBooked
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome
 from hermes_jobs.engine.ports.conversation_search import (
-    Archive,
-    Hit,
+    ConversationSearch,
     Near,
     Passage,
-    Past,
     Role,
     Scope,
-    Utterance,
+    SearchHit,
+    SessionSummary,
+    TranscriptMessage,
 )
-from hermes_jobs.text.plural import how_many
+from hermes_jobs.text.plural import pluralize
 from hermes_jobs.text.search import Matcher, best_window, fold, parse, positive_terms
 from hermes_jobs.text.search.folding import normal
 from hermes_jobs.text.search.hints import no_results_hint, relaxed_hint
@@ -74,7 +74,7 @@ class SessionSearch:
 
     def __init__(
         self,
-        archive: Archive,
+        archive: ConversationSearch,
         choose: Choose,
         *,
         zone: tzinfo | None = None,
@@ -159,7 +159,7 @@ class SessionSearch:
         excerpts = [self._excerpt(query, [each.hit for each in group]) for group in groups]
         return summaries(summariser, query, excerpts, cancel, seconds=self._seconds)
 
-    def _excerpt(self, query: str, hits: Sequence[Hit]) -> str:
+    def _excerpt(self, query: str, hits: Sequence[SearchHit]) -> str:
         """The matches, and the part of the conversation that holds most of them."""
         quoted = "\n".join(f"[{hit.role}] {hit.snippet}" for hit in hits)
         said = normal("\n\n".join(map(line_of, self._archive.transcript(hits[0].session))))
@@ -222,7 +222,7 @@ def _groups(passages: Sequence[Passage], sessions: int) -> list[list[Passage]]:
     return list(groups.values())[:sessions]
 
 
-def line_of(said: Utterance) -> str:
+def line_of(said: TranscriptMessage) -> str:
     """What was said as text, with who said it."""
     if said.role != "tool":
         return f"[{said.role}] {said.content}"
@@ -250,12 +250,12 @@ def _booked(caller: ToolContext, purpose: str, told: Sequence[Summary]) -> tuple
     )
 
 
-def _listed(past: Sequence[Past]) -> str:
+def _listed(past: Sequence[SessionSummary]) -> str:
     if not past:
         return "There are no earlier conversations."
     lines = [
         f"{number}. {each.session} «{each.title or each.preview}» ({each.source}, last used "
-        f"{each.last_at[:16]}Z, {how_many(each.num_messages, 'message')})"
+        f"{each.last_at[:16]}Z, {pluralize(each.num_messages, 'message')})"
         + (f": {each.preview}" if each.title and each.preview else "")
         for number, each in enumerate(past, start=1)
     ]
@@ -269,7 +269,7 @@ def _answer(
     told: Sequence[Summary],
 ) -> str:
     """The conversations, summarised where a model did that, and the best passages wherever they stand."""
-    parts = [f"{how_many(len(groups), 'conversation')} about «{query}»:"]
+    parts = [f"{pluralize(len(groups), 'conversation')} about «{query}»:"]
     best = passages[:PASSAGES]
     if any(each.hit.relaxed for each in best):
         parts.append(relaxed_hint(query, sum(not each.hit.relaxed for each in best)))

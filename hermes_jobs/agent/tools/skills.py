@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Annotated, Literal, Protocol
 
 from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, tool
-from hermes_jobs.domain.decision import Change
+from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.events import Author, Evidence, SkillRequest
 from hermes_jobs.engine.ports import ToolContext, ToolOutcome
 from hermes_jobs.errors import Rejected
@@ -27,7 +27,7 @@ class Skills(Protocol):
 
     def writing(
         self, name: str, request: SkillRequest, author: Author, evidence: Evidence, lineage: str
-    ) -> Change:
+    ) -> Decision:
         """The change that a request of a model in that lineage comes to."""
 
 

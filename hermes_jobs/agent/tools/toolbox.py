@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from hermes_jobs.agent.tools.tool import ALLOW, Arguments, InvalidArguments, Tool, ToolFailed, did_you_mean
-from hermes_jobs.domain.decision import Change, Changed, Load
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.domain.events import PlannedCall
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, ToolSpec, Verdict
@@ -131,8 +131,8 @@ class Toolbox:
         change = None if outcome.change is None else self._redacted(outcome.change)
         return replace(outcome, content=_storable(self._redact(outcome.content)), change=change)
 
-    def _redacted(self, change: Change) -> Change:
-        def redacted(load: Load) -> Changed:
+    def _redacted(self, change: Decision) -> Decision:
+        def redacted(load: StateLoader) -> DecisionResult:
             changed = change(load)
             return replace(changed, answer=_storable(self._redact(changed.answer)))
 

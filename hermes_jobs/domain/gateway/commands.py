@@ -15,9 +15,9 @@ import msgspec
 
 from hermes_jobs.domain import delivery as deliveries
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Change, Changed, Key, Load, StreamFacts
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents, UniqueKey
 from hermes_jobs.domain.gateway.gateway import Person, person_named, stream_of_person
-from hermes_jobs.domain.reactions import consequences
+from hermes_jobs.domain.reactions import reactions
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.decide import decide
 from hermes_jobs.domain.session.session import Session, stream_of
@@ -36,7 +36,7 @@ COMPRESSES = "I make this conversation shorter; it goes on as before."
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z][A-Za-z0-9_]*)(?:@\w+)?(?:\s+(?P<rest>.*))?", re.DOTALL)
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
+class IncomingMessage(msgspec.Struct, frozen=True, kw_only=True):
     """A message. `key` names it among all messages of all platforms, `user` is who wrote it (`telegram:12`),
     `target` where answers go. `text` is None for a picture, a voice message and the like."""
 
@@ -51,7 +51,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
         return self.user.partition(":")[0]
 
 
-class House(msgspec.Struct, frozen=True, kw_only=True):
+class GatewayPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """What holds for all messages. `users` joins the ids of one person (see `person_named`)."""
 
     users: Mapping[str, Sequence[str]] = {}
@@ -59,21 +59,25 @@ class House(msgspec.Struct, frozen=True, kw_only=True):
     workdir: str | None = None
 
 
-class FreshNames(msgspec.Struct, frozen=True):
+class NewIds(msgspec.Struct, frozen=True):
     """Ids for what the message may begin."""
 
     turn: str
     session: str
 
 
-def heard(said: Said, house: House, names: FreshNames, news: Sequence[str] = ()) -> Change:
+def handle_message(
+    said: IncomingMessage, house: GatewayPolicy, names: NewIds, news: Sequence[str] = ()
+) -> Decision:
     """What follows from the message. Its append raises `KeyTaken` where the message was heard before.
 
     `news`: sentences that the person is told where the message begins a turn.
     """
     digest = sha256((said.text or "").encode("utf-8", "replace")).hexdigest()
-    key = Key(scope=SCOPE, key=said.key, digest=digest)
-    return lambda load: Changed(writes=tuple(_Hearing(said, house, names, load, news).writes()), keys=(key,))
+    key = UniqueKey(scope=SCOPE, key=said.key, digest=digest)
+    return lambda load: DecisionResult(
+        writes=tuple(_MessageHandler(said, house, names, load, news).writes()), keys=(key,)
+    )
 
 
 def help_text() -> str:
@@ -81,10 +85,17 @@ def help_text() -> str:
     return "\n".join([WELCOME, *(f"/{name} {about}" for name, (about, _) in COMMANDS.items())])
 
 
-class _Hearing:
+class _MessageHandler:
     """One message and the streams that it is about."""
 
-    def __init__(self, said: Said, house: House, names: FreshNames, load: Load, news: Sequence[str]) -> None:
+    def __init__(
+        self,
+        said: IncomingMessage,
+        house: GatewayPolicy,
+        names: NewIds,
+        load: StateLoader,
+        news: Sequence[str],
+    ) -> None:
         self._said = said
         self._news = news
         self._house = house
@@ -92,7 +103,7 @@ class _Hearing:
         self._load = load
         self._person: Person = load(stream_of_person(person_named(said.user, house.users)))
 
-    def writes(self) -> Iterable[StreamFacts]:
+    def writes(self) -> Iterable[StreamEvents]:
         """All that follows."""
         if self._said.text is None:
             return self._note(TEXT_ALONE)
@@ -100,22 +111,22 @@ class _Hearing:
         try:
             if found is None:
                 return self._submit(self._said.text)
-            _, act = COMMANDS.get(found["name"].lower(), ("", _Hearing.explain))
+            _, act = COMMANDS.get(found["name"].lower(), ("", _MessageHandler.explain))
             return act(self, (found["rest"] or "").strip())
         except Rejected as refused:
             return self._note(f"{refused.message} {refused.hint}".rstrip())
 
     # --- the commands ---------------------------------------------------------------------------
 
-    def explain(self, _rest: str) -> Iterable[StreamFacts]:
+    def explain(self, _rest: str) -> Iterable[StreamEvents]:
         return self._note(help_text())
 
-    def begin_anew(self, rest: str) -> Iterable[StreamFacts]:
+    def begin_anew(self, rest: str) -> Iterable[StreamEvents]:
         if rest:
             return self._submit(rest, anew=True)
         return [*self._note(FRESH), self._opened()]
 
-    def stop(self, _rest: str) -> Iterable[StreamFacts]:
+    def stop(self, _rest: str) -> Iterable[StreamEvents]:
         session = self._session()
         if session is None or session.current is None:
             return self._note(NOTHING_RUNS)
@@ -123,18 +134,18 @@ class _Hearing:
         waiting = _waiting(session)
         return [*self._decided(session, command), *self._note(f"I stop. {waiting}".rstrip())]
 
-    def status(self, _rest: str) -> Iterable[StreamFacts]:
+    def status(self, _rest: str) -> Iterable[StreamEvents]:
         session = self._session()
         return self._note(_status(session) if session is not None else NOTHING_SAID)
 
-    def compress(self, rest: str) -> Iterable[StreamFacts]:
+    def compress(self, rest: str) -> Iterable[StreamEvents]:
         session = self._session()
         if session is None:
             return self._note(NOTHING_SAID)
         command = c.RequestCompression(reason="manual", focus=rest)
         return [*self._decided(session, command), *self._note(COMPRESSES)]
 
-    def model(self, rest: str) -> Iterable[StreamFacts]:
+    def model(self, rest: str) -> Iterable[StreamEvents]:
         session = self._session()
         if session is None or session.version == 0:
             return self._note(NOTHING_SAID)
@@ -163,7 +174,7 @@ class _Hearing:
         state: Session = self._load(stream_of(session))
         return state
 
-    def _submit(self, text: str, *, anew: bool = False) -> Iterable[StreamFacts]:
+    def _submit(self, text: str, *, anew: bool = False) -> Iterable[StreamEvents]:
         session = None if anew else self._session()
         opened = []
         if session is None or session.ended_because is not None:
@@ -183,35 +194,35 @@ class _Hearing:
         told = self._note("\n".join(self._news), suffix="n") if self._news else []
         return [*self._decided(session, command), *opened, *told]
 
-    def _decided(self, session: Session, command: c.SessionCommand) -> Iterable[StreamFacts]:
+    def _decided(self, session: Session, command: c.SessionCommand) -> Iterable[StreamEvents]:
         facts = decide(command, session)
         if not facts:
             return []
-        return [StreamFacts(session.stream, facts), *consequences(session, facts, self._load).writes]
+        return [StreamEvents(session.stream, facts), *reactions(session, facts, self._load).writes]
 
-    def _opened(self) -> StreamFacts:
+    def _opened(self) -> StreamEvents:
         fact = e.ConversationOpened(
             person=self._person.name, session=self._names.session, source=self._said.platform
         )
-        return StreamFacts(self._person.stream, (fact,))
+        return StreamEvents(self._person.stream, (fact,))
 
-    def _note(self, text: str, suffix: str = "") -> list[StreamFacts]:
+    def _note(self, text: str, suffix: str = "") -> list[StreamEvents]:
         """The gateway's own word to whoever wrote."""
         delivery = "d" + re.sub(r"[^A-Za-z0-9]", "x", self._said.key) + suffix
         requested = e.DeliveryRequested(
             delivery=delivery, target=self._said.target, text=text, source=self._said.platform
         )
-        return [StreamFacts(deliveries.stream_of(delivery), (requested,))]
+        return [StreamEvents(deliveries.stream_of(delivery), (requested,))]
 
 
-Act = Callable[[_Hearing, str], Iterable[StreamFacts]]
+Act = Callable[[_MessageHandler, str], Iterable[StreamEvents]]
 COMMANDS: Mapping[str, tuple[str, Act]] = {
-    "new": ("begins a new conversation, with TEXT where there is some", _Hearing.begin_anew),
-    "stop": ("ends what I am doing", _Hearing.stop),
-    "status": ("says what I am doing", _Hearing.status),
-    "model": ("says which model answers, or with NAME lets another one", _Hearing.model),
-    "compress": ("makes a long conversation shorter, and keeps TOPIC most fully", _Hearing.compress),
-    "help": ("says this", _Hearing.explain),
+    "new": ("begins a new conversation, with TEXT where there is some", _MessageHandler.begin_anew),
+    "stop": ("ends what I am doing", _MessageHandler.stop),
+    "status": ("says what I am doing", _MessageHandler.status),
+    "model": ("says which model answers, or with NAME lets another one", _MessageHandler.model),
+    "compress": ("makes a long conversation shorter, and keeps TOPIC most fully", _MessageHandler.compress),
+    "help": ("says this", _MessageHandler.explain),
 }
 """What each command does, and how; anything else that looks like one is answered with this list."""
 

@@ -17,7 +17,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.context_notices import notices
 
 
-def told(event: e.SessionEvent) -> str | None:
+def news_of(event: e.SessionEvent) -> str | None:
     """The event in words for a person; None for one that an answer need not mention."""
     match event:
         case e.ReviewCompleted():

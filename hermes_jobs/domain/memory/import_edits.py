@@ -30,7 +30,7 @@ COPIED = 3  # steps that it counts for when an entry of the log's is new in a fi
 ALIKE = 0.5  # from which likeness on an entry in the place of another is the same one, changed
 
 
-def taken_in(
+def import_edits(
     memory: Memory,
     target: e.MemoryTarget,
     saved: Content[Entries],

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Changed, Load, StreamFacts
+from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.memory.memory import STREAM, Limits, Memory, evolve
 from hermes_jobs.domain.memory.writes import check_room, preview
 from hermes_jobs.errors import Rejected
@@ -20,7 +20,7 @@ class Undo:
         self._fact = fact
         self._limits = limits
 
-    def __call__(self, load: Load) -> Changed:
+    def __call__(self, load: StateLoader) -> DecisionResult:
         """See `Change`."""
         memory: Memory = load(STREAM)
         if self._version in memory.undone:
@@ -31,7 +31,9 @@ class Undo:
             )
         fact = _opposite(memory, self._version, self._fact)
         check_room(memory, evolve(memory, fact), fact.target, self._limits)
-        return Changed(writes=(StreamFacts(STREAM, (fact,)),), answer=f"Write {self._version} is taken back.")
+        return DecisionResult(
+            writes=(StreamEvents(STREAM, (fact,)),), answer=f"Write {self._version} is taken back."
+        )
 
 
 def _opposite(memory: Memory, version: int, fact: e.MemoryEvent) -> e.MemoryEvent:
@@ -70,7 +72,7 @@ def _opposite(memory: Memory, version: int, fact: e.MemoryEvent) -> e.MemoryEven
             assert_never(fact)
 
 
-def what_led_to(
+def provenance(
     entry: str, target: e.MemoryTarget, facts: Sequence[e.MemoryEvent]
 ) -> tuple[tuple[int, e.MemoryEvent], ...]:
     """The writes, by version, that made an entry what it reads, the first one first."""

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, assert_never
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Changed, Load, StreamFacts
+from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.memory.memory import (
     MARK,
     STREAM,
@@ -27,7 +27,7 @@ from hermes_jobs.domain.memory.memory import (
 )
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.errors import Rejected
-from hermes_jobs.text.plural import how_many
+from hermes_jobs.text.plural import pluralize
 from hermes_jobs.text.scan import scan
 
 MemoryAction = Literal["add", "replace", "remove"]
@@ -75,7 +75,7 @@ class Write:
         self._origin = origin
         self._limits = limits
 
-    def __call__(self, load: Load) -> Changed:
+    def __call__(self, load: StateLoader) -> DecisionResult:
         """See `Change`."""
         before: Memory = load(STREAM)
         memory, facts, words = before, [], []
@@ -92,10 +92,10 @@ class Write:
                 memory = evolve(memory, done.fact)
         for target in TARGETS:
             check_room(before, memory, target, self._limits)
-        writes = (StreamFacts(STREAM, tuple(facts)),) if facts else ()
-        return Changed(writes=writes, answer=self._answer(memory, words, saved=bool(facts)))
+        writes = (StreamEvents(STREAM, tuple(facts)),) if facts else ()
+        return DecisionResult(writes=writes, answer=self._answer(memory, words, saved=bool(facts)))
 
-    def _unseen(self, memory: Memory, load: Load) -> frozenset[tuple[e.MemoryTarget, str]]:
+    def _unseen(self, memory: Memory, load: StateLoader) -> frozenset[tuple[e.MemoryTarget, str]]:
         """The entries that a person wrote and that the model that writes was not shown."""
         if not self._origin.lineage or not memory.persons:
             return frozenset()
@@ -127,7 +127,7 @@ class Write:
 
 def _state(memory: Memory, target: e.MemoryTarget, limits: Limits) -> str:
     entries = memory.entries(target)
-    count = how_many(len(entries), "entry", "entries")
+    count = pluralize(len(entries), "entry", "entries")
     return f"`{target}` holds {count} [{fill(entries, limits.of(target))}]."
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Changed, Load, StreamFacts
+from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.delivery import parse_target
 from hermes_jobs.domain.schedule import schedule as schedules
 from hermes_jobs.domain.schedule.names import clean_name
@@ -28,7 +28,7 @@ Replan = Callable[[e.Plan], e.Plan]
 """Makes the plan that shall hold of the one that holds."""
 
 
-class Act(msgspec.Struct, frozen=True, kw_only=True):
+class ScheduleCommand(msgspec.Struct, frozen=True, kw_only=True):
     """Something done to a schedule at a moment. `by`: `user`, or the turn whose agent does it."""
 
     schedule: str
@@ -40,7 +40,7 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
         """The schedule's stream."""
         return schedules.stream_of(self.schedule)
 
-    def existing(self, load: Load) -> tuple[Schedule, e.Plan]:
+    def existing(self, load: StateLoader) -> tuple[Schedule, e.Plan]:
         """The schedule and its plan. Raises `Rejected` where there is none or it was removed."""
         schedule: Schedule = load(self.stream)
         if schedule.plan is None or schedule.removed:
@@ -53,22 +53,22 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
             )
         return schedule, schedule.plan
 
-    def __call__(self, load: Load) -> Changed:
+    def __call__(self, load: StateLoader) -> DecisionResult:
         """What it comes to."""
         raise NotImplementedError
 
-    def changed(self, *facts: e.ScheduleEvent) -> Changed:
+    def changed(self, *facts: e.ScheduleEvent) -> DecisionResult:
         """These facts of the schedule."""
-        return Changed(writes=(StreamFacts(self.stream, facts),))
+        return DecisionResult(writes=(StreamEvents(self.stream, facts),))
 
 
-class Add(Act, frozen=True, kw_only=True):
+class Add(ScheduleCommand, frozen=True, kw_only=True):
     """A new schedule. `said`: the words that the plan was made of."""
 
     plan: e.Plan
     said: str = ""
 
-    def __call__(self, load: Load) -> Changed:
+    def __call__(self, load: StateLoader) -> DecisionResult:
         if load(self.stream).plan is not None:
             raise Rejected(f"The schedule {self.schedule} exists already.", kind="exists")
         plan = checked(self.plan, load)
@@ -81,17 +81,17 @@ class Add(Act, frozen=True, kw_only=True):
         return self.changed(added)
 
 
-class Edit(Act, frozen=True, kw_only=True):
+class Edit(ScheduleCommand, frozen=True, kw_only=True):
     """Another plan. Where the timing changes it counts from now on, and never again what has had its run."""
 
     replan: Replan
     said: str = ""
 
-    def __call__(self, load: Load) -> Changed:
+    def __call__(self, load: StateLoader) -> DecisionResult:
         schedule, before = self.existing(load)
         plan = checked(self.replan(before), load)
         if plan == before:
-            return Changed()
+            return DecisionResult()
         facts: list[e.ScheduleEvent] = []
         next_due = schedule.next_due
         if (plan.timing, plan.timezone) != (before.timing, before.timezone):
@@ -110,27 +110,27 @@ class Edit(Act, frozen=True, kw_only=True):
         return self.changed(*facts, edited)
 
 
-class Pause(Act, frozen=True, kw_only=True):
+class Pause(ScheduleCommand, frozen=True, kw_only=True):
     """Nothing is due until it is resumed; what runs goes on."""
 
-    def __call__(self, load: Load) -> Changed:
+    def __call__(self, load: StateLoader) -> DecisionResult:
         schedule, _ = self.existing(load)
         if schedule.status == "ended":
             raise Rejected(
                 f"The schedule {self.schedule} has had its last run: there is nothing to pause.", kind="ended"
             )
         if schedule.paused:
-            return Changed()
+            return DecisionResult()
         return self.changed(e.SchedulePaused(schedule=self.schedule, by=self.by))
 
 
-class Resume(Act, frozen=True, kw_only=True):
+class Resume(ScheduleCommand, frozen=True, kw_only=True):
     """Due again from now on: what came due meanwhile was not meant to run."""
 
-    def __call__(self, load: Load) -> Changed:
+    def __call__(self, load: StateLoader) -> DecisionResult:
         schedule, plan = self.existing(load)
         if schedule.status == "active":
-            return Changed()
+            return DecisionResult()
         next_due = _next_due(schedule, plan, self.now) if schedule.paused else None
         if next_due is None and not schedule.queued:
             raise Rejected(
@@ -143,20 +143,20 @@ class Resume(Act, frozen=True, kw_only=True):
         return self.changed(e.ScheduleResumed(schedule=self.schedule, by=self.by, next_due=next_due))
 
 
-class Remove(Act, frozen=True, kw_only=True):
+class Remove(ScheduleCommand, frozen=True, kw_only=True):
     """No more runs. What has run stays in the log; what runs goes on."""
 
-    def __call__(self, load: Load) -> Changed:
+    def __call__(self, load: StateLoader) -> DecisionResult:
         self.existing(load)
         return self.changed(e.ScheduleRemoved(schedule=self.schedule, by=self.by))
 
 
-class RunNow(Act, frozen=True, kw_only=True):
+class RunNow(ScheduleCommand, frozen=True, kw_only=True):
     """A run at once, also of a schedule that is paused or has ended; the clock's runs stay as they are."""
 
     run: Run
 
-    def __call__(self, load: Load) -> Changed:
+    def __call__(self, load: StateLoader) -> DecisionResult:
         schedule, plan = self.existing(load)
         if schedule.running and plan.overlap != "parallel":
             turn = schedule.running[-1]
@@ -173,12 +173,12 @@ class RunNow(Act, frozen=True, kw_only=True):
             next_due=schedule.next_due,
             by=self.by,
         )
-        return Changed(
-            writes=(submission(schedule, fired, load), StreamFacts(self.stream, (fired,))),
+        return DecisionResult(
+            writes=(submission(schedule, fired, load), StreamEvents(self.stream, (fired,))),
         )
 
 
-def checked(plan: e.Plan, load: Load) -> e.Plan:
+def checked(plan: e.Plan, load: StateLoader) -> e.Plan:
     """The plan in its one form: a clean name, targets as they are stored. Raises `Rejected`."""
     text = plan.text.strip()
     if not text:
@@ -199,7 +199,7 @@ def never_due(plan: e.Plan) -> Rejected:
     )
 
 
-def _check_session(lineage: str, load: Load) -> None:
+def _check_session(lineage: str, load: StateLoader) -> None:
     session: Session = load(sessions.stream_of(lineage))
     if session.version == 0:
         raise Rejected(

@@ -6,15 +6,15 @@ from hermes_jobs.domain.schedule.schedule import Schedule
 from hermes_jobs.domain.schedule.timing import rule_of
 
 
-def told(schedule: Schedule) -> str:
+def describe(schedule: Schedule) -> str:
     """Id, name, timing, how it stands, and its task."""
     plan = schedule.plan
     assert plan is not None, f"{schedule.stream} has no plan"
-    when = f"{plan.timing}, {plan.timezone}; {standing(schedule)}"
+    when = f"{plan.timing}, {plan.timezone}; {describe_status(schedule)}"
     return f"{schedule.id} «{plan.name}»: {when}. Task: {plan.text}"
 
 
-def standing(schedule: Schedule) -> str:
+def describe_status(schedule: Schedule) -> str:
     """When it is due next, or why it is not."""
     plan = schedule.plan
     assert plan is not None, f"{schedule.stream} has no plan"

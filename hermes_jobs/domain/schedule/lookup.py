@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hermes_jobs.domain.decision import Load
+from hermes_jobs.domain.decision import StateLoader
 from hermes_jobs.domain.schedule.schedule import Schedule
 from hermes_jobs.domain.session.titles import title_key
 from hermes_jobs.errors import Rejected
 
 
-def existing(streams: Sequence[str], load: Load) -> tuple[Schedule, ...]:
+def existing(streams: Sequence[str], load: StateLoader) -> tuple[Schedule, ...]:
     """The schedules of these streams that were not removed."""
     loaded: tuple[Schedule, ...] = tuple(load(stream) for stream in streams)
     return tuple(each for each in loaded if each.plan is not None and not each.removed)

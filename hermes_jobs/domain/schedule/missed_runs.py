@@ -6,7 +6,7 @@ from itertools import islice, takewhile
 
 import msgspec
 
-from hermes_jobs.domain.schedule.timing import Rule
+from hermes_jobs.domain.schedule.timing import TimingInZone
 
 MOST_COUNTED = 1_000
 """Missed due times beyond this are not counted one by one."""
@@ -25,14 +25,14 @@ class Backlog(msgspec.Struct, frozen=True):
     newest: tuple[float, ...]
 
 
-def backlog(rule: Rule, first: float, now: float) -> Backlog:
+def backlog(rule: TimingInZone, first: float, now: float) -> Backlog:
     """The due times from `first`, which is one, up to `now`, which is not before it."""
     most = MOST_COUNTED + CATCH_UP
     dues = tuple(islice(takewhile(lambda due: due <= now, rule.following(first)), most))
     return Backlog(len(dues), dues[-KNOWN:] if len(dues) < most else _newest(rule, first, now))
 
 
-def _newest(rule: Rule, first: float, now: float) -> tuple[float, ...]:
+def _newest(rule: TimingInZone, first: float, now: float) -> tuple[float, ...]:
     """The newest due times, found from behind."""
     seconds = _FIRST_LOOK
     while True:

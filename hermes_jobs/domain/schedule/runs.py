@@ -16,12 +16,12 @@ from collections.abc import Iterator
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Changed, Key, Load, StreamFacts
+from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents, UniqueKey
 from hermes_jobs.domain.schedule import schedule as schedules
 from hermes_jobs.domain.schedule.missed_runs import CATCH_UP, MOST_COUNTED, Backlog, backlog
 from hermes_jobs.domain.schedule.names import title_of
 from hermes_jobs.domain.schedule.schedule import CLOCK, ITSELF, Schedule
-from hermes_jobs.domain.schedule.timing import Rule, rule_of
+from hermes_jobs.domain.schedule.timing import TimingInZone, rule_of
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session import session as sessions
 from hermes_jobs.domain.session.decide import decide
@@ -51,25 +51,27 @@ class Fire(msgspec.Struct, frozen=True, kw_only=True):
     now: float
     run: Run
 
-    def __call__(self, load: Load) -> Changed:
+    def __call__(self, load: StateLoader) -> DecisionResult:
         """Nothing where the due time was decided about, or the schedule stands still."""
         schedule: Schedule = load(self.stream)
         if all(step.not_before != self.due for step in schedules.next_steps(schedule)):
-            return Changed()
+            return DecisionResult()
         try:
             facts = tuple(due_facts(schedule, self.due, max(self.now, self.due), self.run))
         except Corrupt as error:  # only another build can read it: nothing is due for ever
             paused = e.SchedulePaused(schedule=schedule.id, by=ITSELF, reason=str(error))
-            return Changed(writes=(StreamFacts(self.stream, (paused,)),))
+            return DecisionResult(writes=(StreamEvents(self.stream, (paused,)),))
         fired = next((fact for fact in facts if isinstance(fact, e.ScheduleFired)), None)
         if fired is None:
-            return Changed(writes=(StreamFacts(self.stream, facts),))
+            return DecisionResult(writes=(StreamEvents(self.stream, facts),))
         try:
             submitted = submission(schedule, fired, load)
         except Rejected as refused:
-            return Changed(writes=(StreamFacts(self.stream, tuple(_refused(schedule, facts, refused))),))
-        key = Key(scope=SCOPE, key=f"{schedule.id}@{self.due:.0f}", digest=fired.turn)
-        return Changed(writes=(submitted, StreamFacts(self.stream, facts)), keys=(key,))
+            return DecisionResult(
+                writes=(StreamEvents(self.stream, tuple(_refused(schedule, facts, refused))),)
+            )
+        key = UniqueKey(scope=SCOPE, key=f"{schedule.id}@{self.due:.0f}", digest=fired.turn)
+        return DecisionResult(writes=(submitted, StreamEvents(self.stream, facts)), keys=(key,))
 
 
 def due_facts(schedule: Schedule, due: float, now: float, run: Run) -> Iterator[e.ScheduleEvent]:
@@ -90,7 +92,7 @@ def due_facts(schedule: Schedule, due: float, now: float, run: Run) -> Iterator[
     yield _decided(schedule, schedule.plan, chosen, now, run, _after(rule, chosen))
 
 
-def _chosen(plan: e.Plan, rule: Rule, found: Backlog, now: float) -> float | None:
+def _chosen(plan: e.Plan, rule: TimingInZone, found: Backlog, now: float) -> float | None:
     """The due time that gets a run, or waits for one; null where all were missed."""
     newest = found.newest[-1]
     if plan.missed == "all":
@@ -139,11 +141,11 @@ def _missed(
     )
 
 
-def _after(rule: Rule, due: float) -> float | None:
+def _after(rule: TimingInZone, due: float) -> float | None:
     return rule.after(due, since=due)
 
 
-def submission(schedule: Schedule, fired: e.ScheduleFired, load: Load) -> StreamFacts:
+def submission(schedule: Schedule, fired: e.ScheduleFired, load: StateLoader) -> StreamEvents:
     """The turn of a run, in its session. Raises `Rejected` where that one takes no more turns."""
     plan = schedule.plan
     assert plan is not None, f"{schedule.stream} has no plan"
@@ -168,7 +170,7 @@ def submission(schedule: Schedule, fired: e.ScheduleFired, load: Load) -> Stream
         deliver=plan.deliver,
         budget_usd=plan.budget_usd,
     )
-    return StreamFacts(stream, decide(command, load(stream)))
+    return StreamEvents(stream, decide(command, load(stream)))
 
 
 def _refused(

@@ -16,7 +16,7 @@ from hermes_jobs.errors import Corrupt, Rejected
 from schedules.timing import Timing, Unreadable, next_due, read
 
 
-class Rule(msgspec.Struct, frozen=True):
+class TimingInZone(msgspec.Struct, frozen=True):
     """A timing in its zone."""
 
     timing: Timing
@@ -46,15 +46,15 @@ class Rule(msgspec.Struct, frozen=True):
         return f"{datetime.fromtimestamp(moment, self.zone):%a %Y-%m-%d %H:%M:%S %Z}"
 
 
-def rule_of(plan: Plan) -> Rule:
+def rule_of(plan: Plan) -> TimingInZone:
     """The plan's timing. Raises `Corrupt` where this build cannot read it."""
     return _rule(plan.timing, plan.timezone)
 
 
 @lru_cache(maxsize=512)
-def _rule(timing: str, timezone: str) -> Rule:
+def _rule(timing: str, timezone: str) -> TimingInZone:
     try:
-        return Rule(read(timing), zone_of(timezone))
+        return TimingInZone(read(timing), zone_of(timezone))
     except (Unreadable, Rejected) as error:
         raise Corrupt(f"A schedule's timing {timing!r} in {timezone!r} cannot be read: {error}") from error
 

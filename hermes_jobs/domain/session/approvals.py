@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.session import Session, open_turn
-from hermes_jobs.domain.session.steps import due
+from hermes_jobs.domain.session.session import Session, require_open_turn
+from hermes_jobs.domain.session.steps import require_due
 from hermes_jobs.domain.session.turn import Call
 from hermes_jobs.errors import Rejected
 
@@ -35,14 +35,14 @@ def deny(command: c.DenyCall, session: Session) -> Iterator[e.SessionEvent]:
 
 def expire(command: c.ExpireApproval, session: Session) -> Iterator[e.SessionEvent]:
     """Nobody has said anything in time."""
-    _, turn = due(session, command.step)
+    _, turn = require_due(session, command.step)
     call = turn.call(command.step)
     if call is not None and call.approval == "waiting":
         yield from _denied(turn.id, call, "timeout", EXPIRED)
 
 
 def _awaiting(session: Session, turn_id: str, call_id: str | None) -> Call:
-    turn = open_turn(session, turn_id)
+    turn = require_open_turn(session, turn_id)
     waiting = [call for call in turn.calls if call.approval == "waiting" and call.result is None]
     if call_id is not None:
         waiting = [call for call in waiting if call.id == call_id]

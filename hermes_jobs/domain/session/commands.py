@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from hermes_jobs.domain.decision import Change
+from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.events import (
     AbandonReason,
     ApprovalRequested,
@@ -170,7 +170,7 @@ class FinishModelCall(Command, frozen=True, kw_only=True):
     step: str
     outcome: ModelReplied | ModelCallFailed
     responses: tuple[ResponseBooked, ...] = ()
-    change: Change | None = None
+    change: Decision | None = None
     approvals: tuple[ApprovalRequested, ...] = ()
     pressure: ContextPressure | None = None
     compress: RequestCompression | None = None
@@ -187,7 +187,7 @@ class FinishToolCall(Command, frozen=True, kw_only=True):
     outcome: ToolFinished | ToolInterrupted
     kept: str | None = None
     facts: tuple[SessionEvent, ...] = ()
-    change: Change | None = None
+    change: Decision | None = None
 
 
 class ExpireApproval(Command, frozen=True, kw_only=True):
@@ -203,7 +203,7 @@ class FinishFlush(Command, frozen=True, kw_only=True):
     responses: tuple[ResponseBooked, ...] = ()
     saved: str = ""
     message: str = ""
-    change: Change | None = None
+    change: Decision | None = None
 
 
 class FinishCompression(Command, frozen=True, kw_only=True):

@@ -13,12 +13,12 @@ from typing import assert_never
 from msgspec.structs import asdict
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.budgets import charged, set_aside
+from hermes_jobs.domain.budgets import charged, reservation_for
 from hermes_jobs.domain.session import approvals, compression_rules, review_rules, reviews
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.session import Session, open_turn
-from hermes_jobs.domain.session.steps import act_of, due
+from hermes_jobs.domain.session.session import Session, require_open_turn
+from hermes_jobs.domain.session.steps import operation_of, require_due
 from hermes_jobs.domain.session.turn import MAX_DEATHS, Turn
 from hermes_jobs.domain.usage import Reservation
 from hermes_jobs.errors import Rejected
@@ -30,11 +30,11 @@ def decide(command: c.SessionCommand, session: Session) -> tuple[e.SessionEvent,
     Raises `Rejected` where a person asked for what cannot be, `StepLost` where the step is no longer due.
     """
     facts = tuple(_decide(command, session))
-    facts += tuple(settle(fold(session, facts)))
+    facts += tuple(close_turn_if_idle(fold(session, facts)))
     return facts + tuple(review_rules.of_curator(session, facts))
 
 
-def settle(session: Session) -> Iterator[e.SessionEvent]:
+def close_turn_if_idle(session: Session) -> Iterator[e.SessionEvent]:
     """The end of the running turn, where it has to end and nobody works on it."""
     turn = session.current
     if turn is None or not turn.is_idle or (turn.cancelled_by is None and turn.failure is None):
@@ -109,7 +109,7 @@ def _decide(command: c.SessionCommand, session: Session) -> Iterator[e.SessionEv
         case c.FinishModelCall():
             yield from _called(command, session)
         case c.FinishToolCall():
-            due(session, command.step)
+            require_due(session, command.step)
             yield from command.facts
             yield command.outcome
         case c.ExpireApproval():
@@ -117,7 +117,7 @@ def _decide(command: c.SessionCommand, session: Session) -> Iterator[e.SessionEv
         case c.FinishTurn():
             yield from _finish(command.step, session)
         case c.FailTurn():
-            _, turn = due(session, command.step)
+            _, turn = require_due(session, command.step)
             yield usage_recorded(session, turn)
             yield e.TurnFailed(turn=turn.id, kind=command.kind, message=command.message, hint=command.hint)
         case c.AbandonStep():
@@ -163,7 +163,7 @@ def _submit(command: c.SubmitTurn, session: Session) -> Iterator[e.SessionEvent]
 
 
 def _cancel(command: c.CancelTurn, session: Session) -> Iterator[e.SessionEvent]:
-    turn = open_turn(session, command.turn)
+    turn = require_open_turn(session, command.turn)
     if turn.cancelled_by is not None:
         return
     if turn is session.current:
@@ -176,7 +176,7 @@ def _cancel(command: c.CancelTurn, session: Session) -> Iterator[e.SessionEvent]
 def _resume(command: c.ResumeTurn, session: Session) -> Iterator[e.SessionEvent]:
     ended = session.ended.get(command.turn)
     if ended is None:
-        turn = open_turn(session, command.turn)
+        turn = require_open_turn(session, command.turn)
         raise Rejected(f"Turn {turn.id} has not ended.", kind="not_ended", hint="Wait for it, or cancel it.")
     if ended.turn is None:
         raise Rejected(
@@ -187,7 +187,7 @@ def _resume(command: c.ResumeTurn, session: Session) -> Iterator[e.SessionEvent]
 
 
 def _end_wait(command: c.EndWait, session: Session) -> Iterator[e.SessionEvent]:
-    turn = open_turn(session, command.turn)
+    turn = require_open_turn(session, command.turn)
     if not turn.quota_until:
         raise Rejected(f"Turn {turn.id} does not wait for a quota.", kind="not_waiting")
     yield e.WaitEnded(turn=turn.id, by=command.by, model=command.model)
@@ -213,8 +213,8 @@ def _begin(step_id: str, session: Session, reserved: Reservation | None) -> Iter
     if session.compression is not None and session.compression.step_id == step_id:
         yield from compression_rules.begin(session, step_id, reserved)
         return
-    step, turn = due(session, step_id)
-    act = act_of(session, step_id)
+    step, turn = require_due(session, step_id)
+    act = operation_of(session, step_id)
     if act == "turn.call_model":
         for steer in session.waiting:
             if steer.if_busy == "steer":
@@ -236,7 +236,7 @@ def _begin(step_id: str, session: Session, reserved: Reservation | None) -> Iter
 
 
 def _prefetched(command: c.FinishPrefetch, session: Session) -> Iterator[e.SessionEvent]:
-    _, turn = due(session, command.step)
+    _, turn = require_due(session, command.step)
     if command.started is not None and session.started is None:
         yield command.started
     if turn.if_busy == "collect":
@@ -246,7 +246,7 @@ def _prefetched(command: c.FinishPrefetch, session: Session) -> Iterator[e.Sessi
 
 
 def _called(command: c.FinishModelCall, session: Session) -> Iterator[e.SessionEvent]:
-    _, turn = due(session, command.step)
+    _, turn = require_due(session, command.step)
     yield from command.responses
     yield command.outcome
     if turn.cancelled_by is not None:
@@ -261,7 +261,7 @@ def _called(command: c.FinishModelCall, session: Session) -> Iterator[e.SessionE
 
 
 def _finish(step_id: str, session: Session) -> Iterator[e.SessionEvent]:
-    _, turn = due(session, step_id)
+    _, turn = require_due(session, step_id)
     yield usage_recorded(session, turn)
     yield e.TurnCompleted(turn=turn.id, answer=turn.answer or "", stopped_by=turn.stopped_by)
     kind = reviews.due_kind(session.nudges)
@@ -277,7 +277,7 @@ def _abandon(command: c.AbandonStep, session: Session) -> Iterator[e.SessionEven
         compression_rules.due(session, command.step)
         yield _abandoned(command, session, job.turn or "", job.attempt)
         return
-    step, turn = due(session, command.step)
+    step, turn = require_due(session, command.step)
     yield _abandoned(command, session, turn.id, step.attempt)
     call = turn.call(step.id)
     if call is None or not call.running:
@@ -292,4 +292,4 @@ def _abandoned(command: c.AbandonStep, session: Session, turn: str, attempt: int
     fact = e.StepAbandoned(
         turn=turn, step=command.step, worker=command.worker, attempt=attempt, reason=command.reason
     )
-    return charged(fact, set_aside(session, command.step))
+    return charged(fact, reservation_for(session, command.step))

@@ -14,19 +14,26 @@ from hermes_jobs.domain.gateway import news
 from hermes_jobs.domain.session import compression_rules, model_reply, review_rules, reviews
 from hermes_jobs.domain.session import turn as turns
 from hermes_jobs.domain.session.messages import AssistantMessage, ToolMessage, UserMessage
-from hermes_jobs.domain.session.session import EndedTurn, EndStatus, Session, running_turn, say, with_turn
+from hermes_jobs.domain.session.session import (
+    EndedTurn,
+    EndStatus,
+    Session,
+    append_messages,
+    replace_turn,
+    running_turn,
+)
 from hermes_jobs.domain.session.synthetic_messages import (
+    ACKNOWLEDGED,
     CONCLUDE,
+    CONTINUING,
     ENDED_UNANSWERED,
-    GO_ON,
     INTERRUPTED,
-    NOTED,
-    STEERED,
+    STEERING_PREFIX,
 )
 from hermes_jobs.domain.session.titles import given_title
-from hermes_jobs.domain.session.tool_results import fitted
+from hermes_jobs.domain.session.tool_results import truncate_round
 from hermes_jobs.domain.session.turn import Call, Turn
-from hermes_jobs.domain.session.usage_tally import CLOSED
+from hermes_jobs.domain.session.usage_tally import EMPTY
 
 
 def fold(session: Session, facts: Iterable[e.SessionEvent]) -> Session:
@@ -41,7 +48,7 @@ def evolve(session: Session, event: e.SessionEvent) -> Session:
     return replace(
         session,
         version=version,
-        listeners=subscriptions.after(session.listeners, event, version),
+        listeners=subscriptions.advance(session.listeners, event, version),
         news=_news(session, event),
     )
 
@@ -50,7 +57,7 @@ def _news(session: Session, event: e.SessionEvent) -> tuple[str, ...]:
     """What the next answer has to tell; an answer or a failure has told it."""
     if isinstance(event, e.TurnCompleted | e.TurnFailed):
         return ()
-    told = news.told(event)
+    told = news.news_of(event)
     return session.news if told is None or told in session.news else (*session.news, told)
 
 
@@ -77,12 +84,12 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
             return _resumed(session, event)
         case e.WaitEnded():
             waiting = session.find(event.turn)
-            return with_turn(session, turns.moved(waiting, event.model)) if waiting else session
+            return replace_turn(session, turns.moved(waiting, event.model)) if waiting else session
         case e.TurnCancelRequested():
             return replace(session, current=replace(running_turn(session), cancelled_by=event.by))
         case e.UsageRecorded():
             open_turn = session.find(event.turn)
-            return with_turn(session, replace(open_turn, books=CLOSED)) if open_turn else session
+            return replace_turn(session, replace(open_turn, books=EMPTY)) if open_turn else session
         case e.TurnCompleted():
             return _ended(session, event.turn, "completed")
         case e.TurnFailed():
@@ -159,7 +166,7 @@ def _prefetched(session: Session, event: e.ContextPrefetched) -> Session:
         nudges=reviews.turn_begun(
             session.nudges, memory_interval=event.memory_nudge, skill_interval=event.skill_nudge
         ),
-        listeners=subscriptions.named(session.listeners, event.listeners, session.version),
+        listeners=subscriptions.subscribe(session.listeners, event.listeners, session.version),
     )
     said = UserMessage(turn.asked)
     return replace(session, current=turn, messages=(*session.messages, *_closing(session), said))
@@ -171,7 +178,7 @@ def _closing(session: Session) -> tuple[AssistantMessage, ...]:
         return ()
     last = session.ended.get(session.last_ended or "")
     # Behind an answer there may still be a note that a compression has left.
-    return (AssistantMessage(NOTED if last and last.status == "completed" else ENDED_UNANSWERED),)
+    return (AssistantMessage(ACKNOWLEDGED if last and last.status == "completed" else ENDED_UNANSWERED),)
 
 
 def _merged(session: Session, event: e.TurnMerged) -> Session:
@@ -188,8 +195,8 @@ def _merged(session: Session, event: e.TurnMerged) -> Session:
     session = replace(session, current=into)
     if not into.begun:
         return replace(session, current=replace(into, texts=into.texts + merged.texts))
-    heard = UserMessage(STEERED + "\n\n".join(merged.texts))
-    between = (AssistantMessage(GO_ON),) if _speaks_last(session, UserMessage) else ()
+    heard = UserMessage(STEERING_PREFIX + "\n\n".join(merged.texts))
+    between = (AssistantMessage(CONTINUING),) if _speaks_last(session, UserMessage) else ()
     return replace(session, messages=(*session.messages, *between, heard))
 
 
@@ -244,11 +251,11 @@ def _answered(session: Session, call_id: str, content: str, **ended: Any) -> Ses
     turn = turns.with_call(turn, call)
     if not turns.round_is_complete(turn):
         return replace(session, current=turn)
-    calls = fitted(turn.calls, turn.turn_chars, turn.preview_chars)
+    calls = truncate_round(turn.calls, turn.turn_chars, turn.preview_chars)
     results = (ToolMessage(each.asked.id, each.asked.name, each.result or "", each.failed) for each in calls)
     closed = turns.round_closed(turn)
     nudge = (UserMessage(CONCLUDE[closed.closing_because]),) if closed.closing and not turn.closing else ()
-    return say(session, closed, *results, *nudge)
+    return append_messages(session, closed, *results, *nudge)
 
 
 def _saved(session: Session, event: e.ToolFinished) -> Session:
@@ -292,7 +299,7 @@ def _discarded(session: Session, event: e.OutcomeDiscarded) -> Session:
         return session
     books = turn.books.booked(event.usage, event.cost_usd)
     books = books.without_estimate(event.reserved) if event.reserved else books
-    return with_turn(session, replace(turn, books=books))
+    return replace_turn(session, replace(turn, books=books))
 
 
 def _booked(session: Session, event: e.ResponseBooked) -> Session:
@@ -301,7 +308,7 @@ def _booked(session: Session, event: e.ResponseBooked) -> Session:
         return session
     books = turn.books.booked(event.usage, event.cost_usd)
     books = books.with_estimate(event.estimated, event.estimated_cost_usd)
-    return with_turn(session, replace(turn, books=books))
+    return replace_turn(session, replace(turn, books=books))
 
 
 def _call(turn: Turn, call_id: str) -> Call:

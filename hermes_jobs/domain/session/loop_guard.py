@@ -23,7 +23,7 @@ REFUSAL = (
 )
 
 
-class Repeat(msgspec.Struct, frozen=True):
+class RepeatedCall(msgspec.Struct, frozen=True):
     """A call of the turn, its last result, and how many times in a row that was its result."""
 
     name: str
@@ -32,27 +32,29 @@ class Repeat(msgspec.Struct, frozen=True):
     count: int = 1
 
 
-def counted(repeats: Sequence[Repeat], call: str, asked: ToolCall, result: str) -> tuple[Repeat, ...]:
+def count_call(
+    repeats: Sequence[RepeatedCall], call: str, asked: ToolCall, result: str
+) -> tuple[RepeatedCall, ...]:
     """The counts after one more call; another result begins anew, a refusal changes nothing.
 
     `call` is the call's id, which a result that was kept apart names.
     """
-    if is_refused(repeats, asked):
+    if is_blocked(repeats, asked):
         return tuple(repeats)
     last = _last(repeats, asked)
     plain = _plain(result, call)
     count = last.count + 1 if last is not None and last.result == plain else 1
-    new = Repeat(asked.name, _canonical(asked.arguments), plain, count)
+    new = RepeatedCall(asked.name, _canonical(asked.arguments), plain, count)
     return (*(each for each in repeats if each is not last), new)
 
 
-def is_refused(repeats: Sequence[Repeat], asked: ToolCall) -> bool:
+def is_blocked(repeats: Sequence[RepeatedCall], asked: ToolCall) -> bool:
     """Whether the call is not to be run once more."""
     last = _last(repeats, asked)
     return last is not None and last.count >= REFUSE_FROM - 1
 
 
-def warned(repeats: Sequence[Repeat], call: str, asked: ToolCall, result: str) -> str:
+def with_warning(repeats: Sequence[RepeatedCall], call: str, asked: ToolCall, result: str) -> str:
     """The result as it will stand in the log, behind a warning where it was the same too often."""
     last = _last(repeats, asked)
     same = last is not None and last.result == _plain(result, call) and last.count >= WARN_FROM - 1
@@ -63,7 +65,7 @@ def _plain(result: str, call: str) -> str:
     return result.removeprefix(WARNING).replace(call, "(call)")
 
 
-def _last(repeats: Sequence[Repeat], asked: ToolCall) -> Repeat | None:
+def _last(repeats: Sequence[RepeatedCall], asked: ToolCall) -> RepeatedCall | None:
     arguments = _canonical(asked.arguments)
     return next((each for each in repeats if (each.name, each.arguments) == (asked.name, arguments)), None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from hermes_jobs.text.tokens import weight
+from hermes_jobs.text.tokens import token_weight
 
 
 class ToolCall(msgspec.Struct, frozen=True):
@@ -59,4 +59,4 @@ Message = UserMessage | AssistantMessage | ToolMessage
 
 def payload_weight(message: AssistantMessage) -> int:
     """What the message's payload weighs in a request: it counts where it stands beside tool calls."""
-    return weight(message.payload.data) if message.payload is not None and message.tool_calls else 0
+    return token_weight(message.payload.data) if message.payload is not None and message.tool_calls else 0

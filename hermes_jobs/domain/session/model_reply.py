@@ -8,7 +8,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import compression_rules, reviews
 from hermes_jobs.domain.session import turn as turns
 from hermes_jobs.domain.session.messages import AssistantMessage, Payload, UserMessage
-from hermes_jobs.domain.session.session import Session, running_turn, say
+from hermes_jobs.domain.session.session import Session, append_messages, running_turn
 from hermes_jobs.domain.session.synthetic_messages import (
     ASK_AGAIN,
     CONTINUE,
@@ -36,21 +36,21 @@ def replied(session: Session, event: e.ModelReplied) -> Session:
     opens_round = bool(event.tool_calls) and not turn.closing
     if is_cancelled and (cut or not opens_round):
         said = (AssistantMessage(event.content),) if event.content else ()
-        return say(session, turn, *said)
+        return append_messages(session, turn, *said)
     if opens_round:
         if cut:
             return _enlarge(session, turn)
         asked = AssistantMessage(event.content, event.tool_calls, event.payload)
         if not is_cancelled:  # else its calls end as cancelled ones, and nobody has used a tool
             session = replace(session, nudges=reviews.round_opened(session.nudges))
-        return say(session, turns.round_opened(turn, event), asked)
+        return append_messages(session, turns.round_opened(turn, event), asked)
     if cut and event.content and turn.continuations < turns.MAX_CONTINUATIONS:
         turn = replace(
             turns.next_call(turn),
             partial=turn.partial + event.content,
             continuations=turn.continuations + 1,
         )
-        return say(
+        return append_messages(
             session, turn, AssistantMessage(event.content, payload=event.payload), UserMessage(CONTINUE)
         )
     answer = turn.partial + event.content
@@ -67,7 +67,7 @@ def call_failed(session: Session, event: e.ModelCallFailed) -> Session:
     """The session after a failed call; what had been said of a cancelled answer stays, with a mark."""
     turn = turns.call_failed(running_turn(session), event)
     if is_unfinished(event):
-        return say(session, turn, AssistantMessage(unfinished(event.content)))
+        return append_messages(session, turn, AssistantMessage(unfinished(event.content)))
     return replace(session, current=turn)
 
 
@@ -80,7 +80,7 @@ def _answer(
     payload: Payload | None = None,
 ) -> Session:
     done = replace(turn, answer=answer, stopped_by=stopped_by, attempt=1, deaths=0, retry_at=0.0)
-    return say(session, done, AssistantMessage(said, payload=payload))
+    return append_messages(session, done, AssistantMessage(said, payload=payload))
 
 
 def _ask_again(session: Session, turn: Turn, *, cut: bool) -> Session:
@@ -91,7 +91,7 @@ def _ask_again(session: Session, turn: Turn, *, cut: bool) -> Session:
         return replace(session, current=turns.failed(turn, "empty_answer", message, hint))
     enlargements = turn.enlargements + cut
     again = replace(turns.next_call(turn), reasks=turn.reasks + 1, enlargements=enlargements)
-    return say(session, again, AssistantMessage(NO_ANSWER), UserMessage(ASK_AGAIN))
+    return append_messages(session, again, AssistantMessage(NO_ANSWER), UserMessage(ASK_AGAIN))
 
 
 def _enlarge(session: Session, turn: Turn) -> Session:

@@ -13,7 +13,7 @@ from hermes_jobs.domain.session.compression import Compression
 from hermes_jobs.domain.session.messages import Message
 from hermes_jobs.domain.session.reviews import Nudges, Review
 from hermes_jobs.domain.session.turn import Turn
-from hermes_jobs.domain.subscriptions import Listening
+from hermes_jobs.domain.subscriptions import Subscription
 from hermes_jobs.errors import Rejected
 
 PREFIX = "session-"
@@ -78,7 +78,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     nudges: Nudges = Nudges()
     reviews: tuple[Review, ...] = ()
     reviewed_by: str | None = None
-    listeners: tuple[Listening, ...] = ()
+    listeners: tuple[Subscription, ...] = ()
     news: tuple[str, ...] = ()
 
     @property
@@ -107,7 +107,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         return next((each for each in open_turns if each.id == turn), None)
 
 
-def forked(parent: Session, stream: str) -> Session:
+def fork_of(parent: Session, stream: str) -> Session:
     """A session that goes on from what its parent had heard and said; nothing of its work is taken along."""
     said = parent.messages
     if parent.current is not None and parent.current.calls:
@@ -137,7 +137,7 @@ def compression_of(session: Session) -> Compression:
     return session.compression
 
 
-def open_turn(session: Session, turn_id: str) -> Turn:
+def require_open_turn(session: Session, turn_id: str) -> Turn:
     """The turn, which runs or waits. Raises `Rejected`, kind `already_ended` or `unknown_turn`."""
     ended = session.ended.get(turn_id)
     if ended is not None:
@@ -148,13 +148,13 @@ def open_turn(session: Session, turn_id: str) -> Turn:
     return turn
 
 
-def with_turn(session: Session, turn: Turn) -> Session:
+def replace_turn(session: Session, turn: Turn) -> Session:
     """The session with that turn, which runs or waits, in the place of the one with its id."""
     if session.current is not None and session.current.id == turn.id:
         return replace(session, current=turn)
     return replace(session, waiting=tuple(turn if each.id == turn.id else each for each in session.waiting))
 
 
-def say(session: Session, turn: Turn, *said: Message) -> Session:
+def append_messages(session: Session, turn: Turn, *said: Message) -> Session:
     """The session in which this was said last, and the running turn as it is after it."""
     return replace(session, current=turn, messages=(*session.messages, *said))

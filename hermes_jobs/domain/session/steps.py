@@ -47,9 +47,9 @@ StepKind = Literal[
     "listener.memory",
     "listener.context",
 ]
-Lane = Literal["turns", "tools", "reviews", "compression", "schedules", "deliveries"]
+Queue = Literal["turns", "tools", "reviews", "compression", "schedules", "deliveries"]
 
-LANES: dict[StepKind, Lane] = {
+QUEUES_BY_KIND: dict[StepKind, Queue] = {
     "turn.prefetch": "turns",
     "turn.call_model": "turns",
     "turn.run_tool": "tools",
@@ -78,9 +78,9 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     not_before: float = 0.0
 
     @property
-    def lane(self) -> Lane:
+    def lane(self) -> Queue:
         """The queue that carries it."""
-        return LANES[self.kind]
+        return QUEUES_BY_KIND[self.kind]
 
 
 def next_steps(session: Session) -> tuple[Step, ...]:
@@ -97,7 +97,7 @@ def find_step(session: Session, step_id: str) -> Step | None:
     return next((step for step in next_steps(session) if step.id == step_id), None)
 
 
-def due(session: Session, step_id: str) -> tuple[Step, Turn]:
+def require_due(session: Session, step_id: str) -> tuple[Step, Turn]:
     """The due step with that id, and the running turn. Raises `StepLost`."""
     step = find_step(session, step_id)
     if step is None or session.current is None:
@@ -105,7 +105,7 @@ def due(session: Session, step_id: str) -> tuple[Step, Turn]:
     return step, session.current
 
 
-def act_of(session: Session, step_id: str) -> StepKind | None:
+def operation_of(session: Session, step_id: str) -> StepKind | None:
     """What performing a due step means, whatever task carries it; null where it begins a review or tells
     a listener."""
     return next((step.kind for step in _own_steps(session) if step.id == step_id), None)
@@ -155,14 +155,14 @@ def _review(session: Session) -> tuple[Step, ...]:
 def _listeners(session: Session) -> tuple[Step, ...]:
     return tuple(
         Step(
-            id=f"{session.lineage}-{each.kind}-{each.heard}",
+            id=f"{session.lineage}-{each.kind}-{each.cursor}",
             stream=session.stream,
             kind=cast(StepKind, f"listener.{each.kind}"),
             attempt=each.attempt,
             not_before=each.retry_at,
         )
         for each in session.listeners
-        if each.is_behind
+        if each.has_backlog
     )
 
 

@@ -8,7 +8,7 @@ from hermes_jobs.domain.session.turn import ClosingReason
 NO_ANSWER = "(no answer)"
 UNFINISHED = "[interrupted here: the answer is unfinished]"
 ENDED_UNANSWERED = "(This request ended before it was answered.)"
-NOTED = "(Noted.)"
+ACKNOWLEDGED = "(Noted.)"
 ASK_AGAIN = "Your answer was empty. Please answer the request, or say what keeps you from it."
 CONTINUE = "You were cut off by the output limit. Go on exactly where you stopped; repeat nothing."
 CONCLUDE: dict[ClosingReason, str] = {
@@ -23,8 +23,8 @@ CONCLUDE: dict[ClosingReason, str] = {
 }
 NUDGES = frozenset({ASK_AGAIN, CONTINUE, *CONCLUDE.values()})
 """What the agent is told in the user's place."""
-STEERED = "[The user adds, while you work]\n"
-GO_ON = "(I am on it.)"
+STEERING_PREFIX = "[The user adds, while you work]\n"
+CONTINUING = "(I am on it.)"
 STOPPED_WITHOUT_WORDS: dict[ClosingReason, str] = {
     "max_iterations": "I stopped at the limit of tool calls for one request, without a closing answer.",
     "loop_guard": "I stopped because I was repeating the same tool call, without a closing answer.",

@@ -18,17 +18,17 @@ _SAYS = f"{OPEN}\nThis result is large"
 _BEGINS = "It begins:\n"
 
 
-class Room(msgspec.Struct, frozen=True):
+class ResultBudget(msgspec.Struct, frozen=True):
     """How many characters one result, and all results of one message, may have."""
 
     result_chars: int
     turn_chars: int
 
 
-def room_for_results(window: int) -> Room:
+def result_budget(window: int) -> ResultBudget:
     """What results may take of a window (in tokens): 15 % and 30 % of it, and in any case a little."""
     characters = window * CHARACTERS_A_TOKEN
-    return Room(max(8_000, characters * 15 // 100), max(16_000, characters * 30 // 100))
+    return ResultBudget(max(8_000, characters * 15 // 100), max(16_000, characters * 30 // 100))
 
 
 def result_path(call: str) -> str:
@@ -36,7 +36,7 @@ def result_path(call: str) -> str:
     return f"results/{call}.txt"
 
 
-def stand_in(content: str, path: str, preview_chars: int) -> str:
+def preview_of(content: str, path: str, preview_chars: int) -> str:
     """The text in the place of a large result: how large it is, where it is whole, and how it begins."""
     beginning = content[:preview_chars]
     return (
@@ -46,7 +46,7 @@ def stand_in(content: str, path: str, preview_chars: int) -> str:
     )
 
 
-def fitted(calls: Sequence[Call], limit: int, preview_chars: int) -> tuple[Call, ...]:
+def truncate_round(calls: Sequence[Call], limit: int, preview_chars: int) -> tuple[Call, ...]:
     """The calls of a complete round with the largest results replaced until all fit into `limit` characters.
 
     A result that came from a file points at that file; what was replaced before stays so. Where there are so
@@ -76,7 +76,7 @@ def _replaced(calls: Sequence[Call], limit: int, preview_chars: int) -> tuple[Ca
 def _in_place_of(call: Call, preview_chars: int) -> str:
     result = call.result or ""
     if not result.removeprefix(WARNING).startswith(_SAYS):
-        return stand_in(result, call.source or result_path(call.id), preview_chars)
+        return preview_of(result, call.source or result_path(call.id), preview_chars)
     says, begins, beginning = result.removesuffix(f"\n{CLOSE}").partition(_BEGINS)
     return f"{says}{begins}{beginning[:preview_chars]}\n{CLOSE}"
 

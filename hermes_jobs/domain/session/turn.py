@@ -20,9 +20,9 @@ from hermes_jobs.domain.events import (
     PlannedCall,
     TurnSubmitted,
 )
-from hermes_jobs.domain.session.loop_guard import Repeat, counted, is_refused
+from hermes_jobs.domain.session.loop_guard import RepeatedCall, count_call, is_blocked
 from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.session.usage_tally import CLOSED, Books
+from hermes_jobs.domain.session.usage_tally import EMPTY, UsageTally
 from hermes_jobs.domain.usage import NO_USAGE, Reservation
 
 MAX_REASKS = 2  # an empty answer is asked for again
@@ -130,12 +130,12 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     partial: str = ""
     closing: bool = False
     closing_because: ClosingReason = "max_iterations"
-    repeats: tuple[Repeat, ...] = ()
+    repeats: tuple[RepeatedCall, ...] = ()
     answer: str | None = None
     stopped_by: str | None = None
     failure: Failure | None = None
     cancelled_by: str | None = None
-    books: Books = CLOSED
+    books: UsageTally = EMPTY
 
     @property
     def step_id(self) -> str:
@@ -261,10 +261,10 @@ def round_closed(turn: Turn) -> Turn:
     """The turn after a complete round: the next model call is due, or it has shown that it cannot go on."""
     all_invalid = all(call.invalid for call in turn.calls)
     invalid_rounds = turn.invalid_rounds + 1 if all_invalid else 0
-    looping = any(is_refused(turn.repeats, call.asked) for call in turn.calls)
+    looping = any(is_blocked(turn.repeats, call.asked) for call in turn.calls)
     repeats = turn.repeats
     for call in turn.calls:  # in the order of the reply, so that the order of results leaves no trace
-        repeats = counted(repeats, call.id, call.asked, call.result or "")
+        repeats = count_call(repeats, call.id, call.asked, call.result or "")
     turn = replace(next_call(turn), invalid_rounds=invalid_rounds, repeats=repeats)
     if invalid_rounds >= MAX_INVALID_ROUNDS:
         return failed(

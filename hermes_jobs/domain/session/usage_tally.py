@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
 
 
-class Books(msgspec.Struct, frozen=True, kw_only=True):
+class UsageTally(msgspec.Struct, frozen=True, kw_only=True):
     """Sums; a cost is null where the price of one of its responses is not known.
 
     `estimated` stands apart from what was reported: calls that ended without their response.
@@ -21,7 +21,7 @@ class Books(msgspec.Struct, frozen=True, kw_only=True):
     estimated: Usage = NO_USAGE
     estimated_cost_usd: float | None = 0.0
 
-    def booked(self, usage: Usage, cost_usd: float | None) -> Books:
+    def booked(self, usage: Usage, cost_usd: float | None) -> UsageTally:
         """With one more response."""
         return replace(
             self,
@@ -30,7 +30,7 @@ class Books(msgspec.Struct, frozen=True, kw_only=True):
             num_model_calls=self.num_model_calls + 1,
         )
 
-    def with_estimate(self, usage: Usage, cost_usd: float | None) -> Books:
+    def with_estimate(self, usage: Usage, cost_usd: float | None) -> UsageTally:
         """With what a call may have used that ended without its response."""
         return replace(
             self,
@@ -38,7 +38,7 @@ class Books(msgspec.Struct, frozen=True, kw_only=True):
             estimated_cost_usd=_sum(self.estimated_cost_usd, cost_usd),
         )
 
-    def without_estimate(self, reserved: Reservation) -> Books:
+    def without_estimate(self, reserved: Reservation) -> UsageTally:
         """Without the estimate for a call whose response came after all; it may have been recorded before."""
         if self.estimated.total_tokens < reserved.usage.total_tokens:
             return self
@@ -46,7 +46,7 @@ class Books(msgspec.Struct, frozen=True, kw_only=True):
         return self.with_estimate(-reserved.usage, cost)
 
 
-CLOSED = Books()
+EMPTY = UsageTally()
 
 
 def _sum(known: float | None, added: float | None) -> float | None:

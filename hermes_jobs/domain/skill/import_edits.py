@@ -27,7 +27,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.events import SkillFile
 from hermes_jobs.domain.hand_edits import Content, begun_from
 from hermes_jobs.domain.skill.skill import MAIN_FILE, Files, Skill, changes
-from hermes_jobs.text.three_way_merge import is_conflict, merged, nearest, overridden
+from hermes_jobs.text.three_way_merge import conflicts, is_conflict, merge, nearest
 
 _FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n.*?^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 
@@ -52,7 +52,7 @@ class Holding(msgspec.Struct, frozen=True, kw_only=True):
 NOTHING_HELD: Mapping[str, Holding] = {}
 
 
-def taken_in(
+def import_edits(
     skill: Skill,
     found: Found | None,
     *,
@@ -174,10 +174,10 @@ def _is_merge_of(
 
 def _brought_together(path: str, base: str, now: str, there: str) -> str:
     if path != MAIN_FILE:
-        return merged(base, now, there)
+        return merge(base, now, there)
     # Two values of one field would be no front matter: there the person's stands.
     fronts, bodies = zip(*(_parted(text) for text in (base, now, there)), strict=True)
-    return overridden(*fronts) + merged(*bodies)
+    return conflicts(*fronts) + merge(*bodies)
 
 
 def _parted(text: str) -> tuple[str, str]:

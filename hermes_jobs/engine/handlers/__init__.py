@@ -7,27 +7,27 @@ from collections.abc import Mapping
 from hermes_jobs.domain.session.steps import StepKind
 from hermes_jobs.engine.handlers.call_model import CallModel
 from hermes_jobs.engine.handlers.compress import Compress
-from hermes_jobs.engine.handlers.compression_policy import Sizing
+from hermes_jobs.engine.handlers.compression_policy import CompressionPolicy
 from hermes_jobs.engine.handlers.flush import Flush
 from hermes_jobs.engine.handlers.prefetch import Prefetch
 from hermes_jobs.engine.handlers.record_usage import RecordUsage
-from hermes_jobs.engine.handlers.request_builder import Requests
-from hermes_jobs.engine.handlers.review_models import ByKind
+from hermes_jobs.engine.handlers.request_builder import RequestBuilder
+from hermes_jobs.engine.handlers.review_models import ReviewModelRouter
 from hermes_jobs.engine.handlers.run_tool import RunTool
-from hermes_jobs.engine.handlers.turn_limits import Limits
+from hermes_jobs.engine.handlers.turn_limits import TurnLimits
 from hermes_jobs.engine.ports import Performer
 
 __all__ = [
-    "ByKind",
     "CallModel",
     "Compress",
+    "CompressionPolicy",
     "Flush",
-    "Limits",
     "Prefetch",
     "RecordUsage",
-    "Requests",
+    "RequestBuilder",
+    "ReviewModelRouter",
     "RunTool",
-    "Sizing",
+    "TurnLimits",
     "performers",
 ]
 

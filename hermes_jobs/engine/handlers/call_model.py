@@ -8,21 +8,21 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from hermes_jobs.domain.decision import Change
+from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.events import ApprovalRequested, ModelCallFailed, ModelReplied, ResponseBooked
 from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.loop_guard import is_refused
+from hermes_jobs.domain.session.loop_guard import is_blocked
 from hermes_jobs.domain.session.session import Session, running_turn
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.handlers.auxiliary_models import UNREPORTED, booked, told
-from hermes_jobs.engine.handlers.compression_policy import Sizing
+from hermes_jobs.engine.handlers.compression_policy import CompressionPolicy
 from hermes_jobs.engine.handlers.failed_calls import Attempts
-from hermes_jobs.engine.handlers.request_builder import OUTPUT_LIMIT, Requests, shorter_answer
-from hermes_jobs.engine.handlers.tool_context import context_of, purpose_of, workdir_of
-from hermes_jobs.engine.handlers.turn_limits import Limits
-from hermes_jobs.engine.live import Heard, Speech
+from hermes_jobs.engine.handlers.request_builder import OUTPUT_LIMIT, RequestBuilder, shorter_answer
+from hermes_jobs.engine.handlers.tool_context import call_purpose, tool_context, workdir_of
+from hermes_jobs.engine.handlers.turn_limits import TurnLimits
+from hermes_jobs.engine.live import DeltaStream, OnDelta
 from hermes_jobs.engine.ports import (
     CANCELLED,
     Cancel,
@@ -35,7 +35,7 @@ from hermes_jobs.engine.ports import (
     Pricing,
     Reply,
     RetryPlan,
-    Stopped,
+    StepInterrupted,
     Toolbox,
 )
 from hermes_jobs.text.tokens import tokens
@@ -43,7 +43,7 @@ from hermes_jobs.text.tokens import tokens
 OVERFLOW = "context_overflow"
 
 
-def nothing_learned(model: str, window: int) -> Change | None:
+def nothing_learned(model: str, window: int) -> Decision | None:
     """Where no windows are remembered."""
 
 
@@ -62,11 +62,11 @@ class CallModel:
         retry: RetryPlan,
         clock: Clock,
         ids: Ids,
-        limits: Limits,
-        heard: Heard,
-        sizing: Sizing | None = None,
-        learn: Callable[[str, int], Change | None] = nothing_learned,
-        requests: Requests | None = None,
+        limits: TurnLimits,
+        heard: OnDelta,
+        sizing: CompressionPolicy | None = None,
+        learn: Callable[[str, int], Decision | None] = nothing_learned,
+        requests: RequestBuilder | None = None,
     ) -> None:
         """`learn(model, window)` remembers a window that a refusal names."""
         self._model = model
@@ -79,19 +79,19 @@ class CallModel:
         self._heard = heard
         self._sizing = sizing
         self._learn = learn
-        self._requests = requests or Requests(toolbox, limits)
+        self._requests = requests or RequestBuilder(toolbox, limits)
 
     def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         turn = running_turn(session)
-        request = self._requests.next(session, turn)
-        speech = Speech(
+        request = self._requests.build(session, turn)
+        speech = DeltaStream(
             self._heard, turn=turn.id, step=step.id, attempt=step.attempt, call=self._ids.name("m")
         )
         try:
             reply = self._model.reply(request, cancel, speech.say)
         except ModelError as error:
-            smaller = self._sizing.overflow(session, turn, error) if self._sizing else None
-            failed = replace(self._failed(turn, step, request, error, cancel), purpose=purpose_of(session))
+            smaller = self._sizing.on_overflow(session, turn, error) if self._sizing else None
+            failed = replace(self._failed(turn, step, request, error, cancel), purpose=call_purpose(session))
             if smaller is not None:
                 failed = replace(failed, retry_at=self._clock.now())
             if error.kind == CANCELLED:
@@ -111,7 +111,7 @@ class CallModel:
         replied = self._replied(session, turn, step, request.model, reply)
         replied = self._with_estimate(replied, turn, reply.content + reply.reasoning)
         approvals = () if turn.closing else self._approvals(session, turn, replied)
-        pressure = self._sizing.pressure(session, turn, replied) if self._sizing else None
+        pressure = self._sizing.pressure_change(session, turn, replied) if self._sizing else None
         return c.FinishModelCall(
             step=step.id,
             outcome=replied,
@@ -148,7 +148,7 @@ class CallModel:
             usage=reply.usage,
             cost_usd=self._cost(answered_by, reply.usage),
             reasoning=reply.reasoning,
-            purpose=purpose_of(session),
+            purpose=call_purpose(session),
             payload=reply.payload,
             notes=reply.notes,
             failures=told(reply.instead_of),
@@ -163,9 +163,9 @@ class CallModel:
             return ()
         asked = zip(reply.tool_calls, reply.plan, strict=True)
         verdicts = [
-            (call, plan.call, self._toolbox.verdict(call, context_of(session, turn, plan.call)))
+            (call, plan.call, self._toolbox.verdict(call, tool_context(session, turn, plan.call)))
             for call, plan in asked
-            if not is_refused(turn.repeats, call)
+            if not is_blocked(turn.repeats, call)
         ]
         return tuple(
             ApprovalRequested(
@@ -183,7 +183,7 @@ class CallModel:
         self, turn: Turn, step: Step, request: ModelRequest, error: ModelError, cancel: Cancel
     ) -> ModelCallFailed:
         if error.kind == CANCELLED and cancel.reason != CANCELLED:
-            raise Stopped
+            raise StepInterrupted
         shorter = shorter_answer(request.max_tokens, error.limit) if error.kind == OUTPUT_LIMIT else None
         again = self._attempts.after(turn, error, shortened=shorter is not None)
         return ModelCallFailed(

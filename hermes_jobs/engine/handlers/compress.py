@@ -13,12 +13,13 @@ from hermes_jobs.domain.session.session import Session, compression_of
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.titles import continued_title
 from hermes_jobs.engine.handlers.auxiliary_models import Helper
-from hermes_jobs.engine.handlers.compression_policy import Sizing, in_estimates
+from hermes_jobs.engine.handlers.compression_policy import CompressionPolicy, in_estimates
 from hermes_jobs.engine.handlers.summariser import Summariser
 from hermes_jobs.engine.ports import (
     CANCELLED,
     Cancel,
     Clock,
+    CompressedHistory,
     ContextEngine,
     ContextEngines,
     History,
@@ -26,8 +27,7 @@ from hermes_jobs.engine.ports import (
     ModelError,
     PromptBuilder,
     RetryPlan,
-    Shortened,
-    Stopped,
+    StepInterrupted,
 )
 from hermes_jobs.errors import Rejected
 
@@ -56,7 +56,7 @@ class Compress:
         retry: RetryPlan,
         clock: Clock,
         prompt: PromptBuilder,
-        sizing: Callable[[Session], Sizing],
+        sizing: Callable[[Session], CompressionPolicy],
         ids: Ids,
         title_of: Callable[[Session], str | None] = lambda session: continued_title(
             session.named, session.num_compressed + 2
@@ -108,7 +108,7 @@ class Compress:
         turn = session.current
         return job.failed(kind, told, sizing.advice(session, turn) if turn is not None else "")
 
-    def _summarised(self, job: _Job, history: History, cancel: Cancel) -> Shortened:
+    def _summarised(self, job: _Job, history: History, cancel: Cancel) -> CompressedHistory:
         """The history as the first helper summarises it that can. Raises `ModelError`, of the last one."""
         for helper in self._helpers(job.session):
             try:
@@ -117,13 +117,13 @@ class Compress:
                 job.failures.append((helper.name, error))
                 if error.kind == CANCELLED:
                     if cancel.reason != CANCELLED:
-                        raise Stopped from error
+                        raise StepInterrupted from error
                     raise
                 helper.failed(error)
         raise job.failures[-1][1]
 
     @staticmethod
-    def _by(helper: Helper, job: _Job, history: History, cancel: Cancel) -> Shortened:
+    def _by(helper: Helper, job: _Job, history: History, cancel: Cancel) -> CompressedHistory:
         ask = Summariser(helper.model, helper.name, helper.pricing, "compression", cancel)
         try:
             try:
@@ -137,7 +137,7 @@ class Compress:
 
     def _without(
         self, job: _Job, history: History, error: ModelError, *, full: bool
-    ) -> Shortened | CompressionFailed:
+    ) -> CompressedHistory | CompressionFailed:
         """What becomes of a history that nobody could summarise: it stays; where it has to become smaller, it
         is tried again, and in the end its middle is set aside."""
         if not (job.asked.reason == "overflow" or full):
@@ -148,7 +148,7 @@ class Compress:
         return job.context.set_aside(history)
 
     def _compressed(
-        self, job: _Job, shortened: Shortened, prompt: str | None, *, before: int, after: int
+        self, job: _Job, shortened: CompressedHistory, prompt: str | None, *, before: int, after: int
     ) -> c.StepOutcome:
         session = job.session
         compressed = ContextCompressed(

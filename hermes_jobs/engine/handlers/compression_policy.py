@@ -13,14 +13,14 @@ from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.engine.handlers.tool_context import toolsets_of
 from hermes_jobs.engine.ports import ContextEngines, ContextSize, ModelError, Toolbox
-from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, weight
+from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, token_weight
 
 OVERFLOWS = frozenset({"context_overflow", "payload_too_large"})
 TOO_MUCH = 0.5
 """The part of the window that system prompt and tools may take, before a person is told."""
 
 
-class Sizing:
+class CompressionPolicy:
     """Looks at a session with its context engine. `window_of(model)` and all sizes are in tokens.
 
     `automatic` false: nothing is compressed but at a person's request.
@@ -55,7 +55,7 @@ class Sizing:
         number = session.num_requested + 1
         return c.RequestCompression(reason=reason, tokens=size.tokens, window=size.window, number=number)
 
-    def overflow(self, session: Session, turn: Turn, error: ModelError) -> c.RequestCompression | None:
+    def on_overflow(self, session: Session, turn: Turn, error: ModelError) -> c.RequestCompression | None:
         """What may make a prompt fit that was refused: as too long, or, once, without a reason that is known,
         where it was larger than the last one that was accepted."""
         too_long = error.kind in OVERFLOWS
@@ -101,7 +101,7 @@ class Sizing:
         window = in_estimates(size.window, size.tokens, estimated)
         return context.has_content_to_compress(session.messages, window, size.fixed)
 
-    def pressure(self, session: Session, turn: Turn, reply: ModelReplied) -> ContextPressure | None:
+    def pressure_change(self, session: Session, turn: Turn, reply: ModelReplied) -> ContextPressure | None:
         """What to tell people of how full the context is, where that has changed."""
         context, size = self._contexts.of(session), self.size(session, turn)
         tokens = reply.usage.prompt_tokens or size.tokens  # the estimate stands in where usage is missing
@@ -143,7 +143,7 @@ class Sizing:
             prompt = session.started.system_prompt if session.started else ""
         toolsets = toolsets_of(session, turn) if turn else None
         tools = sum(spec.num_characters for spec in self._toolbox.specs(toolsets))
-        return (weight(prompt) + tools) // CHARACTERS_A_TOKEN
+        return (token_weight(prompt) + tools) // CHARACTERS_A_TOKEN
 
 
 def in_estimates(window: int, tokens: int, estimated: int) -> int:

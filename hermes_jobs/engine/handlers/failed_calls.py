@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from hermes_jobs.domain.session.turn import Turn
-from hermes_jobs.engine.handlers.turn_limits import Limits
+from hermes_jobs.engine.handlers.turn_limits import TurnLimits
 from hermes_jobs.engine.ports import Clock, Ids, ModelError, RetryPlan
 
 QUOTA_SECONDS = 60.0
@@ -37,7 +37,7 @@ class NextAttempt(msgspec.Struct, frozen=True, kw_only=True):
 class Attempts:
     """Decides what follows a failed call of a turn."""
 
-    def __init__(self, retry: RetryPlan, clock: Clock, ids: Ids, limits: Limits) -> None:
+    def __init__(self, retry: RetryPlan, clock: Clock, ids: Ids, limits: TurnLimits) -> None:
         self._retry = retry
         self._clock = clock
         self._ids = ids

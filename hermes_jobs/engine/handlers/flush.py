@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hermes_jobs.domain.decision import Change
+from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.messages import Message, ToolCall, UserMessage
 from hermes_jobs.domain.session.session import Session, compression_of
 from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.domain.streams import in_sequence
+from hermes_jobs.domain.streams import combine
 from hermes_jobs.engine.budget_guard import FLUSH_ANSWER
 from hermes_jobs.engine.handlers.summariser import Summariser
 from hermes_jobs.engine.handlers.tool_context import workdir_of
@@ -20,7 +20,7 @@ from hermes_jobs.engine.ports import (
     Model,
     ModelError,
     Pricing,
-    Stopped,
+    StepInterrupted,
     Toolbox,
     ToolContext,
 )
@@ -82,7 +82,7 @@ class Flush:
             )
         except ModelError as error:
             if error.kind == CANCELLED and cancel.reason != CANCELLED:
-                raise Stopped from error
+                raise StepInterrupted from error
             return c.FinishFlush(
                 step=step.id, responses=summariser.booked(job, step.id), message=error.message
             )
@@ -94,7 +94,7 @@ class Flush:
         return c.FinishFlush(
             step=step.id,
             responses=summariser.booked(job, step.id),
-            change=in_sequence(changes) if changes else None,
+            change=combine(changes) if changes else None,
         )
 
     def _material(self, session: Session, model: str) -> tuple[Message, ...]:
@@ -110,7 +110,7 @@ class Flush:
 
     def _change(
         self, session: Session, step: Step, call: ToolCall, index: int, cancel: Cancel
-    ) -> Change | None:
+    ) -> Decision | None:
         context = ToolContext(
             session=session.id,
             turn=compression_of(session).turn or "",

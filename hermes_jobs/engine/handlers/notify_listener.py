@@ -9,15 +9,23 @@ from typing import cast
 from msgspec.structs import replace
 
 from hermes_jobs.domain import subscriptions
-from hermes_jobs.domain.decision import Change, Changed, StreamFacts
+from hermes_jobs.domain.decision import Decision, DecisionResult, StreamEvents
 from hermes_jobs.domain.events import ListenerTold, MemoryEvent, WritesTold
 from hermes_jobs.domain.memory import memory
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.domain.subscriptions import MAX_ATTEMPTS, Listening, not_told
-from hermes_jobs.engine.ports import Cancel, Clock, Ids, Listener, NotHeard, Stopped, WriteListener
-from hermes_jobs.engine.session_repository import Sessions
-from hermes_jobs.engine.state_repository import States
+from hermes_jobs.domain.subscriptions import MAX_ATTEMPTS, Subscription, notification_failed
+from hermes_jobs.engine.ports import (
+    Cancel,
+    Clock,
+    Ids,
+    Listener,
+    ListenerError,
+    MemoryWriteListener,
+    StepInterrupted,
+)
+from hermes_jobs.engine.session_repository import SessionRepository
+from hermes_jobs.engine.state_repository import StateRepository
 from hermes_jobs.eventlog.log import EventLog
 
 logger = logging.getLogger(__name__)
@@ -25,7 +33,7 @@ logger = logging.getLogger(__name__)
 GONE = "this installation has no such listener"
 
 
-class TellListener:
+class NotifyListener:
     """The `Job`. `listener` is this installation's of that kind, if it has one."""
 
     def __init__(self, listener: Listener | None, clock: Clock, ids: Ids) -> None:
@@ -33,70 +41,70 @@ class TellListener:
         self._clock = clock
         self._ids = ids
 
-    def perform(self, state: Session, step: Step, cancel: Cancel) -> Change:
+    def perform(self, state: Session, step: Step, cancel: Cancel) -> Decision:
         """Tell what the session came to, and say how far that went."""
         told = tuple(self.told(state, due) for due in due_of(state, step))
-        changed = Changed(writes=(StreamFacts(state.stream, told),))
+        changed = DecisionResult(writes=(StreamEvents(state.stream, told),))
         return lambda load: changed
 
-    def told(self, session: Session, due: Listening) -> ListenerTold:
+    def told(self, session: Session, due: Subscription) -> ListenerTold:
         """What came of telling the listener."""
         if self._listener is None or self._listener.name != due.name:
-            gone = self.not_told(due, due.heard, GONE)  # perhaps another worker has it
+            gone = self.not_told(due, due.cursor, GONE)  # perhaps another worker has it
             return gone if gone.retry_at is not None else replace(gone, upto=session.version)
         try:
-            self._listener.hear(session, due.heard)
-        except NotHeard as error:
+            self._listener.hear(session, due.cursor)
+        except ListenerError as error:
             return self.not_told(due, error.upto, error.message)
         return ListenerTold(listener=due.name, upto=session.version, attempt=due.attempt)
 
-    def not_told(self, due: Listening, upto: int, message: str) -> ListenerTold:
+    def not_told(self, due: Subscription, upto: int, message: str) -> ListenerTold:
         """It was told up to that version, and when the rest is tried again."""
         now, fraction = self._clock.now(), self._ids.fraction()
-        return not_told(due, upto, message, now=now, fraction=fraction)
+        return notification_failed(due, upto, message, now=now, fraction=fraction)
 
 
-class TellMemory:
+class NotifyMemoryProvider:
     """The `Job` for a memory, which hears our memory's writes first; one that is new, all there ever were.
 
     A write that fails is tried again with the session's facts, and left out when they would be.
     """
 
-    def __init__(self, listener: WriteListener | None, log: EventLog, clock: Clock, ids: Ids) -> None:
+    def __init__(self, listener: MemoryWriteListener | None, log: EventLog, clock: Clock, ids: Ids) -> None:
         self._listener = listener
         self._log = log
-        self._states = States(log, Sessions(log))
-        self._facts = TellListener(listener, clock, ids)
+        self._states = StateRepository(log, SessionRepository(log))
+        self._facts = NotifyListener(listener, clock, ids)
 
-    def perform(self, state: Session, step: Step, cancel: Cancel) -> Change:
+    def perform(self, state: Session, step: Step, cancel: Cancel) -> Decision:
         """Tell all that is new, and say how far that went."""
-        changed = Changed(
+        changed = DecisionResult(
             writes=tuple(write for due in due_of(state, step) for write in self._told(state, due, cancel))
         )
         return lambda load: changed
 
-    def _told(self, session: Session, due: Listening, cancel: Cancel) -> Iterator[StreamFacts]:
+    def _told(self, session: Session, due: Subscription, cancel: Cancel) -> Iterator[StreamEvents]:
         heard, problem = 0, ""
         if self._listener is not None and self._listener.name == due.name:
             before = self._heard(due.name)
             heard, problem = self._tell_writes(self._listener, session, before, due, cancel)
             if heard > before:
                 fact = WritesTold(listener=due.name, upto=heard)
-                yield StreamFacts(subscriptions.stream_of(due.name), (fact,))
-        told = self._facts.not_told(due, due.heard, problem) if problem else self._facts.told(session, due)
-        yield StreamFacts(session.stream, (told,))
+                yield StreamEvents(subscriptions.stream_of(due.name), (fact,))
+        told = self._facts.not_told(due, due.cursor, problem) if problem else self._facts.told(session, due)
+        yield StreamEvents(session.stream, (told,))
 
     def _tell_writes(
-        self, listener: WriteListener, session: Session, heard: int, due: Listening, cancel: Cancel
+        self, listener: MemoryWriteListener, session: Session, heard: int, due: Subscription, cancel: Cancel
     ) -> tuple[int, str]:
         """Up to which write it was told by now, and what went wrong with the next."""
         for recorded in self._log.read(memory.STREAM, after=heard):
             if cancel.reason is not None:
-                raise Stopped
+                raise StepInterrupted
             try:
                 # The memory's stream holds nothing but the memory's facts.
                 listener.hear_write(session, cast(MemoryEvent, recorded.event))
-            except NotHeard as error:
+            except ListenerError as error:
                 if due.attempt < MAX_ATTEMPTS:
                     return heard, error.message
                 logger.warning("%s: a write is left out: %s", due.name, error.message)
@@ -104,10 +112,10 @@ class TellMemory:
         return heard, ""
 
     def _heard(self, name: str) -> int:
-        return cast(subscriptions.Listener, self._states.load(subscriptions.stream_of(name))).writes
+        return cast(subscriptions.ListenerCursor, self._states.load(subscriptions.stream_of(name))).writes
 
 
-def due_of(session: Session, step: Step) -> tuple[Listening, ...]:
+def due_of(session: Session, step: Step) -> tuple[Subscription, ...]:
     """The listener whose step that is, while it has not been told."""
     kind = step.kind.partition(".")[2]
-    return tuple(each for each in session.listeners if each.kind == kind and each.is_behind)
+    return tuple(each for each in session.listeners if each.kind == kind and each.has_backlog)

@@ -8,8 +8,8 @@ from hermes_jobs.domain.events import ContextPrefetched
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session, running_turn
 from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.domain.session.tool_results import UNLIMITED, room_for_results
-from hermes_jobs.engine.handlers.turn_limits import Limits
+from hermes_jobs.domain.session.tool_results import UNLIMITED, result_budget
+from hermes_jobs.engine.handlers.turn_limits import TurnLimits
 from hermes_jobs.engine.ports import Cancel, PromptBuilder, Recall
 from hermes_jobs.errors import Rejected
 
@@ -33,7 +33,7 @@ class Prefetch:
     def __init__(
         self,
         prompt: PromptBuilder,
-        limits: Limits,
+        limits: TurnLimits,
         window_of: Callable[[str], int] = lambda model: UNLIMITED,
         recall: Recall = nothing_recalled,
         *,
@@ -59,7 +59,7 @@ class Prefetch:
         on = self._toolsets_on(begun.toolsets if begun else None) if kind == "conversation" else ()
         learning = LEARNING.intersection(on)
         model = turn.model or session.model or (started.model if started else "")
-        room = room_for_results(self._window_of(model))
+        room = result_budget(self._window_of(model))
         prefetched = ContextPrefetched(
             turn=turn.id,
             model=model,

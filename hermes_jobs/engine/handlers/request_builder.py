@@ -9,7 +9,7 @@ from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.engine.budget_guard import SHORTEST_ANSWER, USUAL_ANSWER
 from hermes_jobs.engine.handlers.tool_context import toolsets_of
-from hermes_jobs.engine.handlers.turn_limits import Limits
+from hermes_jobs.engine.handlers.turn_limits import TurnLimits
 from hermes_jobs.engine.ports import ModelRequest, Toolbox
 
 OUTPUT_LIMIT = "output_limit"
@@ -23,13 +23,13 @@ def only_what_was_said(message: UserMessage, _recalled: str) -> UserMessage:
     return message
 
 
-class Requests:
+class RequestBuilder:
     """Makes the requests of turns, as configured."""
 
     def __init__(
         self,
         toolbox: Toolbox,
-        limits: Limits,
+        limits: TurnLimits,
         beside: Beside = only_what_was_said,
         longest: Callable[[str], int | None] = lambda model: None,
     ) -> None:
@@ -40,7 +40,7 @@ class Requests:
         self._limits = limits
         self._beside = beside
 
-    def next(self, session: Session, turn: Turn) -> ModelRequest:
+    def build(self, session: Session, turn: Turn) -> ModelRequest:
         """The turn's next request. `max_tokens` is what was reserved for the answer, else what is wanted."""
         assert session.started is not None, f"{session.stream} has no prompt"
         model = turn.model or session.model or ""

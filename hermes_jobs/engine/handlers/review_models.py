@@ -5,11 +5,11 @@ from __future__ import annotations
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.engine.handlers.tool_context import purpose_of
+from hermes_jobs.engine.handlers.tool_context import call_purpose
 from hermes_jobs.engine.ports import Cancel, Performer
 
 
-class ByKind:
+class ReviewModelRouter:
     """A `Performer`: `reviews` performs what belongs to a review's session, `usual` everything else."""
 
     def __init__(self, usual: Performer, reviews: Performer) -> None:
@@ -17,5 +17,5 @@ class ByKind:
         self._reviews = reviews
 
     def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
-        performer = self._reviews if purpose_of(session) == "review" else self._usual
+        performer = self._reviews if call_purpose(session) == "review" else self._usual
         return performer.perform(session, step, cancel)

@@ -22,7 +22,7 @@ from hermes_jobs.engine.ports import (
     Reply,
     ToolSpec,
 )
-from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, tokens, weight
+from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, token_weight, tokens
 
 MORE_ROOM = 4
 """How many times as long a summary may be that was cut off."""
@@ -99,7 +99,7 @@ class Summariser:
         )
         if usage == NO_USAGE:
             sent = (request.system_prompt, *(message.content for message in request.messages))
-            used = Usage(sum(map(weight, sent)) // CHARACTERS_A_TOKEN, tokens(said or ""))
+            used = Usage(sum(map(token_weight, sent)) // CHARACTERS_A_TOKEN, tokens(said or ""))
             fact = replace(
                 fact,
                 cost_usd=0.0 if said is None else None,  # a response whose usage is unknown has no known cost

@@ -10,7 +10,7 @@ from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.engine.ports import ToolContext
 
 
-def context_of(session: Session, turn: Turn, call: str) -> ToolContext:
+def tool_context(session: Session, turn: Turn, call: str) -> ToolContext:
     """For whom a call of the turn works."""
     return ToolContext(
         session=session.id,
@@ -21,13 +21,13 @@ def context_of(session: Session, turn: Turn, call: str) -> ToolContext:
         todos=session.todos,
         source=turn.source,
         deliver=turn.deliver,
-        author=purpose_of(session),
+        author=call_purpose(session),
         lineage=session.lineage,
         result_chars=turn.result_chars or UNLIMITED,
     )
 
 
-def purpose_of(session: Session) -> Literal["turn", "review"]:
+def call_purpose(session: Session) -> Literal["turn", "review"]:
     """What the session's calls are for."""
     return "review" if session.is_review else "turn"
 

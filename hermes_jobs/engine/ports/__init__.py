@@ -3,16 +3,22 @@
 from hermes_jobs.engine.ports.cancel import CANCELLED, Cancel
 from hermes_jobs.engine.ports.clock import Clock
 from hermes_jobs.engine.ports.context import (
-    Ask,
+    AskSummariser,
+    CompressedHistory,
     ContextEngine,
     ContextEngines,
     ContextSize,
     History,
-    Shortened,
 )
-from hermes_jobs.engine.ports.dispatcher import Carrier
+from hermes_jobs.engine.ports.dispatcher import Dispatcher
 from hermes_jobs.engine.ports.ids import Ids
-from hermes_jobs.engine.ports.listener import Follow, Listener, NotHeard, Witness, WriteListener
+from hermes_jobs.engine.ports.listener import (
+    AppendHook,
+    FileSync,
+    Listener,
+    ListenerError,
+    MemoryWriteListener,
+)
 from hermes_jobs.engine.ports.model import (
     FailedCall,
     Model,
@@ -23,7 +29,7 @@ from hermes_jobs.engine.ports.model import (
     RetryPlan,
 )
 from hermes_jobs.engine.ports.prompt import PromptBuilder, Recall
-from hermes_jobs.engine.ports.step_handler import Job, Performer, Preflight, Stopped
+from hermes_jobs.engine.ports.step_handler import Job, Performer, Preflight, StepInterrupted
 from hermes_jobs.engine.ports.toolbox import (
     ProvidedSpec,
     Toolbox,
@@ -35,23 +41,26 @@ from hermes_jobs.engine.ports.toolbox import (
 
 __all__ = [
     "CANCELLED",
-    "Ask",
+    "AppendHook",
+    "AskSummariser",
     "Cancel",
-    "Carrier",
     "Clock",
+    "CompressedHistory",
     "ContextEngine",
     "ContextEngines",
     "ContextSize",
+    "Dispatcher",
     "FailedCall",
-    "Follow",
+    "FileSync",
     "History",
     "Ids",
     "Job",
     "Listener",
+    "ListenerError",
+    "MemoryWriteListener",
     "Model",
     "ModelError",
     "ModelRequest",
-    "NotHeard",
     "Performer",
     "Preflight",
     "Pricing",
@@ -60,13 +69,10 @@ __all__ = [
     "Recall",
     "Reply",
     "RetryPlan",
-    "Shortened",
-    "Stopped",
+    "StepInterrupted",
     "ToolContext",
     "ToolOutcome",
     "ToolSpec",
     "Toolbox",
     "Verdict",
-    "Witness",
-    "WriteListener",
 ]

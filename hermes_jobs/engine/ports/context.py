@@ -40,7 +40,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     fixed: int = 0
 
 
-class Shortened(msgspec.Struct, frozen=True, kw_only=True):
+class CompressedHistory(msgspec.Struct, frozen=True, kw_only=True):
     """A history made smaller: `removed` of its messages gave way to `summary`."""
 
     messages: tuple[Message, ...]
@@ -48,7 +48,7 @@ class Shortened(msgspec.Struct, frozen=True, kw_only=True):
     removed: int
 
 
-class Ask(Protocol):
+class AskSummariser(Protocol):
     """Asks the summariser."""
 
     def __call__(self, system_prompt: str, text: str, max_tokens: int) -> str:
@@ -79,10 +79,10 @@ class ContextEngine(Protocol):
     def newest(self, messages: Sequence[Message], room: int) -> tuple[Message, ...]:
         """As many of the newest messages as fit into `room` tokens, no tool call without its results."""
 
-    def compress(self, history: History, ask: Ask) -> Shortened:
+    def compress(self, history: History, ask: AskSummariser) -> CompressedHistory:
         """The history made smaller. Raises `ModelError` where the summariser gives nothing to use."""
 
-    def set_aside(self, history: History) -> Shortened:
+    def set_aside(self, history: History) -> CompressedHistory:
         """The history made smaller without a summariser."""
 
 

@@ -32,7 +32,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
 EVERYWHERE = Scope()
 
 
-class Hit(msgspec.Struct, frozen=True, kw_only=True):
+class SearchHit(msgspec.Struct, frozen=True, kw_only=True):
     """A message that was searched for. `session` is its lineage's tip, `label` what to call that in a list.
 
     `snippet` marks the matches: `… the >>>match<<< in its place …`. `relaxed`: it does not hold all that the
@@ -68,13 +68,13 @@ class Passage(msgspec.Struct, frozen=True, kw_only=True):
     another passage of the same answer shows it.
     """
 
-    hit: Hit
+    hit: SearchHit
     text: str
     before: Near | None = None
     after: Near | None = None
 
 
-class Past(msgspec.Struct, frozen=True, kw_only=True):
+class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A lineage of sessions, as it is listed. `preview` is the beginning of its first text."""
 
     session: str
@@ -87,7 +87,7 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
     num_messages: int
 
 
-class Utterance(msgspec.Struct, frozen=True, kw_only=True):
+class TranscriptMessage(msgspec.Struct, frozen=True, kw_only=True):
     """Something that was said. `name` and `arguments` are those of the call that a tool's answers."""
 
     role: Role
@@ -96,10 +96,10 @@ class Utterance(msgspec.Struct, frozen=True, kw_only=True):
     arguments: str | None = None
 
 
-class Archive(Protocol):
+class ConversationSearch(Protocol):
     """All conversations, current with the log. Safe for many threads. Raises `LogUnavailable`."""
 
-    def search(self, query: str, *, scope: Scope, limit: int) -> tuple[Hit, ...]:
+    def search(self, query: str, *, scope: Scope, limit: int) -> tuple[SearchHit, ...]:
         """The best hits, those of a lineage together, the best lineage first. Nothing in a query raises."""
 
     def passages(self, query: str, *, scope: Scope, limit: int) -> tuple[Passage, ...]:
@@ -108,8 +108,8 @@ class Archive(Protocol):
     def searched(self, scope: Scope) -> int:
         """About how many messages a search there looks through."""
 
-    def recent(self, *, scope: Scope, limit: int) -> tuple[Past, ...]:
+    def recent(self, *, scope: Scope, limit: int) -> tuple[SessionSummary, ...]:
         """Lineages within the scope's kinds and source, the last used first."""
 
-    def transcript(self, session: str) -> tuple[Utterance, ...]:
+    def transcript(self, session: str) -> tuple[TranscriptMessage, ...]:
         """What was said in the lineage of that session, in order. Raises `Rejected` for an unknown one."""

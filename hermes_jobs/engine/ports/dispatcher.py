@@ -8,8 +8,8 @@ from typing import Protocol
 from hermes_jobs.domain.session.steps import Step
 
 
-class Carrier(Protocol):
+class Dispatcher(Protocol):
     """Carries wake-ups. It may drop, delay, double and reorder them."""
 
-    def wake(self, steps: Sequence[Step]) -> None:
+    def dispatch(self, steps: Sequence[Step]) -> None:
         """Say that somebody should look at these steps. Never raises."""

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from hermes_jobs.domain.decision import Change
+from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.events import Author, Effect, PlannedCall, SessionEvent, Todo
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.tool_results import UNLIMITED
@@ -80,7 +80,7 @@ class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
     invalid: bool = False
     interrupted: bool = False
     facts: tuple[SessionEvent, ...] = ()
-    change: Change | None = None
+    change: Decision | None = None
 
 
 class Toolbox(Protocol):

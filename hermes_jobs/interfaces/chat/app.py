@@ -24,11 +24,11 @@ from prompt_toolkit.history import FileHistory
 from prompt_toolkit.output import create_output
 from prompt_toolkit.styles import Style
 
-from hermes_jobs.bootstrap.worker_status import workers_are_alive
+from hermes_jobs.bootstrap.worker_status import has_live_workers
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.live import LiveChannel, LocalChannel
 from hermes_jobs.errors import HermesJobsError, Rejected
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.chat.commands import parse, perform
 from hermes_jobs.interfaces.chat.completion import SlashCompleter
 from hermes_jobs.interfaces.chat.conversation import Conversation, Start
@@ -45,7 +45,7 @@ from hermes_jobs.interfaces.cli.logging_setup import log_to_file
 from hermes_jobs.interfaces.cli.model_format import model_told
 from hermes_jobs.interfaces.cli.output import note, one_line
 from hermes_jobs.interfaces.cli.review_notices import learned
-from hermes_jobs.interfaces.gateway.fallback_worker import Helper
+from hermes_jobs.interfaces.gateway.fallback_worker import FallbackWorker
 from hermes_jobs.runtime.redis_live import channel_of
 
 logger = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ STYLE = Style.from_dict({"bottom-toolbar": "noreverse fg:ansibrightblack", "prom
 
 def run(invocation: Invocation, start: Start) -> int:
     """Chat until the person leaves; the exit code."""
-    log_to_file(invocation, invocation.installation.settings.paths.logs)
+    log_to_file(invocation, invocation.application.settings.paths.logs)
     Chat(invocation, start).run()
     return 0
 
@@ -67,22 +67,22 @@ class Chat:
 
     def __init__(self, invocation: Invocation, start: Start) -> None:
         self._invocation = invocation
-        self.installation = installation = invocation.installation
+        self.application = application = invocation.application
         self._surface = PromptSurface(self._size)
         self._stage = Stage(self._surface)
-        local, broker = LocalChannel(), channel_of(installation)
+        local, broker = LocalChannel(), channel_of(application)
         self._channels: tuple[LiveChannel, ...] = (local, broker)
-        self._helper = Helper(installation, lambda _: None, heard=local.tell)
+        self._helper = FallbackWorker(application, lambda _: None, heard=local.publish)
         self._actions = ThreadPoolExecutor(1, thread_name_prefix="action")
         self._loop: asyncio.AbstractEventLoop | None = None
         self._interrupted_at = float("-inf")
         self._told: set[str] = set()
         self._output = create_output(sys.stdout)
         self._prompt = self._make_prompt()
-        self._watcher = Watcher(installation.log, self._news, self._trouble)  # before the session is read
-        self.conversation = Conversation(installation, self._stage, self._channels, start)
+        self._watcher = Watcher(application.log, self._news, self._trouble)  # before the session is read
+        self.conversation = Conversation(application, self._stage, self._channels, start)
         self._greet()
-        self._standing = standing(installation, self.conversation)
+        self._standing = standing(application, self.conversation)
 
     def run(self) -> None:
         """Until the person leaves."""
@@ -104,7 +104,7 @@ class Chat:
     def _close(self) -> None:
         self._actions.shutdown(wait=True, cancel_futures=True)
         self._stage.close()
-        running, is_ours = self.conversation.running, not workers_are_alive(self.installation)
+        running, is_ours = self.conversation.running, not has_live_workers(self.application)
         stopping = [threading.Thread(target=stop) for stop in (self._watcher.stop, self._helper.stop)]
         for thread in stopping:
             thread.start()
@@ -179,7 +179,7 @@ class Chat:
     def _submit(self, text: str) -> None:
         self._interrupted_at = float("-inf")  # whoever goes on talking had no thought of leaving
         self.conversation.say(text)
-        self.installation.settle()  # what was edited by hand comes before what is said now
+        self.application.settle()  # what was edited by hand comes before what is said now
         submitted = self.conversation.submit(text)
         for line in learned(self._invocation, submitted.turn):
             if line not in self._told:
@@ -192,7 +192,7 @@ class Chat:
 
     def _interrupt(self) -> None:
         """A Ctrl-C: the first cancels what runs, another one soon after leaves."""
-        now = self.installation.clock.monotonic()
+        now = self.application.clock.monotonic()
         again, self._interrupted_at = now - self._interrupted_at < SECOND_THOUGHTS, now
         if again:
             self._exit()
@@ -210,7 +210,7 @@ class Chat:
     # --- what is shown --------------------------------------------------------------------------
 
     def _greet(self) -> None:
-        settings = self.installation.settings
+        settings = self.application.settings
         model = self.conversation.model
         self._stage.line(f"hermes-jobs chat with {one_line(model)} ({model_told(settings, model)}).")
         self._stage.line("/help lists what you can do.")
@@ -218,7 +218,7 @@ class Chat:
             self._stage.line(unread)
         self._stage.line("")
 
-    def _news(self, events: Sequence[Recorded]) -> None:
+    def _news(self, events: Sequence[RecordedEvent]) -> None:
         if self.conversation.news(events):
             self._refresh()
 
@@ -227,7 +227,7 @@ class Chat:
 
     def _refresh(self) -> None:
         with contextlib.suppress(HermesJobsError):
-            self._standing = standing(self.installation, self.conversation)
+            self._standing = standing(self.application, self.conversation)
         self._prompt.app.invalidate()
 
     def _size(self) -> tuple[int, int]:
@@ -248,9 +248,9 @@ class Chat:
             multiline=True,
             prompt_continuation=lambda width, number, wraps: " " * width,
             bottom_toolbar=self._toolbar,
-            completer=ThreadedCompleter(SlashCompleter(self.installation)),
+            completer=ThreadedCompleter(SlashCompleter(self.application)),
             complete_while_typing=Condition(lambda: prompt.default_buffer.text.startswith("/")),
-            history=FileHistory(_private(self.installation.settings.paths.chat_history)),
+            history=FileHistory(_private(self.application.settings.paths.chat_history)),
             key_bindings=chat_keys(interrupt=self._interrupt, leave=self._exit),
             style=STYLE,
             output=self._output,

@@ -14,7 +14,7 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.output import cut, short_time
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap import Installation
+    from hermes_jobs.bootstrap import Application
     from hermes_jobs.interfaces.chat.conversation import Conversation
 
 SHOWN = 10  # sessions that `/session` lists
@@ -33,7 +33,7 @@ class Room(Protocol):
     """Where commands are given."""
 
     conversation: Conversation
-    installation: Installation
+    application: Application
 
     def say(self, text: str) -> None:
         """Tell the person something."""
@@ -88,7 +88,7 @@ def _new(room: Room, _rest: str) -> None:
 
 
 def _session(room: Room, rest: str) -> None:
-    views = room.installation.views
+    views = room.application.views
     if not rest:
         here = room.conversation.lineage
         for each in views.sessions(limit=SHOWN):

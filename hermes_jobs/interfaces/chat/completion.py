@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.interfaces.chat.commands import COMMANDS, subcommands
 from hermes_jobs.interfaces.cli.output import one_line
@@ -21,10 +21,10 @@ Found = Iterable[tuple[str, str]]
 class SlashCompleter(Completer):
     """Completes a text that begins with a slash; other texts are nobody's business."""
 
-    def __init__(self, installation: Installation) -> None:
+    def __init__(self, application: Application) -> None:
         self._takes: Mapping[str, Callable[[], Found]] = {
-            "session": lambda: sessions(installation),
-            "model": lambda: models(installation),
+            "session": lambda: sessions(application),
+            "model": lambda: models(application),
             "memory": lambda: subcommands("memory").items(),
             "skills": lambda: subcommands("skills").items(),
             "schedule": lambda: subcommands("schedule").items(),
@@ -52,16 +52,16 @@ def _fitting(found: Found, begun: str) -> Iterator[Completion]:
             yield Completion(word, start_position=-len(begun), display_meta=meaning)
 
 
-def sessions(installation: Installation) -> Found:
+def sessions(application: Application) -> Found:
     """Titles, and ids of those that have none, the last used first."""
-    for each in installation.views.sessions(limit=OFFERED):
+    for each in application.views.sessions(limit=OFFERED):
         yield each.title or each.id, one_line(each.preview)[:60]
 
 
-def models(installation: Installation) -> Found:
+def models(application: Application) -> Found:
     """The configured model, and those that have answered before."""
-    configured = installation.settings.model_name
+    configured = application.settings.model_name
     yield configured, "as configured"
-    for each in installation.views.spending(by="model"):
+    for each in application.views.spending(by="model"):
         if each.key and each.key != configured:
             yield each.key, f"{each.requests} answers so far"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.events import Opening
 from hermes_jobs.domain.session import commands as c
@@ -17,7 +17,7 @@ from hermes_jobs.engine.engine import Submitted
 from hermes_jobs.engine.fork import undo
 from hermes_jobs.engine.live import LiveChannel
 from hermes_jobs.errors import Rejected
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.chat.event_renderer import Telling
 from hermes_jobs.interfaces.cli.live_display import Stage
 from hermes_jobs.interfaces.cli.turn_options import working_folder
@@ -38,17 +38,17 @@ class Conversation:
     """One session at a time. Safe for many threads; methods that write raise `Rejected`."""
 
     def __init__(
-        self, installation: Installation, stage: Stage, channels: Sequence[LiveChannel], start: Start
+        self, application: Application, stage: Stage, channels: Sequence[LiveChannel], start: Start
     ) -> None:
-        self._installation = installation
-        self._engine = installation.engine()
+        self._application = application
+        self._engine = application.engine()
         self._stage = stage
         self._channels = channels
         self._lock = threading.RLock()
         self._start = start
         self._lineage: str | None = None
         self._version = 0
-        self._telling = Telling(stage, installation.clock)
+        self._telling = Telling(stage, application.clock)
         self._listening: dict[str, list[Callable[[], None]]] = {}
         self.open(start.lineage)
         if start.lineage is not None and start.model is not None:
@@ -76,7 +76,7 @@ class Conversation:
     def model(self) -> str:
         """The model that answers next."""
         session = self.known
-        return (session and session.model) or self._start.model or self._installation.settings.model_name
+        return (session and session.model) or self._start.model or self._application.settings.model_name
 
     @property
     def running(self) -> str | None:
@@ -93,7 +93,7 @@ class Conversation:
     def submit(self, text: str) -> Submitted:
         """Say something; a new session begins with it."""
         with self._lock:
-            installation, name = self._installation, self._installation.ids.name
+            application, name = self._application, self._application.ids.name
             opening = None
             if self._lineage is None:
                 start = self._start
@@ -109,7 +109,7 @@ class Conversation:
                 session=lineage,
                 text=text,
                 source=SOURCE,
-                if_busy=installation.settings.session.if_busy,
+                if_busy=application.settings.session.if_busy,
                 opening=opening,
             )
             self._telling.expect(command.turn)
@@ -131,7 +131,7 @@ class Conversation:
         session = self._begun()
         if session.current is None:
             raise Rejected("Nothing waits for you in this session.", kind="usage")
-        turn, now = session.current.id, self._installation.clock.now()
+        turn, now = session.current.id, self._application.clock.now()
         answer: c.SessionCommand = c.DenyCall(turn=turn, call=call, by="user")
         if allow:
             answer = c.ApproveCall(turn=turn, call=call, by="user", now=now)
@@ -139,8 +139,8 @@ class Conversation:
 
     def change_model(self, model: str) -> None:
         """Let another model, or what an alias stands for, answer from now on. Raises `Misconfigured` too."""
-        model = self._installation.settings.models.aliases.get(model, model)
-        self._installation.check(model)
+        model = self._application.settings.models.aliases.get(model, model)
+        self._application.check(model)
         with self._lock:
             if self._lineage is None:
                 self._start = msgspec.structs.replace(self._start, model=model)
@@ -149,10 +149,10 @@ class Conversation:
 
     def rename(self, title: str) -> str:
         """Give the session a title; as it is written."""
-        from hermes_jobs.engine.session_titles import rename
+        from hermes_jobs.engine.session_titles import rename_session
 
         session = self._begun()
-        return rename(self._engine, session.lineage, title).title or ""
+        return rename_session(self._engine, session.lineage, title).title or ""
 
     def compress(self, focus: str) -> None:
         """Have the older part of the history give way to a summary, about `focus` above all."""
@@ -162,7 +162,7 @@ class Conversation:
     def undo(self) -> str:
         """Go on in a copy of the session from before its last turn; that turn's text."""
         session = self._begun()
-        new = self._installation.ids.name("s")
+        new = self._application.ids.name("s")
         text = undo(self._engine, session.lineage, new)
         self.open(new, quiet=True)
         return text
@@ -188,7 +188,7 @@ class Conversation:
             for turn in list(self._listening):
                 self._leave(turn)
             self._stage.leave()
-            self._telling = Telling(self._stage, self._installation.clock)
+            self._telling = Telling(self._stage, self._application.clock)
             self._lineage, self._version = lineage, 0
             session = self.session
             if session is None:
@@ -220,7 +220,7 @@ class Conversation:
 
     # --- what is heard --------------------------------------------------------------------------
 
-    def news(self, events: Sequence[Recorded]) -> bool:
+    def news(self, events: Sequence[RecordedEvent]) -> bool:
         """Take in what stands in the log since the last time; whether any of it is of this session.
 
         What was heard before is passed over.
@@ -250,10 +250,10 @@ class Conversation:
             for turn in list(self._listening):
                 self._leave(turn)
 
-    def _hear(self, recorded: Recorded) -> None:
+    def _hear(self, recorded: RecordedEvent) -> None:
         event = recorded.event
         if isinstance(event, e.ContextPrefetched | e.TurnResumed) and event.turn not in self._listening:
-            hears = [channel.listen(event.turn, self._telling.heard) for channel in self._channels]
+            hears = [channel.subscribe(event.turn, self._telling.heard) for channel in self._channels]
             self._listening[event.turn] = hears
         self._telling.hear(recorded)
         if isinstance(event, e.TurnEnd):

@@ -8,9 +8,9 @@ import click
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.titles import printable
-from hermes_jobs.engine.live import Piece
+from hermes_jobs.engine.live import TextDelta
 from hermes_jobs.engine.ports import Clock
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.cli.failed_calls import told_of
 from hermes_jobs.interfaces.cli.live_display import Stage
 from hermes_jobs.interfaces.cli.output import one_line
@@ -45,13 +45,13 @@ class Telling:
         """Show what is under way by now."""
         self._stage.doing(self._progress.under_way() if self._running else ())
 
-    def heard(self, piece: Piece) -> None:
+    def heard(self, piece: TextDelta) -> None:
         """A piece of what is being said; from any thread."""
         if not piece.over:
             self._progress.text_heard(piece.step, piece.attempt)
             self._stage.hear(piece)
 
-    def hear(self, recorded: Recorded) -> None:  # noqa: PLR0912 - one case a fact
+    def hear(self, recorded: RecordedEvent) -> None:  # noqa: PLR0912 - one case a fact
         """One more event."""
         event, stage = recorded.event, self._stage
         self._progress.hear(recorded)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from hermes_jobs.errors import HermesJobsError
-from hermes_jobs.eventlog.log import EventLog, Recorded
+from hermes_jobs.eventlog.log import EventLog, RecordedEvent
 
 logger = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ class Watcher:
     """Tells `news` what is appended from now on, or that there was nothing."""
 
     def __init__(
-        self, log: EventLog, news: Callable[[Sequence[Recorded]], None], trouble: Callable[[str], None]
+        self, log: EventLog, news: Callable[[Sequence[RecordedEvent]], None], trouble: Callable[[str], None]
     ) -> None:
         self._log = log
         self._news = news

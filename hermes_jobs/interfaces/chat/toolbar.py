@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.interfaces.chat.conversation import Conversation
 from hermes_jobs.interfaces.cli.output import cut, one_line, shown_cost
@@ -24,14 +24,14 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int = 0
 
 
-def standing(installation: Installation, conversation: Conversation) -> Standing:
+def standing(application: Application, conversation: Conversation) -> Standing:
     """How it stands now, as the log and the views have it."""
     session, model = conversation.session, conversation.model
     cost: float | None = 0.0
     title = None
     if session is not None:
         try:
-            view = installation.views.session(session.id)
+            view = application.views.session(session.id)
             cost, title = view.books.cost_usd, view.title
         except HermesJobsError:
             cost = None
@@ -39,7 +39,7 @@ def standing(installation: Installation, conversation: Conversation) -> Standing
         name=title or (session.id if session else "new session"),
         model=model,
         tokens=session.prompt_tokens if session else 0,
-        window=installation.endpoints.by_name.window_of(model),
+        window=application.endpoints.by_name.window_of(model),
         cost_usd=cost,
         is_running=session is not None and session.current is not None,
         waiting=len(session.waiting) if session else 0,

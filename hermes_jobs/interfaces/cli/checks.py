@@ -17,16 +17,16 @@ from urllib.parse import urlsplit
 import msgspec
 
 from hermes_jobs.errors import HermesJobsError, Misconfigured, Rejected
-from hermes_jobs.eventlog.log import NOBODY
+from hermes_jobs.eventlog.log import PROBE_WORKER
 from hermes_jobs.interfaces.cli.exit_codes import FAILED, LOG, USAGE
 from hermes_jobs.runtime.broker_address import carries_live_text, find_broker, find_server, require_broker
 from hermes_jobs.runtime.queues import ALL_QUEUES
 from hermes_jobs.runtime.up_state import read_state
-from hermes_jobs.text.plural import how_many
+from hermes_jobs.text.plural import pluralize
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap import Installation
+    from hermes_jobs.bootstrap import Application
     from hermes_jobs.settings import Settings
 
 MUCH_FOR_TOOLS = 0.35  # of the window; the system prompt comes on top
@@ -61,11 +61,11 @@ def home(settings: Settings) -> Iterator[Finding]:
     yield Finding(check="config", status="ok", message=f"{paths.config} — {told}")
 
 
-def toolsets(installation: Installation) -> Iterator[Finding]:
+def toolsets(application: Application) -> Iterator[Finding]:
     """Names of toolsets that no tool has: what they were to switch on is off, or what was to be off is on."""
-    configured = installation.settings.toolsets
+    configured = application.settings.toolsets
     try:
-        known = installation.toolbox.toolsets
+        known = application.toolbox.toolsets
     except Misconfigured:
         return  # a memory provider or context engine that cannot be used has a check of its own
     for key, names in (("enabled", configured.enabled), ("disabled", configured.disabled)):
@@ -75,11 +75,11 @@ def toolsets(installation: Installation) -> Iterator[Finding]:
             yield Finding(check="toolsets", status="warn", message=message, hint=hint)
 
 
-def pauses(installation: Installation) -> Iterator[Finding]:
+def pauses(application: Application) -> Iterator[Finding]:
     """Which models beside the main one have failed and are not asked for a while."""
     from hermes_jobs.domain.model_pauses import STREAM, Pauses
 
-    state, now = installation.engine().state(STREAM), installation.clock.now()
+    state, now = application.engine().state(STREAM), application.clock.now()
     assert isinstance(state, Pauses)
     for place in state.paused:
         if pause := state.at(place, now):
@@ -88,25 +88,25 @@ def pauses(installation: Installation) -> Iterator[Finding]:
             yield Finding(check="auxiliary", status="warn", message=told, hint=f"It failed: {pause.message}")
 
 
-def budgets(installation: Installation) -> Iterator[Finding]:
+def budgets(application: Application) -> Iterator[Finding]:
     """Whether the limits that are set can be held, and how much of the day's is spent."""
-    from hermes_jobs.bootstrap.validation import check_budgets
+    from hermes_jobs.bootstrap.validation import validate_budgets
     from hermes_jobs.domain.accounts import NANO
     from hermes_jobs.domain.budgets import DAY
     from hermes_jobs.engine.clock_and_ids import day_of
 
-    settings = installation.settings
+    settings = application.settings
     try:
-        check_budgets(installation, None)
+        validate_budgets(application, None)
     except Misconfigured as error:
         yield Finding(check="budgets", status="fail", message=error.message, hint=error.hint, code=USAGE)
         return
     limit = settings.budgets.day_usd
     if limit is None:
         return
-    day = day_of(installation.clock.now(), settings.zone)
+    day = day_of(application.clock.now(), settings.zone)
     try:
-        account = installation.log.account(DAY + day)
+        account = application.log.account(DAY + day)
     except HermesJobsError:
         return
     spent, reserved = account.spent.nano_usd / NANO, account.reserved.nano_usd / NANO
@@ -124,14 +124,14 @@ WINDOW_SOURCES = {
 }
 
 
-def context(installation: Installation) -> Finding:
+def context(application: Application) -> Finding:
     """Which context engine makes long conversations smaller, when, and where the window is known from."""
-    settings = installation.settings
+    settings = application.settings
     try:
-        engine = installation.contexts.apart()
+        engine = application.contexts.apart()
     except Misconfigured as error:
         return Finding(check="context", status="fail", message=error.message, hint=error.hint, code=USAGE)
-    known = installation.windows.told(settings.model_name)
+    known = application.windows.told(settings.model_name)
     window, threshold = known.tokens, engine.threshold(known.tokens)
     day = f" on {time.strftime('%Y-%m-%d', time.localtime(known.at))}" if known.at else ""
     source = WINDOW_SOURCES[known.source].format(day=day)
@@ -139,7 +139,7 @@ def context(installation: Installation) -> Finding:
     if not settings.compression.enabled:
         when = "compresses only when asked to (compression.enabled is false)"
     told = f"the engine {settings.context.engine} {when}"
-    tools = sum(spec.num_characters for spec in installation.toolbox.specs(None)) // CHARACTERS_A_TOKEN
+    tools = sum(spec.num_characters for spec in application.toolbox.specs(None)) // CHARACTERS_A_TOKEN
     if tools < window * MUCH_FOR_TOOLS:
         return Finding(check="context", status="ok", message=told)
     hint = (
@@ -149,13 +149,13 @@ def context(installation: Installation) -> Finding:
     return Finding(check="context", status="warn", message=told, hint=hint)
 
 
-def log(installation: Installation) -> Finding:
+def log(application: Application) -> Finding:
     """Whether the log can be read and written."""
-    settings = installation.settings
+    settings = application.settings
     where = settings.log_url or str(settings.paths.events_db)
     try:
-        position = installation.log.last_position()
-        was_written = _writes(installation)
+        position = application.log.last_position()
+        was_written = _writes(application)
     except HermesJobsError as error:
         hint = "Start its database, or mend log_url." if settings.log_url else ""
         return Finding(check="log", status="fail", message=str(error), hint=hint, code=LOG)
@@ -163,16 +163,16 @@ def log(installation: Installation) -> Finding:
         message = f"{where} can be read; another process has kept its write lock for {WRITE_SECONDS:.0f} s"
         hint = "It is named above: let it go on, or end it."
         return Finding(check="log", status="fail", message=message, hint=hint, code=LOG)
-    return Finding(check="log", status="ok", message=f"{where}, {how_many(position, 'event')}")
+    return Finding(check="log", status="ok", message=f"{where}, {pluralize(position, 'event')}")
 
 
-def _writes(installation: Installation) -> bool:
+def _writes(application: Application) -> bool:
     """Whether the log takes a write within `WRITE_SECONDS`. Raises `LogUnavailable` where it never will."""
     with_it: Future[bool] = Future()
 
     def write() -> None:
         try:
-            with_it.set_result(installation.log.beat(NOBODY))
+            with_it.set_result(application.log.heartbeat(PROBE_WORKER))
         except HermesJobsError as error:
             with_it.set_exception(error)
 
@@ -205,10 +205,10 @@ def broker(settings: Settings) -> Finding:
     return Finding(check="broker", status="ok", message=told)
 
 
-def workers(installation: Installation) -> Finding:
+def workers(application: Application) -> Finding:
     """Whether somebody consumes every queue."""
-    registered = installation.log.workers()
-    ended = installation.observer().dead(registered)
+    registered = application.log.workers()
+    ended = application.observer().dead(registered)
     alive = [worker for worker in registered if worker.id not in ended and worker.lanes]
     missing = [name for name in ALL_QUEUES if not any(name in worker.lanes for worker in alive)]
     if not alive:
@@ -222,13 +222,13 @@ def workers(installation: Installation) -> Finding:
     return Finding(check="workers", status="ok", message=told)
 
 
-def beat(installation: Installation) -> Finding:
+def beat(application: Application) -> Finding:
     """Whether due schedules are fired."""
-    registered = installation.log.workers()
-    ended = installation.observer().dead(registered)
+    registered = application.log.workers()
+    ended = application.observer().dead(registered)
     alive = [worker for worker in registered if worker.id not in ended]
     beats = [worker for worker in alive if worker.name == "beat"]
-    due_at = installation.log.next_due_at(lane="schedules")
+    due_at = application.log.next_due_at(lane="schedules")
     if beats:
         return Finding(check="beat", status="ok", message=f"{len(beats)} alive")
     if due_at is None:

@@ -37,12 +37,12 @@ def compress_session(
     from hermes_jobs.interfaces.cli.exit_codes import FAILED, TIMED_OUT
     from hermes_jobs.interfaces.cli.run_or_wait import work_until
 
-    installation = invocation.installation
-    views = installation.views
+    application = invocation.application
+    views = application.views
     session = views.session(views.find_session(session_id))
-    before = installation.log.last_position()
+    before = application.log.last_position()
     command = RequestCompression(reason="manual", focus=focus.strip())
-    installation.engine().execute(session.stream, command)
+    application.engine().execute(session.stream, command)
     if not wait:
         told = f"Session {session.id} will be compressed by the next process that works."
         _say_there_is_none(session.lineage, told, as_json=as_json)
@@ -51,7 +51,7 @@ def compress_session(
         told = f"Waited long enough; session {session.id} will be compressed."
         _say_there_is_none(session.lineage, told, as_json=as_json)
         return TIMED_OUT
-    news = [each.event for each in installation.log.tail(before, stream=session.stream)]
+    news = [each.event for each in application.log.tail(before, stream=session.stream)]
     ends = [each for each in news if isinstance(each, ContextCompressed | CompressionFailed)]
     outcome = ends[-1] if ends else None
     if not isinstance(outcome, ContextCompressed):

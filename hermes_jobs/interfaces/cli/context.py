@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap import Installation
+    from hermes_jobs.bootstrap import Application
     from hermes_jobs.settings import Settings
 
 DEBUG = "HERMES_JOBS_DEBUG"
@@ -31,11 +31,11 @@ class Invocation:
         return load(self.environ)
 
     @cached_property
-    def installation(self) -> Installation:
+    def application(self) -> Application:
         """The home with its log. Raises `Misconfigured`, `LogUnavailable`."""
-        from hermes_jobs.bootstrap import Installation
+        from hermes_jobs.bootstrap import Application
 
-        return Installation(self.settings, self.environ, notify=self._note)
+        return Application(self.settings, self.environ, notify=self._note)
 
     def _note(self, text: str) -> None:
         from hermes_jobs.interfaces.cli.output import note
@@ -53,7 +53,7 @@ class Invocation:
     def close(self) -> None:
         """Release what was opened."""
         if "installation" in self.__dict__:
-            self.installation.close()
+            self.application.close()
 
 
 pass_invocation = click.make_pass_decorator(Invocation)

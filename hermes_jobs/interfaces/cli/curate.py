@@ -28,14 +28,14 @@ def curate(invocation: Invocation, wait: bool, timeout: float | None, as_json: b
     from hermes_jobs.interfaces.cli.exit_codes import TIMED_OUT
     from hermes_jobs.interfaces.cli.run_or_wait import work_until
 
-    installation = invocation.installation
-    installation.check()
+    application = invocation.application
+    application.check()
     _refuse_second(invocation)
-    review = installation.ids.name("v")
-    installation.engine().change(requesting(review, "asked for by a person"), "reviews curate")
+    review = application.ids.name("v")
+    application.engine().change(requesting(review, "asked for by a person"), "reviews curate")
     if not wait:
         if as_json:
-            print_json(installation.views.review(review))
+            print_json(application.views.review(review))
         else:
             note(f"Review {review} is queued: hermes-jobs reviews show {review}")
         return 0
@@ -49,7 +49,7 @@ def curate(invocation: Invocation, wait: bool, timeout: float | None, as_json: b
 def _refuse_second(invocation: Invocation) -> None:
     from hermes_jobs.errors import Rejected
 
-    for each in invocation.installation.views.reviews(limit=LOOKED_AT):
+    for each in invocation.application.views.reviews(limit=LOOKED_AT):
         if each.kind == "curate" and each.status in {"waiting", "running"}:
             raise Rejected(
                 f"Review {each.id} is at it already ({each.status}).",
@@ -62,13 +62,13 @@ def _print_end(invocation: Invocation, review: str, *, as_json: bool) -> int:
     from hermes_jobs.interfaces.cli import proposal_format
     from hermes_jobs.interfaces.cli.exit_codes import FAILED
 
-    installation = invocation.installation
-    ended = installation.views.review(review)
+    application = invocation.application
+    ended = application.views.review(review)
     if as_json:
         print_json(review_json(invocation, review))
     elif ended.status == "completed":
         note(ended.saved or "There is nothing to merge or to archive.")
-        proposal_format.print_proposals(installation, review)
+        proposal_format.print_proposals(application, review)
     else:
         note(f"Review {review} {ended.status}: {ended.message}")
         note(f"To take it up again: hermes-jobs reviews retry {review}")
@@ -81,9 +81,9 @@ def review_json(invocation: Invocation, review: str) -> object:
 
     from hermes_jobs.interfaces.cli import proposal_format
 
-    installation = invocation.installation
-    told = to_builtins(installation.views.review(review))
-    return {**told, "proposals": proposal_format.shown(installation, review)}
+    application = invocation.application
+    told = to_builtins(application.views.review(review))
+    return {**told, "proposals": proposal_format.shown(application, review)}
 
 
 @click.command(
@@ -108,10 +108,10 @@ def apply(invocation: Invocation, review_id: str, numbers: tuple[int, ...], as_j
     """
     from hermes_jobs.interfaces.cli import proposal_format
 
-    installation = invocation.installation
-    review = installation.views.review(review_id)
-    curation = proposal_format.curation_of(installation, review.id)
-    applied = installation.curator.apply(curation, numbers, "user")
+    application = invocation.application
+    review = application.views.review(review_id)
+    curation = proposal_format.curation_of(application, review.id)
+    applied = application.curator.apply(curation, numbers, "user")
     if as_json:
         print_json(review_json(invocation, review.id))
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from hermes_jobs.bootstrap.worker_status import workers_are_alive
+from hermes_jobs.bootstrap.worker_status import has_live_workers
 from hermes_jobs.engine.engine import Submitted
 from hermes_jobs.interfaces.cli.context import Invocation
 from hermes_jobs.interfaces.cli.event_line import print_event
@@ -18,7 +18,7 @@ def leave(invocation: Invocation, submitted: Submitted, style: Style) -> int:
         click.echo(submitted.turn)
     else:
         print_as_it_stands(invocation, submitted, style)
-    if not style.quiet and not workers_are_alive(invocation.installation):
+    if not style.quiet and not has_live_workers(invocation.application):
         note("No worker is alive: the turn waits for the next process that works.")
         note(f"  hermes-jobs turns follow {submitted.turn}   works on it; `hermes-jobs up` starts workers.")
     return 0
@@ -26,12 +26,12 @@ def leave(invocation: Invocation, submitted: Submitted, style: Style) -> int:
 
 def print_as_it_stands(invocation: Invocation, submitted: Submitted, style: Style) -> None:
     """The turn as one JSON object, or its events so far, one a line."""
-    installation = invocation.installation
+    application = invocation.application
     if style.form == "json":
         from hermes_jobs.views.turn_json import turn_result
 
-        print_json(turn_result(installation.views.turn(submitted.turn)))
+        print_json(turn_result(application.views.turn(submitted.turn)))
         return
-    for recorded in installation.log.read(submitted.stream):
+    for recorded in application.log.read(submitted.stream):
         if getattr(recorded.event, "turn", None) == submitted.turn:
             print_event(recorded)

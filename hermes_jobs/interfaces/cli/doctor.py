@@ -62,7 +62,7 @@ def examine(invocation: Invocation, *, live: bool = False) -> Iterator[Finding]:
 
     try:
         settings = invocation.settings
-        installation = invocation.installation
+        application = invocation.application
     except Misconfigured as error:
         yield checks.Finding(
             check="config", status="fail", message=error.message, hint=error.hint, code=USAGE
@@ -71,22 +71,22 @@ def examine(invocation: Invocation, *, live: bool = False) -> Iterator[Finding]:
     yield from checks.home(settings)
     yield model_checks.model(settings)
     yield from model_checks.auxiliary(settings)
-    log = checks.log(installation)
+    log = checks.log(application)
     yield log
     yield checks.broker(settings)
     if log.status != "fail":
         if live:
-            yield from model_checks.live(installation)
-        yield from model_checks.caching(installation)
-        yield from checks.pauses(installation)
-        yield from checks.budgets(installation)
-        yield from memory(installation)
-        yield from provider(installation)
-        yield checks.context(installation)
-        yield from checks.toolsets(installation)
-        yield checks.workers(installation)
-        yield checks.beat(installation)
-        yield from telegram(installation)
+            yield from model_checks.live(application)
+        yield from model_checks.caching(application)
+        yield from checks.pauses(application)
+        yield from checks.budgets(application)
+        yield from memory(application)
+        yield from provider(application)
+        yield checks.context(application)
+        yield from checks.toolsets(application)
+        yield checks.workers(application)
+        yield checks.beat(application)
+        yield from telegram(application)
     yield checks.flower(settings)
     yield traces(invocation.environ)
     yield checks.commands(invocation.environ)

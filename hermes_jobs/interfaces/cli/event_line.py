@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.cli.output import echo_json
 
 
-def print_event(recorded: Recorded) -> None:
+def print_event(recorded: RecordedEvent) -> None:
     """One JSON object on one line of standard output, in UTF-8."""
     line = {
         "position": recorded.position,

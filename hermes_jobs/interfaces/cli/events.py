@@ -14,10 +14,10 @@ from hermes_jobs.interfaces.cli.options import example, json_option, limit_optio
 from hermes_jobs.interfaces.cli.output import columns, cut, note, one_line, print_json, shown_time
 from hermes_jobs.interfaces.cli.param_types import Whole
 from hermes_jobs.interfaces.cli.stdio import is_read
-from hermes_jobs.text.plural import how_many
+from hermes_jobs.text.plural import pluralize
 
 if TYPE_CHECKING:
-    from hermes_jobs.eventlog.log import EventLog, Recorded
+    from hermes_jobs.eventlog.log import EventLog, RecordedEvent
 
 BATCH = 1000
 WAIT_SECONDS = 1.0
@@ -49,7 +49,7 @@ def events(
     """
     if context.invoked_subcommand is not None:
         return
-    log = context.ensure_object(Invocation).installation.log
+    log = context.ensure_object(Invocation).application.log
     if stream is not None:
         stream = _find_stream(log, stream, may_come=follow)
     start = _start(log, stream, limit) if after is None else after
@@ -69,7 +69,7 @@ def events(
             show(recorded)
 
 
-def _events(log: EventLog, stream: str | None, after: int) -> Iterator[Recorded]:
+def _events(log: EventLog, stream: str | None, after: int) -> Iterator[RecordedEvent]:
     """What stands after the position, up to the end of the log as it is when it is reached.
 
     Raises `NewerSchema` at the first event that only a newer hermes-jobs can read, after those before it.
@@ -79,7 +79,7 @@ def _events(log: EventLog, stream: str | None, after: int) -> Iterator[Recorded]
         after = batch[-1].position
 
 
-def _limited(found: Iterator[Recorded], limit: int | None) -> Iterable[Recorded]:
+def _limited(found: Iterator[RecordedEvent], limit: int | None) -> Iterable[RecordedEvent]:
     from itertools import islice
 
     return found if limit is None else islice(found, limit)
@@ -124,7 +124,7 @@ def _unknown_stream(log: EventLog, stream: str) -> Rejected:
     )
 
 
-def _print(recorded: Recorded) -> None:
+def _print(recorded: RecordedEvent) -> None:
     """One line for people."""
     import msgspec
 
@@ -147,7 +147,7 @@ def verify(invocation: Invocation, as_json: bool) -> None:
     from hermes_jobs.eventlog.sql import SqlEventLog
     from hermes_jobs.eventlog.verify import verify as look
 
-    log = invocation.installation.log
+    log = invocation.application.log
     assert isinstance(log, SqlEventLog), "only logs in a database can be verified"
     report = look(log)
     if as_json:
@@ -156,12 +156,12 @@ def verify(invocation: Invocation, as_json: bool) -> None:
         for finding in report.findings:
             click.echo(one_line(f"{finding.stream or 'the log'}: {finding.message}"))
         looked_at = (
-            how_many(report.num_events, "event"),
-            how_many(report.num_streams, "stream"),
-            how_many(report.num_steps, "due step"),
+            pluralize(report.num_events, "event"),
+            pluralize(report.num_streams, "stream"),
+            pluralize(report.num_steps, "due step"),
         )
-        note(f"Looked at {', '.join(looked_at)}: {how_many(len(report.findings), 'contradiction')}.")
+        note(f"Looked at {', '.join(looked_at)}: {pluralize(len(report.findings), 'contradiction')}.")
     if report.unread:
         note(f"Not looked into, since only a newer hermes-jobs can read them: {', '.join(report.unread)}.")
     if not report.is_sound:
-        raise Corrupt(f"The log contradicts itself in {how_many(len(report.findings), 'place')}.")
+        raise Corrupt(f"The log contradicts itself in {pluralize(len(report.findings), 'place')}.")

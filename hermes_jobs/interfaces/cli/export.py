@@ -20,10 +20,10 @@ from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import Moment, Name
 from hermes_jobs.system.atomic_file import whole_file
-from hermes_jobs.text.plural import how_many
+from hermes_jobs.text.plural import pluralize
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap import Installation
+    from hermes_jobs.bootstrap import Application
     from hermes_jobs.eventlog.sql import SqlEventLog
 
 STDOUT = "-"
@@ -78,20 +78,20 @@ def export(
     One JSON object a line; a name that ends in .gz is compressed. `import` brings it into another home, on
     SQLite or PostgreSQL. It holds whatever was said, and no secrets of the configuration.
     """
-    lineages = [_lineage(invocation.installation, given) for given in sessions]
+    lineages = [_lineage(invocation.application, given) for given in sessions]
     if form == "sharegpt":
         from hermes_jobs.interfaces.cli.training import Selection, training_lines
 
         after = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if since else ""
         selection = Selection(lineages=tuple(lineages), since=after, system=system)
-        lines: Iterable[bytes] = training_lines(invocation.installation, selection)
+        lines: Iterable[bytes] = training_lines(invocation.application, selection)
     elif since is not None:
         raise click.UsageError("--since is for --format sharegpt: an export of events has them all.")
     else:
-        lines = exported_lines(invocation.installation, lineages)
+        lines = exported_lines(invocation.application, lineages)
     num_lines = write_lines(file, lines, force=force)
     if file != STDOUT:
-        note(f"{file}: {how_many(num_lines, 'line')}.")
+        note(f"{file}: {pluralize(num_lines, 'line')}.")
 
 
 @click.command(epilog=example("hermes-jobs backup ~/backups/agent.zip"))
@@ -106,37 +106,37 @@ def backup(invocation: Invocation, file: str, force: bool) -> None:
     """
     from hermes_jobs.interfaces.cli.archive import pack
 
-    installation = invocation.installation
-    paths, secrets = installation.settings.paths, installation.settings.secrets
-    installation.settle()  # what people did to the files becomes events first
+    application = invocation.application
+    paths, secrets = application.settings.paths, application.settings.secrets
+    application.settle()  # what people did to the files becomes events first
     with _target(file, force=force) as target:
-        names = pack(target, exported_lines(installation, ()), paths, secrets)
+        names = pack(target, exported_lines(application, ()), paths, secrets)
     if file != STDOUT:
         size = _shown_size(Path(file).stat().st_size)
-        note(f"{file}: {size}, all events and {how_many(len(names), 'file')}.")
+        note(f"{file}: {size}, all events and {pluralize(len(names), 'file')}.")
     if paths.env_file.exists():
         note(".env is not in it: it may hold keys. Keep those elsewhere.")
 
 
-def exported_lines(installation: Installation, lineages: Sequence[str]) -> Iterator[bytes]:
+def exported_lines(application: Application, lineages: Sequence[str]) -> Iterator[bytes]:
     """The portable lines of the whole log, or of those lineages and of those that they go on from."""
     from hermes_jobs.engine.clock_and_ids import iso
-    from hermes_jobs.eventlog.export_log import exported
+    from hermes_jobs.eventlog.export_log import export_log
 
-    log = sql_log(installation)
-    return exported(
+    log = sql_log(application)
+    return export_log(
         log,
         version=__version__,
-        made_at=iso(installation.clock.now()),
+        made_at=iso(application.clock.now()),
         streams=_with_ancestors(log, lineages) if lineages else None,
     )
 
 
-def sql_log(installation: Installation) -> SqlEventLog:
+def sql_log(application: Application) -> SqlEventLog:
     """The log as what it is in every installation."""
     from hermes_jobs.eventlog.sql import SqlEventLog
 
-    log = installation.log
+    log = application.log
     assert isinstance(log, SqlEventLog), "only logs in a database can be moved"
     return log
 
@@ -175,8 +175,8 @@ def _shown_size(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size >= 1_000_000 else f"{size / 1e3:.1f} kB"
 
 
-def _lineage(installation: Installation, given: str) -> str:
-    views = installation.views
+def _lineage(application: Application, given: str) -> str:
+    views = application.views
     return views.session(views.find_session(given)).lineage
 
 

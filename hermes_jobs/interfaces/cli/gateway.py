@@ -13,7 +13,7 @@ from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.interfaces.cli.output import note
 
 if TYPE_CHECKING:
-    from hermes_jobs.interfaces.gateway.service import Service
+    from hermes_jobs.interfaces.gateway.service import GatewayService
 
 
 @click.group(epilog=example("hermes-jobs gateway telegram"))
@@ -33,13 +33,13 @@ def listen_to_telegram(invocation: Invocation) -> None:
     import asyncio
 
     from hermes_jobs.interfaces.gateway.factory import telegram_service
-    from hermes_jobs.interfaces.gateway.fallback_worker import Helper
+    from hermes_jobs.interfaces.gateway.fallback_worker import FallbackWorker
 
-    installation = invocation.installation
-    installation.check()
+    application = invocation.application
+    application.check()
     log_to_stderr(invocation)
-    with telegram_service(installation, note) as service:
-        helper = Helper(installation, note)
+    with telegram_service(application, note) as service:
+        helper = FallbackWorker(application, note)
         helper.start()
         try:
             asyncio.run(_until_told_to_stop(service))
@@ -47,7 +47,7 @@ def listen_to_telegram(invocation: Invocation) -> None:
             helper.stop()
 
 
-async def _until_told_to_stop(service: Service) -> None:
+async def _until_told_to_stop(service: GatewayService) -> None:
     import asyncio
     from contextlib import suppress
 

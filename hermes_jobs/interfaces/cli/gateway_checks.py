@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.delivery.telegram_token import TOKEN
 from hermes_jobs.interfaces.cli.checks import Finding
 
@@ -13,9 +13,9 @@ CHECK = "telegram"
 LISTEN = "`hermes-jobs gateway telegram` listens."
 
 
-def telegram(installation: Installation) -> Iterator[Finding]:
+def telegram(application: Application) -> Iterator[Finding]:
     """Whether the bot can be spoken to, who may write to it, and whether anybody listens."""
-    settings = installation.settings
+    settings = application.settings
     allowed = settings.gateway.telegram.allowed_users
     if settings.secrets.get(TOKEN) is None:
         if allowed:
@@ -27,8 +27,8 @@ def telegram(installation: Installation) -> Iterator[Finding]:
         told = f"{TOKEN} is set, and this installation cannot speak to Telegram"
         yield Finding(check=CHECK, status="warn", message=told, hint="pip install 'hermes-jobs[telegram]'")
         return
-    registered = installation.log.workers()
-    ended = installation.observer().dead(registered)
+    registered = application.log.workers()
+    ended = application.observer().dead(registered)
     listens = any(worker.name == "gateway" and worker.id not in ended for worker in registered)
     who = f"{len(allowed)} may write" if allowed else "nobody may write"
     hint = "" if allowed else "Set gateway.telegram.allowed_users."

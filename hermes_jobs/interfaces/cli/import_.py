@@ -21,15 +21,15 @@ from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
 from hermes_jobs.interfaces.cli.export import sql_log
 from hermes_jobs.interfaces.cli.options import example, json_option
 from hermes_jobs.interfaces.cli.output import note, print_json
-from hermes_jobs.text.plural import how_many
+from hermes_jobs.text.plural import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hermes_jobs.bootstrap import Installation
-    from hermes_jobs.engine.quiesce import Rested
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.engine.quiesce import QuiesceReport
     from hermes_jobs.eventlog.database import Connection
-    from hermes_jobs.eventlog.import_log import Imported
+    from hermes_jobs.eventlog.import_log import ImportResult
 
 BY = "import"
 ZIP, GZIP = b"PK\x03\x04", b"\x1f\x8b"
@@ -73,12 +73,12 @@ def import_file(
                 raise click.UsageError("--sessions is for exports: a backup makes a whole home.")
             if not opened.seekable():
                 raise click.UsageError("A backup is read from a file, not from a pipe.")
-            came, rested = _restore(invocation.installation, file, resume=resume)
+            came, rested = _restore(invocation.application, file, resume=resume)
         else:
             with _readable(file), gzip.open(opened) if start.startswith(GZIP) else opened as lines:
-                came, rested = bring_in(invocation.installation, lines, wanted, resume=resume)
+                came, rested = bring_in(invocation.application, lines, wanted, resume=resume)
     if came.streams:
-        invocation.installation.settle()
+        invocation.application.settle()
     if as_json:
         print_json({**msgspec.to_builtins(came), "rested": rested})
     else:
@@ -86,48 +86,48 @@ def import_file(
 
 
 def bring_in(
-    installation: Installation,
+    application: Application,
     lines: Iterable[bytes],
     wanted: Callable[[str], bool],
     *,
     resume: bool,
     then: Callable[[], object] = lambda: None,
-) -> tuple[Imported, Rested]:
+) -> tuple[ImportResult, QuiesceReport]:
     """Import the lines once all of them are checked, with what comes in put to rest unless it shall `resume`.
 
     `then` is called before anybody sees what came in.
     """
     from hermes_jobs.engine.clock_and_ids import day_of
-    from hermes_jobs.engine.quiesce import Rested, put_to_rest
-    from hermes_jobs.eventlog.copy_log import moved
-    from hermes_jobs.eventlog.import_log import imported
-    from hermes_jobs.eventlog.temp_log import scratch_log
+    from hermes_jobs.engine.quiesce import QuiesceReport, quiesce
+    from hermes_jobs.eventlog.copy_log import copy_log
+    from hermes_jobs.eventlog.import_log import import_log
+    from hermes_jobs.eventlog.temp_log import temp_log
     from hermes_jobs.eventlog.transaction import TransactionLog
 
-    log, zone = sql_log(installation), installation.settings.zone
+    log, zone = sql_log(application), application.settings.zone
 
     def day(moment: str) -> str:
         return day_of(datetime.fromisoformat(moment).timestamp(), zone)
 
-    def look(connection: Connection) -> Imported:
-        return imported(TransactionLog(connection, looked.log_id, log.codec), lines, day, log, wanted)
+    def look(connection: Connection) -> ImportResult:
+        return import_log(TransactionLog(connection, looked.log_id, log.codec), lines, day, log, wanted)
 
-    def rest(inner: TransactionLog) -> Rested:
-        rested = Rested() if resume else put_to_rest(installation.engine_over(inner, BY), came.streams, BY)
+    def rest(inner: TransactionLog) -> QuiesceReport:
+        rested = QuiesceReport() if resume else quiesce(application.engine_over(inner, BY), came.streams, BY)
         then()
         return rested
 
-    with scratch_log(installation.settings.paths.run, log.codec) as looked:
+    with temp_log(application.settings.paths.run, log.codec) as looked:
         came = looked.change_tables(look)
-        return came, moved(looked, log, rest)
+        return came, copy_log(looked, log, rest)
 
 
-def _restore(installation: Installation, file: Path, *, resume: bool) -> tuple[Imported, Rested]:
+def _restore(application: Application, file: Path, *, resume: bool) -> tuple[ImportResult, QuiesceReport]:
     """Make this home, which must be empty, of a backup."""
     from hermes_jobs.interfaces.cli import archive as archives
 
-    paths = installation.settings.paths
-    if sql_log(installation).streams():
+    paths = application.settings.paths
+    if sql_log(application).streams():
         raise Rejected(
             f"{file} is a backup, and the home {paths.home} is not empty: its log holds events.",
             kind="usage",
@@ -142,7 +142,7 @@ def _restore(installation: Installation, file: Path, *, resume: bool) -> tuple[I
             def place() -> None:
                 kept.extend(archives.settle(names, folder, paths.home))
 
-            outcome = bring_in(installation, lines, _is_any, resume=resume, then=place)
+            outcome = bring_in(application, lines, _is_any, resume=resume, then=place)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if kept:
@@ -172,12 +172,12 @@ def _is_session(stream: str) -> bool:
     return stream.startswith(SESSIONS)
 
 
-def _tell(came: Imported, rested: Rested) -> None:
+def _tell(came: ImportResult, rested: QuiesceReport) -> None:
     if not came.streams:
         note("Nothing was added: all of it is here already." if came.known else "The file holds no events.")
         return
     also = f"; {len(came.known)} were here already" if came.known else ""
-    events, streams = how_many(came.num_events, "event"), how_many(len(came.streams), "stream")
+    events, streams = pluralize(came.num_events, "event"), pluralize(len(came.streams), "stream")
     note(f"Imported {events} in {streams}{also}.")
     for what, ids in msgspec.to_builtins(rested).items():
         if ids:

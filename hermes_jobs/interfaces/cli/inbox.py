@@ -21,7 +21,7 @@ from hermes_jobs.interfaces.cli.output import (
 )
 from hermes_jobs.interfaces.cli.param_types import Name
 from hermes_jobs.interfaces.cli.zones import local
-from hermes_jobs.text.plural import how_many
+from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.deliveries import DeliveryView
 
 
@@ -40,7 +40,7 @@ def inbox() -> None:
 @pass_invocation
 def list_inbox(invocation: Invocation, everything: bool, limit: int, as_json: bool) -> None:
     """List what is unread, newest first."""
-    found = invocation.installation.views.deliveries(inbox=not everything, limit=limit)
+    found = invocation.application.views.deliveries(inbox=not everything, limit=limit)
     if as_json:
         print_json([_listed(each) for each in found])
     elif found:
@@ -59,7 +59,7 @@ def read_inbox(invocation: Invocation, deliveries: tuple[str, ...], limit: int |
 
     With IDs (unique prefixes are enough) only those, also ones that were read before.
     """
-    views = invocation.installation.views
+    views = invocation.application.views
     if deliveries:
         found = tuple(dict.fromkeys(views.delivery(given) for given in deliveries))
     else:
@@ -76,17 +76,17 @@ def read_inbox(invocation: Invocation, deliveries: tuple[str, ...], limit: int |
 
 
 def _mark_as_read(invocation: Invocation, found: Sequence[DeliveryView]) -> None:
-    from hermes_jobs.domain.decision import Changed, Load, StreamFacts
+    from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
     from hermes_jobs.domain.delivery import read, stream_of
 
     streams = [stream_of(each.id) for each in found if each.status in {"unread", "failed"}]
 
-    def change(load: Load) -> Changed:
-        writes = (StreamFacts(stream, read(load(stream))) for stream in streams)
-        return Changed(writes=tuple(write for write in writes if write.facts))
+    def change(load: StateLoader) -> DecisionResult:
+        writes = (StreamEvents(stream, read(load(stream))) for stream in streams)
+        return DecisionResult(writes=tuple(write for write in writes if write.facts))
 
     if streams:
-        invocation.installation.engine().change(change, "inbox read")
+        invocation.application.engine().change(change, "inbox read")
 
 
 def print_deliveries(found: Sequence[DeliveryView]) -> None:
@@ -99,7 +99,7 @@ def shown_state(each: DeliveryView) -> str:
     """How the delivery stands, in words for people."""
     if each.status == "waiting" and each.retry_at is not None:
         again = local(datetime.fromtimestamp(each.retry_at, UTC))
-        failed = how_many(each.attempts, "attempt")
+        failed = pluralize(each.attempts, "attempt")
         return f"{failed} failed, tried again at {again:%H:%M:%S}: {each.message}"
     if each.status == "waiting":
         return "on its way"
@@ -116,7 +116,7 @@ def note_unread(invocation: Invocation) -> None:
 
 def unread_told(invocation: Invocation) -> str:
     """That something waits in the inbox; "" where nothing does."""
-    count = invocation.installation.views.unread()
+    count = invocation.application.views.unread()
     several = f"{count} unread answers" if count > 1 else "an unread answer"
     return f"You have {several}: hermes-jobs inbox read" if count else ""
 

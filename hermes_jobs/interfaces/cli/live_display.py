@@ -15,7 +15,7 @@ from typing import Protocol
 import click
 
 from hermes_jobs.domain.session.titles import printable
-from hermes_jobs.engine.live import LiveText, Piece
+from hermes_jobs.engine.live import LiveTranscript, TextDelta
 from hermes_jobs.interfaces.cli.markdown import blocks, rendered, settled
 from hermes_jobs.interfaces.cli.output import cut
 
@@ -40,9 +40,9 @@ class Stage:
     def __init__(self, surface: Surface) -> None:
         self._surface = surface
         self._lock = threading.RLock()
-        self._heard: deque[Piece] = deque()
+        self._heard: deque[TextDelta] = deque()
         self._changed = threading.Event()
-        self._live = LiveText()
+        self._live = LiveTranscript()
         self._spoken = ""  # of the speech under way, what has been printed for good
         self._all = ""  # every speech, one after the other
         self._is_first = True  # whether the next block is the first of its speech
@@ -54,7 +54,7 @@ class Stage:
 
     # --- what is heard --------------------------------------------------------------------------
 
-    def hear(self, piece: Piece) -> None:
+    def hear(self, piece: TextDelta) -> None:
         """A piece of what is being said. Waits for nothing, not even a terminal that was told to stop."""
         if not self._closed:
             self._heard.append(piece)
@@ -102,7 +102,7 @@ class Stage:
         """Leave what was said so far, and hear of something else from now on."""
         with self._lock:
             self._finish(self._spoken_by_now())
-            self._live, self._all, self._doing = LiveText(), "", ()
+            self._live, self._all, self._doing = LiveTranscript(), "", ()
             self._paint()
 
     def line(self, text: str, *, dim: bool = False) -> None:

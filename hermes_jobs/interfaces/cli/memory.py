@@ -40,7 +40,7 @@ def memory() -> None:
 @pass_invocation
 def show(invocation: Invocation, target: MemoryTarget | None, limit: int | None, as_json: bool) -> None:
     """Show the entries, and how full each target is."""
-    _print(invocation, invocation.installation.memory.settle(), target, limit, as_json=as_json)
+    _print(invocation, invocation.application.memory.settle(), target, limit, as_json=as_json)
 
 
 @memory.command(
@@ -120,7 +120,7 @@ def log(invocation: Invocation, limit: int, as_json: bool) -> None:
     """List what was written: by whom, when, and from which turn."""
     from hermes_jobs.interfaces.cli.memory_format import as_cells, as_object
 
-    home = invocation.installation.memory
+    home = invocation.application.memory
     undone = home.settle().undone
     writes = home.writes()[::-1][:limit]
     if as_json:
@@ -143,17 +143,17 @@ def undo(invocation: Invocation, number: int, as_json: bool) -> None:
     """
     from hermes_jobs.domain.memory.provenance import Undo
 
-    installation = invocation.installation
-    installation.memory.settle()
-    writes = installation.memory.writes()
+    application = invocation.application
+    application.memory.settle()
+    writes = application.memory.writes()
     if number > len(writes):
         raise Rejected(
             f"There is no write {number}.",
             kind="usage",
             hint=f"`hermes-jobs memory log` lists 1 to {len(writes)}." if writes else "There is none yet.",
         )
-    change = Undo(number, writes[number - 1].fact, installation.memory_limits)
-    note(installation.memory.change(change, "memory undo").answer)
+    change = Undo(number, writes[number - 1].fact, application.memory_limits)
+    note(application.memory.change(change, "memory undo").answer)
     _print_changed(invocation, as_json=as_json)
 
 
@@ -169,10 +169,10 @@ def why(invocation: Invocation, text: str, limit: int, as_json: bool) -> None:
     """
     from hermes_jobs.interfaces.cli.memory_format import Evidences, entries_with
 
-    home = invocation.installation.memory
+    home = invocation.application.memory
     now, writes = home.settle(), home.writes()
     found = entries_with(text, now, writes)[:limit]
-    evidences = Evidences(invocation.installation, writes)
+    evidences = Evidences(invocation.application, writes)
     if as_json:
         print_json([evidences.as_object(each, now) for each in found])
         return
@@ -192,7 +192,7 @@ def at(invocation: Invocation, date: str, as_json: bool) -> None:
     from hermes_jobs.interfaces.cli.memory_format import moment
 
     until = moment(date)
-    home = invocation.installation.memory
+    home = invocation.application.memory
     home.settle()
     facts = [write.fact for write in home.writes() if write.at <= until]
     _print(invocation, history(facts)[-1], None, as_json=as_json)
@@ -212,7 +212,7 @@ def provider(invocation: Invocation, values: tuple[str, ...], as_json: bool) -> 
     wrong = next((each for each in values if "=" not in each), None)
     if wrong is not None:
         raise click.UsageError(f"{wrong!r} is not KEY=VALUE.")
-    made = make(invocation.installation)
+    made = make(invocation.application)
     if values:
         save(made, values)
     name = invocation.settings.memory.provider
@@ -245,7 +245,7 @@ def _arguments(
 
 def _target_with(invocation: Invocation, old: str) -> MemoryTarget:
     """The target with an entry that holds the text; `memory` where none does. Raises `Rejected` for both."""
-    now = invocation.installation.memory.settle()
+    now = invocation.application.memory.settle()
     holding = [target for target in TARGETS if any(old in entry for entry in now.entries(target))]
     if len(holding) > 1:
         raise Rejected(
@@ -266,16 +266,16 @@ def _write(
 ) -> None:
     from hermes_jobs.domain.memory.writes import Operation, Origin, Write
 
-    installation = invocation.installation
+    application = invocation.application
     operation = Operation(action=action, target=target, content=content, old_text=old_text, anyway=anyway)
-    change = Write([operation], Origin("user"), installation.memory_limits)
-    note(installation.memory.change(change, f"memory {action}").answer)
+    change = Write([operation], Origin("user"), application.memory_limits)
+    note(application.memory.change(change, f"memory {action}").answer)
     _print_changed(invocation, as_json=as_json)
 
 
 def _print_changed(invocation: Invocation, *, as_json: bool) -> None:
     if as_json:
-        _print(invocation, invocation.installation.memory.settle(), None, as_json=True)
+        _print(invocation, invocation.application.memory.settle(), None, as_json=True)
 
 
 def _print(
@@ -288,7 +288,7 @@ def _print(
 ) -> None:
     from hermes_jobs.agent.memory.prompt_section import left_out
 
-    limits = invocation.installation.memory_limits
+    limits = invocation.application.memory_limits
     targets = TARGETS if target is None else (target,)
     if as_json:
         shown: dict[str, Any] = {}

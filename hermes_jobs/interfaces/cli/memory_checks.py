@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 from hermes_jobs.agent.memory.files import NAMES
 from hermes_jobs.agent.memory.prompt_section import OVER, left_out
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain.memory.memory import TARGETS, chars
 from hermes_jobs.interfaces.cli.checks import Finding
-from hermes_jobs.text.plural import how_many
+from hermes_jobs.text.plural import pluralize
 
 HINT = "`hermes-jobs memory show` marks them; merge, shorten or remove entries there or in the file."
 
 
-def memory(installation: Installation) -> Iterator[Finding]:
+def memory(application: Application) -> Iterator[Finding]:
     """How full the memory is, and what of it no prompt has."""
-    now, limits = installation.memory.settle(), installation.memory_limits
+    now, limits = application.memory.settle(), application.memory_limits
     problems = []
     for target in TARGETS:
         entries, limit = now.entries(target), limits.of(target)
@@ -25,10 +25,10 @@ def memory(installation: Installation) -> Iterator[Finding]:
         if over:
             problems.append(
                 f"{NAMES[target]} has {chars(entries):,} of {limit:,} characters: prompts leave out "
-                f"{how_many(len(over), 'entry', 'entries')}"
+                f"{pluralize(len(over), 'entry', 'entries')}"
             )
         if len(out) > len(over):
-            count = how_many(len(out) - len(over), "entry", "entries")
+            count = pluralize(len(out) - len(over), "entry", "entries")
             problems.append(f"{NAMES[target]} has {count} that prompts leave out by a rule")
     for problem in problems:
         yield Finding(check="memory", status="warn", message=problem, hint=HINT)

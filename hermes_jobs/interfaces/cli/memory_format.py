@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from hermes_jobs.agent.memory.memory_files import Write
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.conflicts import conflict
 from hermes_jobs.domain.events import (
     Author,
@@ -22,7 +22,7 @@ from hermes_jobs.domain.events import (
     SessionStarted,
 )
 from hermes_jobs.domain.memory.memory import TARGETS, Memory
-from hermes_jobs.domain.memory.provenance import what_led_to
+from hermes_jobs.domain.memory.provenance import provenance
 from hermes_jobs.domain.memory.writes import listed, nearest
 from hermes_jobs.domain.session.messages import UserMessage
 from hermes_jobs.domain.session.session import stream_of
@@ -150,8 +150,8 @@ def entries_with(text: str, now: Memory, writes: Sequence[Write]) -> list[Entry]
 class Evidences:
     """What entries came from, with what the user said in the turns that they came from."""
 
-    def __init__(self, installation: Installation, writes: Sequence[Write]) -> None:
-        self._installation = installation
+    def __init__(self, application: Application, writes: Sequence[Write]) -> None:
+        self._application = application
         self._writes = writes
 
     def as_object(self, entry: Entry, now: Memory) -> dict[str, object]:
@@ -186,7 +186,7 @@ class Evidences:
 
     def _of(self, entry: Entry) -> list[Write]:
         facts = [write.fact for write in self._writes]
-        return [self._writes[version - 1] for version, _ in what_led_to(entry.text, entry.target, facts)]
+        return [self._writes[version - 1] for version, _ in provenance(entry.text, entry.target, facts)]
 
     def _said(self, evidence: Evidence | None) -> str | None:
         """What the user had said: in the turn, or last in the conversation that was reviewed."""
@@ -198,18 +198,18 @@ class Evidences:
         if evidence.turn is None:
             return None
         try:
-            return self._installation.views.turn(evidence.turn).text
+            return self._application.views.turn(evidence.turn).text
         except Rejected:
             return None
 
     def _reviewed(self, session: str) -> str | None:
-        first = self._installation.log.read(stream_of(session), upto=1)
+        first = self._application.log.read(stream_of(session), upto=1)
         started = first[0].event if first else None
         if not isinstance(started, SessionStarted) or started.kind != "review":
             return None
         if started.parent is None or started.at is None:
             return None
-        conversation = self._installation.engine().sessions.load_at(stream_of(started.parent), started.at)
+        conversation = self._application.engine().sessions.load_at(stream_of(started.parent), started.at)
         said = [each for each in conversation.messages if isinstance(each, UserMessage)]
         return said[-1].content if said else None
 

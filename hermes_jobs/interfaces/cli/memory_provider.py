@@ -11,18 +11,18 @@ from hermes_jobs.interfaces.cli.exit_codes import USAGE
 
 if TYPE_CHECKING:
     from hermes_jobs.agent.memory.provider import MemoryProvider
-    from hermes_jobs.bootstrap import Installation
+    from hermes_jobs.bootstrap import Application
 
 EXTRAS = frozenset({"mem0", "honcho"})
 
 
-def provider(installation: Installation) -> Iterator[Finding]:
+def provider(application: Application) -> Iterator[Finding]:
     """Whether the configured memory provider can be used; nothing where none is configured."""
-    name = installation.settings.memory.provider
+    name = application.settings.memory.provider
     if name is None:
         return
     try:
-        made = make(installation)
+        made = make(application)
         available = bool(made.is_available())
     except Misconfigured as error:
         yield Finding(check="memory", status="fail", message=error.message, hint=error.hint, code=USAGE)
@@ -41,18 +41,18 @@ def provider(installation: Installation) -> Iterator[Finding]:
     yield Finding(check="memory", status="warn", message=told, hint=hint)
 
 
-def make(installation: Installation) -> MemoryProvider:
+def make(application: Application) -> MemoryProvider:
     """The configured provider, for no session. Raises `Misconfigured`, `Rejected`, or what its code does."""
     from hermes_jobs.bootstrap.memories import factory_and_setup
 
-    name = installation.settings.memory.provider
+    name = application.settings.memory.provider
     if name is None:
         raise Rejected(
             "There is no memory provider beside the built-in one.",
             kind="usage",
             hint="hermes-jobs config set memory.provider NAME",
         )
-    factory, setup = factory_and_setup(installation, name)
+    factory, setup = factory_and_setup(application, name)
     return factory(setup)
 
 

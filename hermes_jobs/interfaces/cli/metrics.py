@@ -21,7 +21,7 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 from hermes_jobs import __version__
-from hermes_jobs.domain.session.steps import LANES
+from hermes_jobs.domain.session.steps import QUEUES_BY_KIND
 from hermes_jobs.errors import LogUnavailable, Misconfigured
 from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
 from hermes_jobs.interfaces.cli.options import example
@@ -31,11 +31,11 @@ from hermes_jobs.interfaces.cli.queue_stats import Load, Watcher, read_load
 from hermes_jobs.views.counts import BOUNDS, Counts
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap import Installation
+    from hermes_jobs.bootstrap import Application
     from hermes_jobs.views.spending import Spending
 
 OPEN = ("queued", "running", "waiting")
-QUEUES = tuple(dict.fromkeys(LANES.values()))
+QUEUES = tuple(dict.fromkeys(QUEUES_BY_KIND.values()))
 
 
 @click.command(
@@ -54,7 +54,7 @@ def metrics(invocation: Invocation, port: int | None, address: str | None) -> No
     `hermes-jobs up` serves them where metrics.port is set. They name models, tools and queues, and nothing
     that was said.
     """
-    home = HomeMetrics(invocation.installation)
+    home = HomeMetrics(invocation.application)
     registry = CollectorRegistry(auto_describe=False)
     if port is None:
         home.watcher.wait_for_heartbeats()
@@ -89,12 +89,12 @@ def _serve(registry: CollectorRegistry, address: str, port: int) -> None:
 class HomeMetrics(Collector):
     """What is asked of log and views at each collection. One collection at a time."""
 
-    def __init__(self, installation: Installation) -> None:
-        self._installation = installation
+    def __init__(self, application: Application) -> None:
+        self._application = application
         self._lock = threading.Lock()
         self._counted_at = -1
         self._counted: Sequence[Metric] = ()
-        self.watcher = Watcher(installation)
+        self.watcher = Watcher(application)
 
     def describe(self) -> Iterable[Metric]:
         """Nothing beforehand, so that registering reads nothing."""
@@ -111,16 +111,16 @@ class HomeMetrics(Collector):
         yield from (up, *families)
 
     def _families(self) -> Iterator[Metric]:
-        installation = self._installation
-        load = read_load(installation, QUEUES, self.watcher)
+        application = self._application
+        load = read_load(application, QUEUES, self.watcher)
         build = GaugeMetricFamily("hermes_jobs_build", "The version of hermes-jobs.", labels=["version"])
         build.add_metric([__version__], 1)
         yield build
-        position = installation.log.last_position()
+        position = application.log.last_position()
         yield CounterMetricFamily("hermes_jobs_events", "Events in the log.", value=position)
         yield from _queues(load)
         if position != self._counted_at:  # a long log takes seconds to count, and is often as it was
-            views = installation.views
+            views = application.views
             self._counted = (*_turns(views.counts()), *_spending(views.spending(by="model")))
             self._counted_at = position
         yield from self._counted

@@ -12,7 +12,7 @@ from hermes_jobs.interfaces.cli.model_format import model_told, place_told
 
 if TYPE_CHECKING:
     from hermes_jobs.agent.llm.trial import Trial
-    from hermes_jobs.bootstrap import Installation
+    from hermes_jobs.bootstrap import Application
     from hermes_jobs.settings import Settings
 
 FEW = 2  # requests from which on nothing in the cache is worth a word
@@ -61,13 +61,13 @@ def auxiliary(settings: Settings) -> Iterator[Finding]:
         yield Finding(check="auxiliary", status="ok", message=told)
 
 
-def caching(installation: Installation) -> Iterator[Finding]:
+def caching(application: Application) -> Iterator[Finding]:
     """Models whose prompts are marked for a cache that never gave anything back."""
     from hermes_jobs.bootstrap.endpoints import caching_of
 
-    settings = installation.settings
+    settings = application.settings
     try:
-        used = installation.views.spending(by="model")
+        used = application.views.spending(by="model")
     except HermesJobsError:
         return
     for row in used:
@@ -84,12 +84,12 @@ def caching(installation: Installation) -> Iterator[Finding]:
         )
 
 
-def live(installation: Installation) -> Iterator[Finding]:
+def live(application: Application) -> Iterator[Finding]:
     """What the configured model can do, tried with a few small calls; then what they cost."""
-    settings = installation.settings
+    settings = application.settings
     if model(settings).status == "fail":
         return  # told already
-    trial = trial_of(installation)
+    trial = trial_of(application)
     for each in trial.verdicts():
         code = CREDENTIALS if each.kind == "auth" else FAILED
         yield Finding(
@@ -102,12 +102,12 @@ def live(installation: Installation) -> Iterator[Finding]:
     yield Finding(check="live.cost", status="ok", message=f"this check took {used}: {cost}")
 
 
-def trial_of(installation: Installation) -> Trial:
+def trial_of(application: Application) -> Trial:
     """A trial of the configured model."""
     from hermes_jobs.agent.llm.trial import Trial
     from hermes_jobs.bootstrap.endpoints import caching_of
 
-    settings, models = installation.settings, installation.endpoints.by_name
+    settings, models = application.settings, application.endpoints.by_name
     choice = settings.main_model
     return Trial(
         models,

@@ -39,7 +39,7 @@ def forget_limits(invocation: Invocation, name: str | None, as_json: bool) -> No
     from hermes_jobs.domain import context_windows
     from hermes_jobs.domain.context_windows import LearnedWindows
 
-    engine = invocation.installation.engine()
+    engine = invocation.application.engine()
     known = engine.state(context_windows.STREAM)
     assert isinstance(known, LearnedWindows)
     forgotten = [(place, learned) for place, learned in known.windows.items() if name in {None, place[1]}]

@@ -19,7 +19,7 @@ from hermes_jobs.interfaces.cli.param_types import Text
 
 if TYPE_CHECKING:
     from hermes_jobs.agent.llm.catalogue import Listing, Offered
-    from hermes_jobs.bootstrap import Installation
+    from hermes_jobs.bootstrap import Application
     from hermes_jobs.engine.ports import Pricing
     from hermes_jobs.settings import Choice, Settings
 
@@ -48,11 +48,11 @@ def list_models(invocation: Invocation, part: str | None, limit: int | None, as_
     tokens: as `models.prices` sets them, else as the endpoint says, else by a maintained list; `*` marks the
     configured model.
     """
-    installation = invocation.installation
-    settings, choice = installation.settings, installation.settings.main_model
-    found = offered(installation, choice)
+    application = invocation.application
+    settings, choice = application.settings, application.settings.main_model
+    found = offered(application, choice)
     named = [each for each in found.models if not part or part.lower() in each.name.lower()]
-    rows = [_row(installation, choice, each) for each in named[:limit]]
+    rows = [_row(application, choice, each) for each in named[:limit]]
     if as_json:
         print_json(
             {
@@ -74,32 +74,32 @@ def list_models(invocation: Invocation, part: str | None, limit: int | None, as_
     _note_aliases(settings, rows)
 
 
-def offered(installation: Installation, choice: Choice) -> Listing:
+def offered(application: Application, choice: Choice) -> Listing:
     """What the choice's endpoint offers. Raises `Misconfigured` and `Rejected` with what is wrong there."""
     from hermes_jobs.bootstrap.validation import check_place
     from hermes_jobs.settings import SETUP
 
     if choice.rehearsal:
         raise Misconfigured("No model is configured.", hint="`hermes-jobs setup` connects one.")
-    check_place(installation.settings, choice)
-    found = installation.endpoints.listing(choice)
+    check_place(application.settings, choice)
+    found = application.endpoints.listing(choice)
     if found.trouble is not None:
         kind = "auth" if found.trouble == "auth" else "models"
         raise Rejected(found.problem, kind=kind, hint=found.hint or SETUP)
     return found
 
 
-def _row(installation: Installation, choice: Choice, each: Offered) -> Row:
+def _row(application: Application, choice: Choice, each: Offered) -> Row:
     from hermes_jobs.agent.llm.dialect import OPENAI_URL
     from hermes_jobs.agent.llm.windows import known_window
 
-    settings = installation.settings
+    settings = application.settings
     own = settings.models.prices.get(each.name)
     price = (FREE if own == 0 else own) or each.price
     return Row(
         name=each.name,
         window=each.window or known_window(each.name, choice.base_url or OPENAI_URL),
-        price=price or _listed(installation.endpoints.prices(choice.base_url), each),
+        price=price or _listed(application.endpoints.prices(choice.base_url), each),
         aliases=tuple(alias for alias, name in settings.models.aliases.items() if name == each.name),
         configured=each.name == choice.model,
     )

@@ -14,7 +14,7 @@ import msgspec
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.context_notices import notices
 from hermes_jobs.domain.session.titles import printable
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.cli.output import one_line
 from hermes_jobs.interfaces.html.figures import duration
 
@@ -42,7 +42,7 @@ class Progress:
         self._model: Underway | None = None
         self._speaking: tuple[str, int] | None = None
 
-    def hear(self, recorded: Recorded) -> None:
+    def hear(self, recorded: RecordedEvent) -> None:
         """One more event of the turn."""
         event, at = recorded.event, _seconds(recorded.recorded_at)
         match event:

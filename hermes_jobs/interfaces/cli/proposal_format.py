@@ -16,7 +16,7 @@ from hermes_jobs.domain.skill.skill import Skill, stream_of
 from hermes_jobs.interfaces.cli.output import note, print_heading, print_text
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap import Installation
+    from hermes_jobs.bootstrap import Application
 
 
 class ProposalShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,24 +42,24 @@ class ProposalShown(msgspec.Struct, frozen=True, kw_only=True):
         return f"Proposal {self.number}: {what}{state}"
 
 
-def curation_of(installation: Installation, review: str) -> Curation:
+def curation_of(application: Application, review: str) -> Curation:
     """What a review proposes, as the log has it at this moment."""
-    return cast(Curation, installation.engine().state(curations.stream_of(review)))
+    return cast(Curation, application.engine().state(curations.stream_of(review)))
 
 
-def shown(installation: Installation, review: str) -> tuple[ProposalShown, ...]:
+def shown(application: Application, review: str) -> tuple[ProposalShown, ...]:
     """The proposals of a review, in order."""
-    curation = curation_of(installation, review)
+    curation = curation_of(application, review)
     if not curation.proposals:
         return ()
-    skills = installation.skills.all_known()
+    skills = application.skills.all_known()
     return tuple(_shown(proposal, skills) for proposal in curation.proposals)
 
 
-def print_proposals(installation: Installation, review: str) -> None:
+def print_proposals(application: Application, review: str) -> None:
     """Print them, each with what it would write."""
-    skills = installation.skills.of_home()
-    proposals = shown(installation, review)
+    skills = application.skills.of_home()
+    proposals = shown(application, review)
     for proposal in proposals:
         click.echo()
         print_heading(proposal.heading())

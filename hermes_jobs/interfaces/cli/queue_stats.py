@@ -12,7 +12,7 @@ import msgspec
 from hermes_jobs.interfaces.html.figures import duration
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap import Installation
+    from hermes_jobs.bootstrap import Application
     from hermes_jobs.domain.session.steps import Step
     from hermes_jobs.eventlog.log import EventLog, StepRow, WorkerRow
 
@@ -50,11 +50,11 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 class Watcher:
     """Remembers when each worker last gave a sign of life, as far as this process has seen."""
 
-    def __init__(self, installation: Installation) -> None:
-        self._log = installation.log
-        self._clock = installation.clock
-        self._observer = installation.observer()
-        self._lease_seconds = installation.settings.workers.lease_seconds
+    def __init__(self, application: Application) -> None:
+        self._log = application.log
+        self._clock = application.clock
+        self._observer = application.observer()
+        self._lease_seconds = application.settings.workers.lease_seconds
         self._beats: dict[str, int] = {}
         self._moved_at: dict[str, float] = {}
 
@@ -81,9 +81,9 @@ class Watcher:
             time.sleep(0.05)
 
 
-def read_load(installation: Installation, names: Sequence[str], watcher: Watcher) -> Load:
+def read_load(application: Application, names: Sequence[str], watcher: Watcher) -> Load:
     """What waits and runs now, by queue and by worker."""
-    log, now = installation.log, installation.clock.now()
+    log, now = application.log, application.clock.now()
     rows = log.steps()
     alive = watcher.alive()
     running = [row.owner for row in rows if row.owner is not None]

@@ -24,12 +24,12 @@ def queues(invocation: Invocation, watch: bool, limit: int | None, as_json: bool
     believed alive until its heartbeat has stood still for workers.lease_seconds; --watch looks long enough to
     tell.
     """
-    installation = invocation.installation
-    watcher = Watcher(installation)
+    application = invocation.application
+    watcher = Watcher(application)
     watcher.wait_for_heartbeats()
 
     def look() -> Load:
-        load = read_load(installation, ALL_QUEUES, watcher)
+        load = read_load(application, ALL_QUEUES, watcher)
         return replace(load, workers=load.workers[:limit])
 
     if watch:

@@ -51,21 +51,21 @@ def report(invocation: Invocation, since: datetime | None, html: Path | None, as
     elif html is not None:
         from hermes_jobs.interfaces.html.report_page import report_page
 
-        write_page(html, report_page(found, invocation.installation.memory_limits, invocation.redact))
+        write_page(html, report_page(found, invocation.application.memory_limits, invocation.redact))
     else:
         _print(invocation, found)
 
 
 def _report(invocation: Invocation, since: datetime | None) -> Report:
     zone = invocation.settings.zone
-    until = datetime.fromtimestamp(invocation.installation.clock.now(), zone).astimezone(zone)
+    until = datetime.fromtimestamp(invocation.application.clock.now(), zone).astimezone(zone)
     # A day's own midnight: clocks may have been put forward or back between it and now.
     began = since or local(datetime.combine(until.date() - timedelta(days=DAYS - 1), time()))
     if began > until:
         raise click.BadParameter(f"{began:%Y-%m-%d %H:%M} has not come yet.", param_hint="--since")
     days = (until - began).days
     period: Period = "day" if days <= BY_DAY else "week" if days <= BY_WEEK else "month"
-    return invocation.installation.views.report(since=began, until=until, period=period, zone=zone)
+    return invocation.application.views.report(since=began, until=until, period=period, zone=zone)
 
 
 def _as_object(found: Report) -> dict[str, object]:
@@ -132,7 +132,7 @@ def _print_memory(invocation: Invocation, found: Report) -> None:
     for target in TARGETS:
         own = [each for each in found.memory if each.target == target]
         if own:
-            limit, last = invocation.installation.memory_limits.of(target), own[-1]
+            limit, last = invocation.application.memory_limits.of(target), own[-1]
             filled = {each.period: float(each.chars) for each in own}
             line = _sparkline(found.periods, filled, limit, kept=True)
             rows.append(

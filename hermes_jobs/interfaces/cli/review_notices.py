@@ -25,7 +25,7 @@ def note_learned(invocation: Invocation, turn: str, *, reviews: bool) -> None:
 def learned(invocation: Invocation, turn: str, *, reviews: bool = True) -> list[str]:
     """What reviews saved and what conflicted since the turn before this one was submitted, a line each;
     then what prompts leave out of the memory."""
-    views = invocation.installation.views
+    views = invocation.application.views
     turns = views.turns(limit=LOOKED_AT)
     own = next((each for each in turns if each.id == turn), None)
     if own is None:
@@ -47,7 +47,7 @@ def learned(invocation: Invocation, turn: str, *, reviews: bool = True) -> list[
     return [
         *saved,
         *failures,
-        *conflicts(invocation.installation, since, until),
+        *conflicts(invocation.application, since, until),
         *_left_out(invocation),
     ]
 
@@ -59,6 +59,6 @@ def _done(review: ReviewView) -> str:
 def _left_out(invocation: Invocation) -> Iterator[str]:
     from hermes_jobs.interfaces.cli.memory_checks import memory
 
-    for finding in memory(invocation.installation):
+    for finding in memory(invocation.application):
         if finding.status != "ok":
             yield f"{finding.message}. {finding.hint}"

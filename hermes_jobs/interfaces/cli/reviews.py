@@ -43,7 +43,7 @@ def reviews() -> None:
 @pass_invocation
 def list_reviews(invocation: Invocation, limit: int, as_json: bool) -> None:
     """List reviews, newest first."""
-    found = invocation.installation.views.reviews(limit=limit)
+    found = invocation.application.views.reviews(limit=limit)
     if as_json:
         print_json(found)
     elif found:
@@ -62,7 +62,7 @@ def show_review(invocation: Invocation, review_id: str, limit: int | None, as_js
     """Show a review: why it was due, what it did, what it saved."""
     from hermes_jobs.interfaces.cli import proposal_format
 
-    views = invocation.installation.views
+    views = invocation.application.views
     review = views.review(review_id)
     turn = views.turn(review.work) if review.work else None
     steps = newest(turn.steps, limit) if turn else ()
@@ -71,7 +71,7 @@ def show_review(invocation: Invocation, review_id: str, limit: int | None, as_js
 
         told = to_builtins(review)
         if review.kind == "curate":
-            told["proposals"] = proposal_format.shown(invocation.installation, review.id)
+            told["proposals"] = proposal_format.shown(invocation.application, review.id)
         print_json({**told, "steps": steps})
         return
     came_to = "Proposed" if review.kind == "curate" else "Saved"
@@ -92,7 +92,7 @@ def show_review(invocation: Invocation, review_id: str, limit: int | None, as_js
         ]
     )
     if review.kind == "curate":
-        proposal_format.print_proposals(invocation.installation, review.id)
+        proposal_format.print_proposals(invocation.application, review.id)
     if turn is None:
         return
     for step in steps:
@@ -113,12 +113,12 @@ def retry_review(invocation: Invocation, review_id: str, as_json: bool) -> None:
     from hermes_jobs.domain.session.session import stream_of
     from hermes_jobs.errors import Rejected
 
-    installation = invocation.installation
-    review = installation.views.review(review_id)
+    application = invocation.application
+    review = application.views.review(review_id)
     if review.work is None or review.status not in {"failed", "cancelled"}:
         message = f"Review {review.id} is {review.status}: only one that has begun and failed is retried."
         raise Rejected(message, kind="not_retryable")
-    installation.engine().execute(stream_of(review.id), ResumeTurn(turn=review.work))
+    application.engine().execute(stream_of(review.id), ResumeTurn(turn=review.work))
     _print_outcome(invocation, review.id, "is due again", as_json=as_json)
 
 
@@ -131,9 +131,9 @@ def cancel_review(invocation: Invocation, review_id: str, as_json: bool) -> None
     from hermes_jobs.domain.session.commands import CancelReview, CancelTurn
     from hermes_jobs.domain.session.session import stream_of
 
-    installation = invocation.installation
-    review = installation.views.review(review_id)
-    engine = installation.engine()
+    application = invocation.application
+    review = application.views.review(review_id)
+    engine = application.engine()
     if review.status == "running" and review.work is not None:
         engine.execute(stream_of(review.id), CancelTurn(turn=review.work, by="user"))
     else:
@@ -147,7 +147,7 @@ reviews.add_command(apply)
 
 def _print_outcome(invocation: Invocation, review: str, told: str, *, as_json: bool) -> None:
     if as_json:
-        print_json(invocation.installation.views.review(review))
+        print_json(invocation.application.views.review(review))
     else:
         note(f"Review {review} {told}.")
 

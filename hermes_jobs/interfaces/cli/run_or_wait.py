@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hermes_jobs.bootstrap.worker_status import workers_are_alive
+from hermes_jobs.bootstrap.worker_status import has_live_workers
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.interfaces.cli.context import Invocation
 from hermes_jobs.interfaces.cli.logging_setup import log_to_file
@@ -21,19 +21,19 @@ def work_until(
 
     Where no worker is alive, the session's due steps are performed in this process meanwhile.
     """
-    installation = invocation.installation
-    if workers_are_alive(installation):
-        waiter = LogWaiter(installation, news=_unheard)
+    application = invocation.application
+    if has_live_workers(application):
+        waiter = LogWaiter(application, news=_unheard)
         try:
             return waiter.work(
                 lambda: done(waiter.engine.sessions.load(stream)), stream=stream, seconds=seconds
             )
         except NobodyWorks:
             pass
-    log_to_file(invocation, installation.settings.paths.logs)
+    log_to_file(invocation, application.settings.paths.logs)
     from hermes_jobs.runtime.inline_worker import InlineWorker
 
-    with InlineWorker(installation) as worker:
+    with InlineWorker(application) as worker:
         return worker.work(lambda: done(worker.engine.sessions.load(stream)), stream=stream, seconds=seconds)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_jobs.domain.schedule.commands import Act, Pause, Remove, Resume, RunNow
+from hermes_jobs.domain.schedule.commands import Pause, Remove, Resume, RunNow, ScheduleCommand
 from hermes_jobs.domain.schedule.runs import Run
 from hermes_jobs.domain.schedule.timing import rule_of
 from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
@@ -21,7 +21,7 @@ from hermes_jobs.interfaces.cli.output import note, print_json
 from hermes_jobs.interfaces.cli.schedule_format import listed
 
 if TYPE_CHECKING:
-    from hermes_jobs.domain.decision import Change
+    from hermes_jobs.domain.decision import Decision
 
 
 @click.command("pause", epilog=example("hermes-jobs schedule pause p3k9"))
@@ -66,13 +66,13 @@ def run_schedule(invocation: Invocation, schedule_id: str, waiting: Waiting) -> 
     from hermes_jobs.domain.session.session import stream_of
     from hermes_jobs.engine.engine import Submitted
 
-    installation = invocation.installation
-    name = installation.ids.name
+    application = invocation.application
+    name = application.ids.name
     run = Run(turn=name("t"), session=name("s"))
-    schedule = installation.views.find_schedule(schedule_id)
-    installation.check(installation.views.schedule(schedule).plan.model)
-    _change(invocation, RunNow(schedule=schedule, now=installation.clock.now(), run=run), "schedule run")
-    session = installation.views.schedule(schedule).plan.session or run.session
+    schedule = application.views.find_schedule(schedule_id)
+    application.check(application.views.schedule(schedule).plan.model)
+    _change(invocation, RunNow(schedule=schedule, now=application.clock.now(), run=run), "schedule run")
+    session = application.views.schedule(schedule).plan.session or run.session
     submitted = Submitted(turn=run.turn, stream=stream_of(session))
     if not waiting.wait:
         from hermes_jobs.interfaces.cli.detach import leave
@@ -86,11 +86,11 @@ def run_schedule(invocation: Invocation, schedule_id: str, waiting: Waiting) -> 
 def _act(
     invocation: Invocation, given: str, kind: type[Pause | Resume | Remove], told: str, *, as_json: bool
 ) -> None:
-    installation = invocation.installation
-    found = installation.views.find_schedule(given)
-    act: Act = kind(schedule=found, now=installation.clock.now())
+    application = invocation.application
+    found = application.views.find_schedule(given)
+    act: ScheduleCommand = kind(schedule=found, now=application.clock.now())
     _change(invocation, act, f"schedule {kind.__name__.lower()}")
-    schedule = installation.views.schedule(found)
+    schedule = application.views.schedule(found)
     if as_json:
         print_json(listed(schedule))
         return
@@ -99,5 +99,5 @@ def _act(
     note(f"The schedule {found} ({schedule.plan.name}) {told}{when}.")
 
 
-def _change(invocation: Invocation, change: Change, cause: str) -> None:
-    invocation.installation.engine().change(change, cause)
+def _change(invocation: Invocation, change: Decision, cause: str) -> None:
+    invocation.application.engine().change(change, cause)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 import msgspec
 
-from hermes_jobs.domain.decision import Changed
+from hermes_jobs.domain.decision import DecisionResult
 from hermes_jobs.domain.events import Plan, ScheduleAdded, ScheduleEdited
 from hermes_jobs.domain.schedule.commands import Add, Edit
 from hermes_jobs.domain.schedule.names import name_from, unused
@@ -53,9 +53,9 @@ def add_schedule(invocation: Invocation, /, *, yes: bool, as_json: bool, **given
     without a terminal that takes --yes.
     """
     wanted = Wanted(**given)
-    installation = invocation.installation
-    now, schedule = installation.clock.now(), installation.ids.name("p")
-    zone = wanted.tz or installation.timezone
+    application = invocation.application
+    now, schedule = application.clock.now(), application.ids.name("p")
+    zone = wanted.tz or application.timezone
     zone_of(zone)
     found = _understood(invocation, wanted, schedule, zone, now)
     if found is None:
@@ -72,11 +72,11 @@ def add_schedule(invocation: Invocation, /, *, yes: bool, as_json: bool, **given
     )
     plan = _named(invocation, wanted, changed_plan(invocation, wanted, found, blank))
     act = Add(schedule=schedule, now=now, plan=plan, said=wanted.sentence or "")
-    _show(act(installation.engine().state))  # what is refused is refused before anybody is asked
+    _show(act(application.engine().state))  # what is refused is refused before anybody is asked
     if not confirmed("Add it?", "Nothing was added", yes=yes):
         note("Nothing was added.")
         return FAILED
-    installation.engine().change(act, "schedule add")
+    application.engine().change(act, "schedule add")
     _print_outcome(invocation, schedule, "is added", as_json=as_json)
     return 0
 
@@ -101,10 +101,10 @@ def edit_schedule(
     `none` gives up a --session, --model, --toolsets or --budget.
     """
     wanted = Wanted(**given)
-    installation = invocation.installation
-    now = installation.clock.now()
-    schedule = installation.views.find_schedule(schedule_id)
-    before = installation.views.schedule(schedule).plan
+    application = invocation.application
+    now = application.clock.now()
+    schedule = application.views.find_schedule(schedule_id)
+    before = application.views.schedule(schedule).plan
     zone = wanted.tz or before.timezone
     zone_of(zone)
     found = _understood(invocation, wanted, schedule, zone, now)
@@ -120,11 +120,11 @@ def edit_schedule(
         replan=lambda current: msgspec.structs.replace(current, **changes),
         said=wanted.sentence or "",
     )
-    _show(act(installation.engine().state))
+    _show(act(application.engine().state))
     if not confirmed("Change it?", "Nothing was changed", yes=yes or wanted.sentence is None):
         note("Nothing was changed.")
         return FAILED
-    installation.engine().change(act, "schedule edit")
+    application.engine().change(act, "schedule edit")
     _print_outcome(invocation, schedule, "is changed", as_json=as_json)
     return 0
 
@@ -152,18 +152,18 @@ def _named(invocation: Invocation, wanted: Wanted, plan: Plan) -> Plan:
     if wanted.name is not None:
         _check_unused(invocation, wanted.name)
         return plan
-    others = [each.plan.name for each in invocation.installation.views.schedules()]
+    others = [each.plan.name for each in invocation.application.views.schedules()]
     return msgspec.structs.replace(plan, name=unused(name_from(plan.text), others))
 
 
 def _check_unused(invocation: Invocation, name: str, schedule: str | None = None) -> None:
     """Raise a usage error for a name that another schedule has than that one."""
-    others = [each.plan.name for each in invocation.installation.views.schedules() if each.id != schedule]
+    others = [each.plan.name for each in invocation.application.views.schedules() if each.id != schedule]
     if unused(name, others) != name:
         raise click.BadParameter(f"there is a schedule {name!r} already.", param_hint="--name")
 
 
-def _show(changed: Changed) -> None:
+def _show(changed: DecisionResult) -> None:
     """Show what was understood, as it would be recorded."""
     if not changed.writes:
         raise click.UsageError(UNCHANGED)
@@ -174,7 +174,7 @@ def _show(changed: Changed) -> None:
 
 
 def _print_outcome(invocation: Invocation, schedule: str, told: str, *, as_json: bool) -> None:
-    view = invocation.installation.views.schedule(schedule)
+    view = invocation.application.views.schedule(schedule)
     if as_json:
         print_json(listed(view))
     else:
@@ -186,9 +186,9 @@ def _print_outcome(invocation: Invocation, schedule: str, told: str, *, as_json:
 
 def _note_who_fires(invocation: Invocation) -> None:
     """Say so where nothing would happen when it is due."""
-    log = invocation.installation.log
+    log = invocation.application.log
     workers = log.workers()
-    ended = invocation.installation.observer().dead(workers)
+    ended = invocation.application.observer().dead(workers)
     if not any("schedules" in worker.lanes for worker in workers if worker.id not in ended):
         note("No worker is alive: it runs when it is due only while `hermes-jobs up` runs.")
 

@@ -9,7 +9,7 @@ import click
 
 from hermes_jobs.domain.events import Plan
 from hermes_jobs.domain.schedule.missed_runs import MOST_COUNTED
-from hermes_jobs.domain.schedule.timing import Rule, rule_of
+from hermes_jobs.domain.schedule.timing import TimingInZone, rule_of
 from hermes_jobs.interfaces.cli.context import Invocation
 from hermes_jobs.interfaces.cli.inbox import shown_state
 from hermes_jobs.interfaces.cli.output import note, one_line, print_fields, print_text, shown_cost, shown_time
@@ -77,7 +77,7 @@ def listed(schedule: ScheduleView, ahead: int = NEXT) -> dict[str, object]:
     }
 
 
-def listed_run(rule: Rule, run: RunView) -> dict[str, object]:
+def listed_run(rule: TimingInZone, run: RunView) -> dict[str, object]:
     """What became of a due time, as scripts see it."""
     return {
         "due": moment(rule, run.due),
@@ -106,12 +106,12 @@ def upcoming(schedule: ScheduleView, count: int) -> tuple[float, ...]:
     return rule_of(schedule.plan).upcoming(schedule.next_due, count)
 
 
-def moment(rule: Rule, seconds: float) -> str:
+def moment(rule: TimingInZone, seconds: float) -> str:
     """A moment as ISO 8601 with the zone's offset."""
     return datetime.fromtimestamp(seconds, rule.zone).isoformat()
 
 
-def short_moment(rule: Rule, seconds: float) -> str:
+def short_moment(rule: TimingInZone, seconds: float) -> str:
     """A moment for a column, in the schedule's zone, with its year where that is not this one."""
     at = datetime.fromtimestamp(seconds, rule.zone)
     year = "" if at.year == datetime.now(rule.zone).year else f" {at.year}"
@@ -151,7 +151,7 @@ def print_schedule(invocation: Invocation, schedule: ScheduleView, count: int) -
         _print_answer(invocation, last.turn)
 
 
-def shown_run(rule: Rule, run: RunView) -> str:
+def shown_run(rule: TimingInZone, run: RunView) -> str:
     """What became of a due time, on one line."""
     due = rule.shown(run.due)
     if run.outcome == "missed":
@@ -177,7 +177,7 @@ def shown_deliveries(run: RunView) -> str:
 
 
 def _print_answer(invocation: Invocation, turn: str) -> None:
-    answer = invocation.installation.views.turn(turn).answer
+    answer = invocation.application.views.turn(turn).answer
     if answer:
         click.echo()
         more = f"… (hermes-jobs turns show {turn} has the rest)" if len(answer) > ANSWER_SHOWN else ""

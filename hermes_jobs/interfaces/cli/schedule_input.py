@@ -189,7 +189,7 @@ def _of_runs(invocation: Invocation, wanted: Wanted) -> dict[str, Any]:
     """What concerns the runs themselves; `none` gives it up."""
     changes: dict[str, Any] = {}
     if wanted.session is not None:
-        views = invocation.installation.views
+        views = invocation.application.views
         changes["session"] = (
             None if wanted.session == NONE else views.session(views.find_session(wanted.session)).lineage
         )
@@ -212,7 +212,7 @@ def _check_price(invocation: Invocation, plan: Plan) -> None:
     from hermes_jobs.domain.usage import Usage
 
     name = plan.model or settings.model_name
-    prices = invocation.installation.endpoints.by_name
+    prices = invocation.application.endpoints.by_name
     if prices.cost_usd(name, Usage(1)) is None:
         raise click.BadParameter(
             f"the price of {name!r} is not known: a limit in money alone cannot be held. Set one in tokens "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from hermes_jobs.domain.schedule.timing import Rule, rule_of
+from hermes_jobs.domain.schedule.timing import TimingInZone, rule_of
 from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, schedule_argument
 from hermes_jobs.interfaces.cli.output import cut, note, one_line, print_json, print_table, shown_cost
@@ -30,7 +30,7 @@ NAME = 30  # columns of a name in the list, so that 80 show which schedule a row
 @pass_invocation
 def list_schedules(invocation: Invocation, everything: bool, limit: int, as_json: bool) -> None:
     """List schedules, the next that is due first."""
-    found = invocation.installation.views.schedules(removed=everything)[:limit]
+    found = invocation.application.views.schedules(removed=everything)[:limit]
     if as_json:
         print_json([listed(schedule) for schedule in found])
     elif found:
@@ -47,7 +47,7 @@ def list_schedules(invocation: Invocation, everything: bool, limit: int, as_json
 @pass_invocation
 def show_schedule(invocation: Invocation, schedule_id: str, limit: int, as_json: bool) -> None:
     """Show what a schedule does and when, its last result, and what it has cost."""
-    views = invocation.installation.views
+    views = invocation.application.views
     schedule = views.schedule(views.find_schedule(schedule_id, removed=True))
     if as_json:
         print_json(listed(schedule, limit))
@@ -62,7 +62,7 @@ def show_schedule(invocation: Invocation, schedule_id: str, limit: int, as_json:
 @pass_invocation
 def show_history(invocation: Invocation, schedule_id: str, limit: int, as_json: bool) -> None:
     """Show what became of a schedule's due times: each run with its result and its deliveries, each miss."""
-    views = invocation.installation.views
+    views = invocation.application.views
     schedule = views.schedule(views.find_schedule(schedule_id, removed=True))
     rule = rule_of(schedule.plan)
     runs = views.runs(schedule.id, limit=limit)
@@ -96,7 +96,7 @@ def _delivery_status(run: RunView) -> str:
     return ", ".join(dict.fromkeys(states))
 
 
-def _run_row(rule: Rule, run: RunView) -> tuple[str, ...]:
+def _run_row(rule: TimingInZone, run: RunView) -> tuple[str, ...]:
     missed = f"missed {counted(run)}" if run.count > 1 else run.outcome
     return (
         short_moment(rule, run.due),

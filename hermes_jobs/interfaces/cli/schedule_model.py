@@ -29,30 +29,30 @@ def worded(
     from hermes_jobs.agent.llm.interpreter import ModelInterpreter
     from hermes_jobs.engine.ports import ModelError
 
-    installation = invocation.installation
+    application = invocation.application
     moment = datetime.fromtimestamp(now, UTC)
-    interpreter = ModelInterpreter(installation.model, invocation.settings.model_name)
+    interpreter = ModelInterpreter(application.model, invocation.settings.model_name)
     try:
         proposal = interpreter.propose(sentence, moment, zone)
     except ModelError as error:
         note(f"The rules did not understand it, and the model could not be asked: {error.message}")
         return refused
     if interpreter.reply is not None:
-        _book(invocation, schedule or installation.ids.name("p"), sentence, proposal, interpreter.reply)
+        _book(invocation, schedule or application.ids.name("p"), sentence, proposal, interpreter.reply)
     return judged(sentence, refused, proposal, moment, zone)
 
 
 def _book(
     invocation: Invocation, schedule: str, sentence: str, proposal: Proposal | None, reply: Reply
 ) -> None:
-    from hermes_jobs.domain.decision import Changed, StreamFacts
+    from hermes_jobs.domain.decision import DecisionResult, StreamEvents
     from hermes_jobs.domain.events import ScheduleWorded
     from hermes_jobs.domain.schedule.schedule import stream_of
     from hermes_jobs.domain.usage import NO_USAGE
 
-    settings, installation = invocation.settings, invocation.installation
+    settings, application = invocation.settings, invocation.application
     model = reply.model or settings.model_name
-    prices = installation.endpoints.by_name
+    prices = application.endpoints.by_name
     cost = None if reply.usage == NO_USAGE else prices.cost_usd(model, reply.usage)
     fact = ScheduleWorded(
         schedule=schedule,
@@ -62,9 +62,9 @@ def _book(
         usage=reply.usage,
         cost_usd=cost,
     )
-    change = Changed(writes=(StreamFacts(stream_of(schedule), (fact,)),))
+    change = DecisionResult(writes=(StreamEvents(stream_of(schedule), (fact,)),))
     try:
-        installation.engine().change(lambda load: change, "schedule wording")
+        application.engine().change(lambda load: change, "schedule wording")
     except LogUnavailable as error:
         note(f"What the model was asked could not be booked: {error}")
     note(f"The rules did not understand it; {model} was asked ({shown_cost(cost)}).")

@@ -92,8 +92,8 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
         )
     chosen = chosen_toolsets(invocation, toolsets)
     model = checked_model(invocation, model, lineage)
-    installation = invocation.installation
-    name = installation.ids.name
+    application = invocation.application
+    name = application.ids.name
     command = c.SubmitTurn(
         turn=name("t"),
         session=lineage or name("s"),
@@ -108,8 +108,8 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
         else Opening(model=model, system=system, workdir=working_folder(), toolsets=chosen),
     )
     if waiting.wait:
-        installation.settle()  # what was edited by hand comes before what is said now
-    submitted = installation.engine().submit(command, asked_for=CONTINUE if newest else lineage or "")
+        application.settle()  # what was edited by hand comes before what is said now
+    submitted = application.engine().submit(command, asked_for=CONTINUE if newest else lineage or "")
     if waiting.wait:
         return _answered(invocation, submitted, waiting)
     from hermes_jobs.interfaces.cli.detach import leave

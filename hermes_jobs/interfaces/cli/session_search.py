@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from hermes_jobs.domain.session.titles import printable
-from hermes_jobs.engine.ports.conversation_search import Hit, Role, Scope
+from hermes_jobs.engine.ports.conversation_search import Role, Scope, SearchHit
 from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
 from hermes_jobs.interfaces.cli.output import note, one_line, print_json, short_time
@@ -81,7 +81,7 @@ def search(  # noqa: PLR0913 - the options
     scope = Scope(
         roles=roles, after=_utc(after), before=_utc(before), source=source or None, hidden=everything
     )
-    views = invocation.installation.views
+    views = invocation.application.views
     hits = views.search(query, scope=scope, limit=limit)
     if as_json:
         print_json([_as_object(hit) for hit in hits])
@@ -99,7 +99,7 @@ def _utc(moment: datetime | None) -> str | None:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if moment else None
 
 
-def _as_object(hit: Hit) -> dict[str, object]:
+def _as_object(hit: SearchHit) -> dict[str, object]:
     found: dict[str, object] = {
         "session": hit.session,
         "title": hit.title,
@@ -111,7 +111,7 @@ def _as_object(hit: Hit) -> dict[str, object]:
     return {**found, "relaxed": True} if hit.relaxed else found
 
 
-def _print_hits(hits: Sequence[Hit]) -> None:
+def _print_hits(hits: Sequence[SearchHit]) -> None:
     session = None
     for hit in hits:
         if hit.session != session:

@@ -22,7 +22,7 @@ from hermes_jobs.interfaces.cli.output import (
     shown_time,
 )
 from hermes_jobs.interfaces.cli.param_types import Text, Whole
-from hermes_jobs.text.plural import how_many
+from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.models import MessageView, SessionView
 from hermes_jobs.views.turn_json import usage_shown
 
@@ -50,7 +50,7 @@ sessions.add_command(session_search.search)
 @pass_invocation
 def list_sessions(invocation: Invocation, everything: bool, limit: int, as_json: bool) -> None:
     """List sessions, the last used first."""
-    found = invocation.installation.views.sessions(hidden=everything, limit=limit)
+    found = invocation.application.views.sessions(hidden=everything, limit=limit)
     if as_json:
         print_json([_listed(session) for session in found])
     elif found:
@@ -68,7 +68,7 @@ def list_sessions(invocation: Invocation, everything: bool, limit: int, as_json:
 def show_session(invocation: Invocation, session_id: str, limit: int | None, as_json: bool) -> None:
     """Show a session and its conversation."""
     session = _find(invocation, session_id)
-    said = invocation.installation.views.messages(session.id)
+    said = invocation.application.views.messages(session.id)
     if limit is not None:
         said = said[-limit:]
     if as_json:
@@ -84,11 +84,11 @@ def show_session(invocation: Invocation, session_id: str, limit: int | None, as_
 @pass_invocation
 def rename_session(invocation: Invocation, session_id: str, title: str, as_json: bool) -> None:
     """Give a session another title."""
-    from hermes_jobs.engine.session_titles import rename
+    from hermes_jobs.engine.session_titles import rename_session
 
-    installation = invocation.installation
+    application = invocation.application
     session = _find(invocation, session_id)
-    title = rename(installation.engine(), session.lineage, title).title or ""
+    title = rename_session(application.engine(), session.lineage, title).title or ""
     _print_outcome(invocation, session.id, f"is called {title!r}", as_json=as_json)
 
 
@@ -109,12 +109,12 @@ def fork_session(invocation: Invocation, session_id: str, at: int | None, as_jso
     """
     from hermes_jobs.engine.fork import fork
 
-    installation = invocation.installation
+    application = invocation.application
     parent = _find(invocation, session_id)
-    new = installation.ids.name("s")
-    fork(installation.engine(), parent.lineage, new, at=at)
+    new = application.ids.name("s")
+    fork(application.engine(), parent.lineage, new, at=at)
     if as_json:
-        print_json(_listed(installation.views.session(new)))
+        print_json(_listed(application.views.session(new)))
         return
     click.echo(new)
     note(f"Go on in it: hermes-jobs send -s {new} TEXT   (or -c, while it is the newest)")
@@ -133,9 +133,9 @@ def export_session(invocation: Invocation, session_id: str, output: str, force: 
     from hermes_jobs.interfaces.cli.export import STDOUT, exported_lines, write_lines
 
     found = _find(invocation, session_id)
-    num_lines = write_lines(output, exported_lines(invocation.installation, [found.lineage]), force=force)
+    num_lines = write_lines(output, exported_lines(invocation.application, [found.lineage]), force=force)
     if output != STDOUT:
-        note(f"{output}: {how_many(num_lines, 'line')}.")
+        note(f"{output}: {pluralize(num_lines, 'line')}.")
 
 
 @sessions.command("end", epilog=example("hermes-jobs sessions end s3k9"))
@@ -150,7 +150,7 @@ def end_session(invocation: Invocation, session_id: str, as_json: bool) -> None:
     from hermes_jobs.domain.session.commands import EndSession
 
     session = _find(invocation, session_id)
-    invocation.installation.engine().execute(session.stream, EndSession())
+    invocation.application.engine().execute(session.stream, EndSession())
     _print_outcome(invocation, session.id, "has ended", as_json=as_json)
 
 
@@ -158,14 +158,14 @@ sessions.add_command(compress_session)
 
 
 def _find(invocation: Invocation, given: str) -> SessionView:
-    views = invocation.installation.views
+    views = invocation.application.views
     return views.session(views.find_session(given))
 
 
 def _print_outcome(invocation: Invocation, session: str, told: str, *, as_json: bool) -> None:
     """How the session stands after what was asked."""
     if as_json:
-        print_json(_listed(invocation.installation.views.session(session)))
+        print_json(_listed(invocation.application.views.session(session)))
     else:
         note(f"Session {session} {told}.")
 
@@ -204,7 +204,7 @@ def _print_session(session: SessionView, said: Sequence[MessageView]) -> None:
             ("Model", session.model),
             ("Started", shown_time(session.started_at)),
             ("Last used", shown_time(session.last_at)),
-            ("Turns", f"{session.num_turns} with {how_many(session.num_messages, 'message')}"),
+            ("Turns", f"{session.num_turns} with {pluralize(session.num_messages, 'message')}"),
             ("Tokens", f"{session.books.usage.prompt_tokens} in, {session.books.usage.output_tokens} out"),
             ("Cost", shown_cost(session.books.cost_usd)),
         ]

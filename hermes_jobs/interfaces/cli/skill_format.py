@@ -10,11 +10,11 @@ import msgspec
 from hermes_jobs.agent.skills.catalog import Volume
 from hermes_jobs.agent.skills.disk import Problem
 from hermes_jobs.agent.skills.guard import concerns_of, verdict
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.skill.skill import MAIN_FILE, Skill, stream_of
 from hermes_jobs.errors import Rejected
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.cli.output import short_time, shown_time
 from hermes_jobs.text.scan import scan
 from hermes_jobs.views.skills import SkillUse
@@ -133,20 +133,20 @@ class WriteRow(msgspec.Struct, frozen=True, kw_only=True):
         return (str(self.version), short_time(self.at), self.author, self.turn or "", what)
 
 
-def listed(installation: Installation) -> tuple[list[SkillRow], Sequence[Problem]]:
+def listed(application: Application) -> tuple[list[SkillRow], Sequence[Problem]]:
     """Every skill, also those that are only proposed, by name; and what lies there and is not used."""
-    shelf = installation.skills
+    shelf = application.skills
     volumes, problems = shelf.volumes()
-    uses = installation.views.skill_uses()
+    uses = application.views.skill_uses()
     found = [_row(volume, uses.get(volume.name, SkillUse()), shelf.platform) for volume in volumes]
     known = {row.name for row in found}
     found += [_proposed(skill) for skill in shelf.proposals() if skill.name not in known]
     return sorted(found, key=lambda row: row.name), problems
 
 
-def shown(installation: Installation, name: str) -> SkillShown:
+def shown(application: Application, name: str) -> SkillShown:
     """One skill whole. Raises `Rejected`, kind `unknown_skill`."""
-    shelf = installation.skills
+    shelf = application.skills
     try:
         volume = shelf.find(name)
     except Rejected:
@@ -157,7 +157,7 @@ def shown(installation: Installation, name: str) -> SkillShown:
         return SkillShown(
             **msgspec.structs.asdict(row), content="", tags=(), platforms=(), requires_toolsets=(), verdict=""
         )
-    use = installation.views.skill_uses().get(volume.name, SkillUse())
+    use = application.views.skill_uses().get(volume.name, SkillUse())
     files = {MAIN_FILE: shelf.file(volume, MAIN_FILE)} if volume.skill is None else volume.skill.files
     text = volume.text
     return SkillShown(
@@ -170,10 +170,10 @@ def shown(installation: Installation, name: str) -> SkillShown:
     )
 
 
-def writes(installation: Installation, name: str) -> list[WriteRow]:
+def writes(application: Application, name: str) -> list[WriteRow]:
     """The entries of a skill's log, oldest first. Raises `Rejected`, kind `unknown_skill`."""
-    stream = stream_of(installation.skills.past(name).name)
-    recorded = installation.log.read(stream)
+    stream = stream_of(application.skills.past(name).name)
+    recorded = application.log.read(stream)
     undone = {
         each.event.undoes: each.version
         for each in recorded
@@ -182,7 +182,7 @@ def writes(installation: Installation, name: str) -> list[WriteRow]:
     return [_write(each, undone.get(each.version)) for each in recorded]
 
 
-def _write(recorded: Recorded, undone: int | None) -> WriteRow:
+def _write(recorded: RecordedEvent, undone: int | None) -> WriteRow:
     event = recorded.event
     evidence: e.Evidence | None = getattr(event, "evidence", None)
     request: e.SkillRequest | None = getattr(event, "request", None)

@@ -45,7 +45,7 @@ def list_skills(invocation: Invocation, limit: int | None, as_json: bool) -> Non
     """List skills, how often they were used, and what waits for you."""
     from hermes_jobs.interfaces.cli import skill_format as rows
 
-    found, problems = rows.listed(invocation.installation)
+    found, problems = rows.listed(invocation.application)
     found = found[:limit]
     if as_json:
         print_json(found)
@@ -76,7 +76,7 @@ def show_skill(invocation: Invocation, name: str, limit: int | None, as_json: bo
 
     from hermes_jobs.interfaces.cli import skill_format as rows
 
-    shown = rows.shown(invocation.installation, name)
+    shown = rows.shown(invocation.application, name)
     shown = replace(shown, files=shown.files[:limit], proposals=shown.proposals[:limit])
     if as_json:
         print_json(shown)
@@ -102,7 +102,7 @@ def show_log(invocation: Invocation, name: str, limit: int, as_json: bool) -> No
     """List what was written to a skill: by whom, when, in which turn."""
     from hermes_jobs.interfaces.cli import skill_format as rows
 
-    writes = rows.writes(invocation.installation, name)[::-1][:limit]
+    writes = rows.writes(invocation.application, name)[::-1][:limit]
     if as_json:
         print_json(writes)
     else:
@@ -120,7 +120,7 @@ def undo(invocation: Invocation, name: str, as_json: bool) -> None:
 
     Once more, and the one before is taken back.
     """
-    changed = invocation.installation.skills.undo(name)
+    changed = invocation.application.skills.undo(name)
     _print_outcome(invocation, name, changed.answer, as_json=as_json)
 
 
@@ -161,7 +161,7 @@ def approve(invocation: Invocation, name: str, number: int | None, anyway: bool,
     """
     if anyway and number is not None:
         raise click.UsageError("--anyway is about a refused write, which has no --version.")
-    skills = invocation.installation.skills
+    skills = invocation.application.skills
     changed = skills.allow(name) if anyway else skills.approve(name, number)
     _print_outcome(invocation, name, f"approved, {changed.answer}", as_json=as_json)
 
@@ -173,7 +173,7 @@ def approve(invocation: Invocation, name: str, number: int | None, anyway: bool,
 @pass_invocation
 def deny(invocation: Invocation, name: str, number: int | None, as_json: bool) -> None:
     """Refuse a write that the guard held back."""
-    changed = invocation.installation.skills.deny(name, number)
+    changed = invocation.application.skills.deny(name, number)
     _print_outcome(invocation, name, changed.answer, as_json=as_json)
 
 
@@ -182,6 +182,6 @@ def _print_outcome(invocation: Invocation, name: str, told: str, *, as_json: boo
     from hermes_jobs.interfaces.cli import skill_format as rows
 
     if as_json:
-        print_json(rows.writes(invocation.installation, name)[-1])
+        print_json(rows.writes(invocation.application, name)[-1])
     else:
         note(f"Skill {name}: {told}.")

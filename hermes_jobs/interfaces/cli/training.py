@@ -14,8 +14,8 @@ from hermes_jobs.domain.session.synthetic_messages import INTERRUPTED
 from hermes_jobs.domain.streams import SESSIONS
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap import Installation
-    from hermes_jobs.eventlog.log import EventLog, Recorded
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.eventlog.log import EventLog, RecordedEvent
 
 KINDS = ("conversation", "scheduled")
 
@@ -37,14 +37,14 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
     conversations: list[Said]
 
 
-def training_lines(installation: Installation, selection: Selection) -> Iterator[bytes]:
+def training_lines(application: Application, selection: Selection) -> Iterator[bytes]:
     """One JSON object for each conversation with a completed turn; this process's secrets are redacted."""
-    log = installation.log
+    log = application.log
     streams = [stream_of(lineage) for lineage in selection.lineages]
     for stream in streams or [head.stream for head in log.streams(SESSIONS)]:
         found = _conversation(log, stream, selection)
         if found is not None:
-            redact = installation.settings.secrets.redact
+            redact = application.settings.secrets.redact
             said = [Said(each.speaker, redact(each.value)) for each in found.conversations]
             yield msgspec.json.encode(msgspec.structs.replace(found, conversations=said)) + b"\n"
 
@@ -66,7 +66,7 @@ def _conversation(log: EventLog, stream: str, selection: Selection) -> Conversat
     )
 
 
-def _history(log: EventLog, stream: str, upto: int | None) -> list[Recorded]:
+def _history(log: EventLog, stream: str, upto: int | None) -> list[RecordedEvent]:
     """The stream's events behind those that it goes on from."""
     own = list(log.read(stream, upto=upto))
     first = own[0].event if own else None
@@ -75,7 +75,7 @@ def _history(log: EventLog, stream: str, upto: int | None) -> list[Recorded]:
     return own
 
 
-def _model(recorded: list[Recorded], turn: Told) -> str:
+def _model(recorded: list[RecordedEvent], turn: Told) -> str:
     """Who answered in the turn."""
     models = [
         each.event.model

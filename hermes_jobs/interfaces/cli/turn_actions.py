@@ -89,16 +89,16 @@ def cancel_turn(invocation: Invocation, turn_id: str, as_json: bool) -> None:
     What runs for it is stopped; what was said stays.
     """
     from hermes_jobs.domain.session import commands as c
-    from hermes_jobs.runtime.recovery import take_over_from_the_dead
+    from hermes_jobs.runtime.recovery import reclaim_from_dead_workers
     from hermes_jobs.views.turn_json import turn_result
 
     found = _find(invocation, turn_id)
-    installation = invocation.installation
-    engine = installation.engine()
+    application = invocation.application
+    engine = application.engine()
     session = engine.execute(found.stream, c.CancelTurn(turn=found.turn, by=BY))
     if found.turn not in session.ended:
-        take_over_from_the_dead(engine, installation.observer())  # else nobody may be left to end it
-    after = installation.views.turn(found.turn)
+        reclaim_from_dead_workers(engine, application.observer())  # else nobody may be left to end it
+    after = application.views.turn(found.turn)
     if as_json:
         print_json(turn_result(after))
     elif after.status != "cancelled":
@@ -134,7 +134,7 @@ def retry_turn(
 
     found = _find(invocation, turn_id)
     chosen = checked_model(invocation, model, lineage_of(found.stream)) or ""
-    engine = invocation.installation.engine()
+    engine = invocation.application.engine()
     waits = engine.sessions.load(found.stream).find(found.turn)
     again: SessionCommand = c.ResumeTurn(turn=found.turn, by=BY, budget_usd=budget, model=chosen)
     if waits is not None and waits.quota_until:
@@ -162,7 +162,7 @@ def approve_call(invocation: Invocation, turn_id: str, call: str | None, waiting
     from hermes_jobs.domain.session import commands as c
 
     found = _find(invocation, turn_id)
-    now = invocation.installation.clock.now()
+    now = invocation.application.clock.now()
     answer = c.ApproveCall(turn=found.turn, call=call, by=BY, now=now)
     return _answer(invocation, found, answer, waiting)
 
@@ -186,17 +186,17 @@ def deny_call(invocation: Invocation, turn_id: str, call: str | None, waiting: W
 
 def _answer(invocation: Invocation, found: Submitted, answer: SessionCommand, waiting: Waiting) -> int:
     """Record a person's answer to a call, and go on with the turn where that is left to this process."""
-    from hermes_jobs.bootstrap.worker_status import workers_are_alive
+    from hermes_jobs.bootstrap.worker_status import has_live_workers
     from hermes_jobs.interfaces.cli.detach import print_as_it_stands
     from hermes_jobs.interfaces.cli.turn_waiter import ALONE, follow
 
-    installation = invocation.installation
-    installation.engine().execute(found.stream, answer)
+    application = invocation.application
+    application.engine().execute(found.stream, answer)
     wait, timeout, style = waiting
-    if not workers_are_alive(installation) if wait is None else wait:
+    if not has_live_workers(application) if wait is None else wait:
         return follow(invocation, found, style, timeout, alone=ALONE, until_asked=wait is None)
     if style.form == "text":
-        note(f"Turn {found.turn} is {installation.views.turn(found.turn).status}.")
+        note(f"Turn {found.turn} is {application.views.turn(found.turn).status}.")
     else:
         print_as_it_stands(invocation, found, style)
     return 0
@@ -206,7 +206,7 @@ def _find(invocation: Invocation, given: str) -> Submitted:
     """The turn that an id or the beginning of one means."""
     from hermes_jobs.engine.engine import Submitted
 
-    views = invocation.installation.views
+    views = invocation.application.views
     turn = views.turn(views.find_turn(given))
     return Submitted(turn=turn.id, stream=turn.stream)
 

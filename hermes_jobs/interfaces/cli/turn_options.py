@@ -17,7 +17,7 @@ def chosen_toolsets(invocation: Invocation, given: str | None) -> tuple[str, ...
     names = tuple(name.strip() for name in given.split(",") if name.strip())
     if not names:
         raise click.BadParameter("it names no toolset.", param_hint="--toolsets")
-    known = invocation.installation.toolbox.toolsets
+    known = invocation.application.toolbox.toolsets
     for name in names:
         if name not in known:
             raise click.BadParameter(
@@ -31,10 +31,10 @@ def meant_session(invocation: Invocation, given: str | None, newest: bool) -> st
     if given and newest:
         raise click.UsageError("--session and --continue exclude each other.")
     if given:
-        views = invocation.installation.views
+        views = invocation.application.views
         return views.session(views.find_session(given)).lineage
     if newest:
-        sessions = invocation.installation.views.sessions(limit=1)
+        sessions = invocation.application.views.sessions(limit=1)
         if not sessions:
             raise click.UsageError("There is no session to continue yet: leave out --continue.")
         return sessions[0].lineage
@@ -44,14 +44,14 @@ def meant_session(invocation: Invocation, given: str | None, newest: bool) -> st
 def checked_model(invocation: Invocation, given: str | None, lineage: str | None) -> str | None:
     """The model that was named, an alias by what it stands for; null where none was.
 
-    Raises what `Installation.check` does for the model that will answer in the lineage, or in a new session.
+    Raises what `Application.check` does for the model that will answer in the lineage, or in a new session.
     """
     named = invocation.settings.models.aliases.get(given, given) if given else None
-    installation = invocation.installation
+    application = invocation.application
     answering = named
     if named is None and lineage is not None:
-        answering = installation.views.session(lineage).model or None
-    installation.check(answering)
+        answering = application.views.session(lineage).model or None
+    application.check(answering)
     return named
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import click
 
 from hermes_jobs.domain.session.titles import printable
-from hermes_jobs.engine.live import LiveText, Piece
+from hermes_jobs.engine.live import LiveTranscript, TextDelta
 
 if TYPE_CHECKING:
     from hermes_jobs.interfaces.cli.live_display import Stage
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Page(Protocol):
     """What a turn is told on. Heard from several threads; texts are as they were said."""
 
-    def hear(self, piece: Piece) -> None:
+    def hear(self, piece: TextDelta) -> None:
         """A piece of what is being said."""
 
     def said(self, step: str, attempt: int, content: str) -> None:
@@ -46,12 +46,12 @@ class PlainPage:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._live = LiveText()
+        self._live = LiveTranscript()
         self._written = ""  # of the speech under way
         self._all = ""
         self._mid_line = False
 
-    def hear(self, piece: Piece) -> None:
+    def hear(self, piece: TextDelta) -> None:
         """See `Page.hear`."""
         with self._lock:
             if self._live.hear(piece):

@@ -11,9 +11,9 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.context_notices import notices
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.engine import Submitted
-from hermes_jobs.engine.live import Piece
+from hermes_jobs.engine.live import TextDelta
 from hermes_jobs.engine.ports import Clock
-from hermes_jobs.eventlog.log import EventLog, Recorded
+from hermes_jobs.eventlog.log import EventLog, RecordedEvent
 from hermes_jobs.interfaces.cli.event_line import print_event
 from hermes_jobs.interfaces.cli.failed_calls import how_to_move, told_of
 from hermes_jobs.interfaces.cli.output import one_line, print_json
@@ -46,7 +46,7 @@ class Shown:
         """The turn whose answer is waited for: the one submitted, or what it was merged into."""
         return self._turn
 
-    def heard(self, piece: Piece) -> None:
+    def heard(self, piece: TextDelta) -> None:
         """A piece of an answer's text."""
         if self._closed or piece.turn != self._turn or piece.over:
             return
@@ -54,7 +54,7 @@ class Shown:
         if self.style.stream:
             self._page.hear(piece)
 
-    def news(self, events: Sequence[Recorded]) -> None:
+    def news(self, events: Sequence[RecordedEvent]) -> None:
         """What stands in the log since the last time, or nothing; what was shown before is passed over."""
         for recorded in events:
             event = recorded.event
@@ -78,7 +78,7 @@ class Shown:
         """Take in what nobody told: from before the waiting, and from its last moment."""
         self.news(log.read(self._stream, after=self._version))
 
-    def _hear(self, recorded: Recorded) -> None:
+    def _hear(self, recorded: RecordedEvent) -> None:
         event = recorded.event
         match event:
             case e.ModelReplied(tool_calls=calls, plan=plan):

@@ -10,7 +10,7 @@ from functools import partial
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
-from hermes_jobs.bootstrap.worker_status import workers_are_alive
+from hermes_jobs.bootstrap.worker_status import has_live_workers
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.engine.engine import Engine, Submitted
@@ -21,11 +21,11 @@ from hermes_jobs.interfaces.cli.logging_setup import log_to_file
 from hermes_jobs.interfaces.cli.output_options import Style
 from hermes_jobs.interfaces.cli.turn_printer import Shown
 from hermes_jobs.interfaces.cli.wait import LogWaiter, NobodyWorks
-from hermes_jobs.text.plural import how_many
+from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.turn_json import TurnResult, turn_result
 
 if TYPE_CHECKING:
-    from hermes_jobs.eventlog.log import Recorded
+    from hermes_jobs.eventlog.log import RecordedEvent
     from hermes_jobs.runtime.inline_worker import InlineWorker
 
 QUOTA_PATIENCE = 120.0  # seconds that a process which works alone waits for a quota
@@ -96,9 +96,9 @@ class Vigil:
         until_asked: bool,
     ) -> None:
         self._invocation = invocation
-        self._installation = invocation.installation
+        self._application = invocation.application
         self._submitted = submitted
-        self._shown = Shown(submitted, style, self._installation.clock)
+        self._shown = Shown(submitted, style, self._application.clock)
         self._interrupts = interrupts
         self._until_asked = until_asked
         self._goes_on = LATER
@@ -108,18 +108,18 @@ class Vigil:
 
     def keep(self, timeout: float | None, alone: str) -> int:
         """Wait; the exit code."""
-        installation = self._installation
-        engine = installation.engine()
+        application = self._application
+        engine = application.engine()
         if self._is_over(engine):
-            self._shown.catch_up(installation.log)
+            self._shown.catch_up(application.log)
             return self._end(engine, done=True)
-        now = installation.clock.monotonic
+        now = application.clock.monotonic
         until = None if timeout is None else now() + timeout
-        if workers_are_alive(installation):
+        if has_live_workers(application):
             self._goes_on = "goes on"
             try:
                 with self._listening() as news:
-                    return self._wait(LogWaiter(installation, news=news), timeout)
+                    return self._wait(LogWaiter(application, news=news), timeout)
             except NobodyWorks:
                 alone = "The workers have ended; this process goes on with the turn."
                 timeout = None if until is None else max(0.0, until - now())
@@ -134,7 +134,7 @@ class Vigil:
         self._shown.close()
 
     @contextmanager
-    def _listening(self) -> Iterator[Callable[[Sequence[Recorded]], None]]:
+    def _listening(self) -> Iterator[Callable[[Sequence[RecordedEvent]], None]]:
         """What has to hear the log's news meanwhile; the answer's text is heard as others say it."""
         from hermes_jobs.runtime.redis_live import channel_of
 
@@ -142,15 +142,15 @@ class Vigil:
         if not shown.style.stream:
             yield shown.news
             return
-        channel = channel_of(self._installation)
-        heard, leave = shown.turn, channel.listen(shown.turn, shown.heard)
+        channel = channel_of(self._application)
+        heard, leave = shown.turn, channel.subscribe(shown.turn, shown.heard)
 
-        def news(events: Sequence[Recorded]) -> None:
+        def news(events: Sequence[RecordedEvent]) -> None:
             nonlocal heard, leave
             shown.news(events)
             if shown.turn != heard:
                 leave()
-                heard, leave = shown.turn, channel.listen(shown.turn, shown.heard)
+                heard, leave = shown.turn, channel.subscribe(shown.turn, shown.heard)
 
         try:
             yield news
@@ -161,13 +161,13 @@ class Vigil:
         """A worker in this process."""
         from hermes_jobs.runtime.inline_worker import InlineWorker
 
-        log_to_file(self._invocation, self._installation.settings.paths.logs)
-        return InlineWorker(self._installation, heard=self._shown.heard, news=self._shown.news)
+        log_to_file(self._invocation, self._application.settings.paths.logs)
+        return InlineWorker(self._application, heard=self._shown.heard, news=self._shown.news)
 
     def _wait(self, waiter: InlineWorker | LogWaiter, timeout: float | None) -> int:
         with waiter as worker:
             try:
-                self._shown.catch_up(self._installation.log)
+                self._shown.catch_up(self._application.log)
                 self._say_what_goes_first(worker.engine)
                 done = worker.work(
                     lambda: self._is_over(worker.engine), stream=self._submitted.stream, seconds=timeout
@@ -176,7 +176,7 @@ class Vigil:
                 self._shown.close()
                 self._reconsider(worker)
                 raise
-            self._shown.catch_up(self._installation.log)
+            self._shown.catch_up(self._application.log)
             code = self._end(worker.engine, done=done)
             if done:
                 self._finish_other_jobs(worker)
@@ -197,12 +197,12 @@ class Vigil:
 
     def _is_left_to_a_quota(self, turn: Turn) -> bool:
         """Whether nobody but this process works, and the turn waits longer than one likes to sit there."""
-        left = turn.quota_until - self._installation.clock.now()
+        left = turn.quota_until - self._application.clock.now()
         return self._leaves_at_quota and not turn.running and left > QUOTA_PATIENCE
 
     def _end(self, engine: Engine, *, done: bool) -> int:
         """Show how the turn stands; the exit code."""
-        views = self._installation.views
+        views = self._application.views
         result = turn_result(views.turn(self._submitted.turn))
         self._shown.end(result, done=done)
         if not done:
@@ -230,10 +230,10 @@ class Vigil:
 
     def _finish_other_jobs(self, worker: InlineWorker | LogWaiter) -> None:
         """Jobs that this turn or earlier processes left are done before the process ends."""
-        jobs = worker.due_elsewhere()
+        jobs = worker.remaining_steps()
         if not jobs:
             return
-        self._shown.note(f"Finishing {how_many(jobs, 'more job')}; Ctrl-C leaves them for later.")
+        self._shown.note(f"Finishing {pluralize(jobs, 'more job')}; Ctrl-C leaves them for later.")
         try:
             worker.drain()
         except KeyboardInterrupt:
@@ -251,7 +251,7 @@ class Vigil:
     def interrupted(self) -> int:
         """A Ctrl-C has ended the waiting, and one more cancels the turn, where neither was dealt with before;
         the exit code."""
-        engine = self._installation.engine()
+        engine = self._application.engine()
         is_new = not self._has_said or self._interrupts.count >= 2
         if is_new and not self._has_cancelled and self._is_to_be_cancelled(engine):
             self._cancel(engine)

@@ -34,12 +34,12 @@ from hermes_jobs.interfaces.cli.output import (
 from hermes_jobs.interfaces.cli.progress import called, called_whole
 from hermes_jobs.interfaces.cli.turn_actions import ACTS
 from hermes_jobs.interfaces.html.figures import duration
-from hermes_jobs.text.plural import how_many
+from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.models import StepView, TurnStatus, TurnView
 from hermes_jobs.views.turn_json import detailed_result, milliseconds, turn_result
 
 if TYPE_CHECKING:
-    from hermes_jobs.eventlog.log import Recorded
+    from hermes_jobs.eventlog.log import RecordedEvent
     from hermes_jobs.views.estimates import Estimate
     from hermes_jobs.views.timeline import Timeline
 
@@ -68,7 +68,7 @@ def list_turns(
     invocation: Invocation, session: str | None, status: TurnStatus | None, limit: int, as_json: bool
 ) -> None:
     """List turns, newest first."""
-    views = invocation.installation.views
+    views = invocation.application.views
     found = views.turns(session=views.find_session(session) if session else None, status=status, limit=limit)
     if as_json:
         print_json([_listed(turn) for turn in found])
@@ -105,7 +105,7 @@ def show_turn(
 
 
 def _find(invocation: Invocation, given: str) -> TurnView:
-    views = invocation.installation.views
+    views = invocation.application.views
     return views.turn(views.find_turn(given))
 
 
@@ -127,7 +127,7 @@ def _row(turn: TurnView) -> tuple[str, ...]:
 
 
 def _print_turn(invocation: Invocation, turn: TurnView, limit: int | None) -> None:
-    estimates = invocation.installation.views.estimates(turn=turn.id)
+    estimates = invocation.application.views.estimates(turn=turn.id)
     stands: str = turn.status
     for told in (turn.into and f"into {turn.into}", turn.cancelled_by and f"by {turn.cancelled_by}"):
         stands += f" {told}" if told else ""
@@ -178,14 +178,14 @@ def _print_timeline(invocation: Invocation, turn: TurnView, limit: int | None) -
     print_timeline(_timeline(invocation, turn)[0], limit)
 
 
-def _timeline(invocation: Invocation, turn: TurnView) -> tuple[Timeline, Sequence[Recorded]]:
+def _timeline(invocation: Invocation, turn: TurnView) -> tuple[Timeline, Sequence[RecordedEvent]]:
     """The turn's timeline as it is now, with the events that it was made from."""
     from hermes_jobs.views.timeline import timeline
     from hermes_jobs.views.turn_events import events_of
 
-    installation = invocation.installation
-    events = events_of(installation.log, turn)
-    return timeline(turn.id, events, installation.clock.now()), events
+    application = invocation.application
+    events = events_of(application.log, turn)
+    return timeline(turn.id, events, application.clock.now()), events
 
 
 def _write_page(invocation: Invocation, turn: TurnView, file: Path) -> None:
@@ -198,7 +198,7 @@ def _write_page(invocation: Invocation, turn: TurnView, file: Path) -> None:
 def _print_deliveries(invocation: Invocation, turn: TurnView) -> None:
     from hermes_jobs.interfaces.cli.inbox import shown_state
 
-    found = invocation.installation.views.deliveries(turn=turn.into or turn.id)
+    found = invocation.application.views.deliveries(turn=turn.into or turn.id)
     if found:
         click.echo()
         print_fields([(f"To {each.target}", shown_state(each)) for each in reversed(found)])
@@ -209,7 +209,7 @@ def _about(estimates: Sequence[Estimate]) -> str:
     if not estimates:
         return ""
     sent, said = (sum(getattr(each, f"{way}_tokens") for each in estimates) for way in ("input", "output"))
-    calls = how_many(len(estimates), "call")
+    calls = pluralize(len(estimates), "call")
     return f"about {sent} in, {said} out for {calls} that nobody reported"
 
 

@@ -12,7 +12,7 @@ from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, newest
 from hermes_jobs.interfaces.cli.output import note, print_json, print_table, short_time, shown_cost
 from hermes_jobs.interfaces.cli.param_types import Moment
-from hermes_jobs.text.plural import how_many
+from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.spending import Spending, SpendingKey
 from hermes_jobs.views.turn_json import usage_shown
 
@@ -50,7 +50,7 @@ def usage(
     """
     zone = invocation.settings.zone
     moment = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if since else None
-    views = invocation.installation.views
+    views = invocation.application.views
     if estimated:
         _print_estimates(newest(views.estimates(since=moment), limit), as_json=as_json)
         return
@@ -74,7 +74,7 @@ def _print_spending(rows: Sequence[Spending], by: SpendingKey) -> None:
     if any(row.unpriced for row in rows):
         note("Some responses came from models whose price is not known; their cost is not guessed.")
     if calls:
-        ended = how_many(calls, "call")
+        ended = pluralize(calls, "call")
         note(f"{ended} ended without a report of what was used: `hermes-jobs usage --estimated` lists them.")
 
 

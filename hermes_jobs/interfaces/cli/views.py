@@ -10,7 +10,7 @@ import click
 from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
 from hermes_jobs.interfaces.cli.options import example, json_option
 from hermes_jobs.interfaces.cli.output import note, print_json, print_table
-from hermes_jobs.text.plural import how_many
+from hermes_jobs.text.plural import pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.views.models import ViewsStatus
@@ -29,7 +29,7 @@ def show_status(invocation: Invocation, as_json: bool) -> None:
 
     One row a file: position, events behind, size, rows in each table.
     """
-    status = invocation.installation.views.status()
+    status = invocation.application.views.status()
     if as_json:
         print_json(status)
         return
@@ -58,7 +58,7 @@ def rebuild(invocation: Invocation, as_json: bool) -> None:
 
     Readers and workers go on meanwhile.
     """
-    views = invocation.installation.views
+    views = invocation.application.views
     on_terminal = sys.stderr.isatty()
 
     def progress(position: int, last: int) -> None:
@@ -73,7 +73,7 @@ def rebuild(invocation: Invocation, as_json: bool) -> None:
         print_json(status)
     else:
         events = sum(each.position for each in status.generations if each.current)
-        note(f"Rebuilt from {how_many(events, 'event')}.")
+        note(f"Rebuilt from {pluralize(events, 'event')}.")
         _note_end(status)
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from hermes_jobs.bootstrap.worker_status import are_enough
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.bootstrap.worker_status import cover_required_queues
+from hermes_jobs.eventlog.log import RecordedEvent
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap import Installation
+    from hermes_jobs.bootstrap import Application
 
 LOOK_EVERY = 1.0  # seconds between looks at who is alive
 
@@ -23,11 +23,11 @@ class LogWaiter:
     """Waits while others work. `news` hears every event of the log from the moment it was made, and that
     there was none."""
 
-    def __init__(self, installation: Installation, *, news: Callable[[Sequence[Recorded]], None]) -> None:
-        self.engine = installation.engine()
-        self._observer = installation.observer()
+    def __init__(self, application: Application, *, news: Callable[[Sequence[RecordedEvent]], None]) -> None:
+        self.engine = application.engine()
+        self._observer = application.observer()
         self._news = news
-        self._position = installation.log.last_position()
+        self._position = application.log.last_position()
 
     def __enter__(self) -> LogWaiter:
         return self
@@ -59,14 +59,14 @@ class LogWaiter:
                 self._insist_on_workers()
             log.wait(self._position, LOOK_EVERY if until is None else min(LOOK_EVERY, until - now))
 
-    def due_elsewhere(self) -> int:
+    def remaining_steps(self) -> int:
         """What is due is for the workers to do."""
         return 0
 
     def drain(self) -> None:
-        """See `due_elsewhere`."""
+        """See `remaining_steps`."""
 
     def _insist_on_workers(self) -> None:
         workers = self.engine.log.workers()
-        if not are_enough(workers, self._observer.dead(workers)):
+        if not cover_required_queues(workers, self._observer.dead(workers)):
             raise NobodyWorks

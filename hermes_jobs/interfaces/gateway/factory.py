@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 
-from hermes_jobs.bootstrap import Installation
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.conflicts import conflicts
 from hermes_jobs.delivery.telegram_token import TOKEN
-from hermes_jobs.domain.gateway.commands import House
+from hermes_jobs.domain.gateway.commands import GatewayPolicy
 from hermes_jobs.errors import Misconfigured, Rejected
-from hermes_jobs.interfaces.gateway.leader import Post
-from hermes_jobs.interfaces.gateway.receiver import Reception
-from hermes_jobs.interfaces.gateway.service import Service
+from hermes_jobs.interfaces.gateway.leader import GatewayLeader
+from hermes_jobs.interfaces.gateway.receiver import MessageReceiver
+from hermes_jobs.interfaces.gateway.service import GatewayService
 from hermes_jobs.settings import Settings
 
 _USER = re.compile(r"[a-z]+:\S+")
@@ -27,7 +27,7 @@ def has_telegram(settings: Settings) -> bool:
 
 
 @contextmanager
-def telegram_service(installation: Installation, told: Callable[[str], None]) -> Iterator[Service]:
+def telegram_service(application: Application, told: Callable[[str], None]) -> Iterator[GatewayService]:
     """The gateway of the bot whose token is set. Raises `Misconfigured`, `Rejected`, `LogUnavailable`."""
     try:
         from hermes_jobs.delivery.telegram_bot import bot_of
@@ -36,7 +36,7 @@ def telegram_service(installation: Installation, told: Callable[[str], None]) ->
         raise Misconfigured(
             "This installation cannot speak to Telegram.", hint="pip install 'hermes-jobs[telegram]'"
         ) from error
-    settings = installation.settings
+    settings = application.settings
     token = settings.secrets.get(TOKEN)
     bot = bot_of(token) if token else None
     if token is None or bot is None:
@@ -50,25 +50,25 @@ def telegram_service(installation: Installation, told: Callable[[str], None]) ->
         told("Nobody may write yet: gateway.telegram.allowed_users is empty.")
         told("  Write to the bot; the number that is ignored below is yours.")
     platform = TelegramPlatform(token, bot, settings.gateway.telegram.base_url)
-    house = House(
+    house = GatewayPolicy(
         users=joined(settings.gateway.users),
         if_busy=settings.session.if_busy,
         workdir=settings.agent.workdir,
     )
-    engine = installation.engine()
-    reception = Reception(engine, house, allowed, lambda session: _news(installation, session))
-    post = Post(engine, platform.name, lambda: installation.lease("gateway"), installation.observer())
+    engine = application.engine()
+    reception = MessageReceiver(engine, house, allowed, lambda session: _news(application, session))
+    post = GatewayLeader(engine, platform.name, lambda: application.lease("gateway"), application.observer())
     try:
-        yield Service(platform, reception, post, told)
+        yield GatewayService(platform, reception, post, told)
     finally:
         post.close()
 
 
-def _news(installation: Installation, session: str) -> Sequence[str]:
+def _news(application: Application, session: str) -> Sequence[str]:
     """What conflicted since the session's newest turn was submitted."""
-    installation.settle()
-    turns = installation.views.turns(session=session, limit=1)
-    return tuple(conflicts(installation, turns[0].submitted_at)) if turns else ()
+    application.settle()
+    turns = application.views.turns(session=session, limit=1)
+    return tuple(conflicts(application, turns[0].submitted_at)) if turns else ()
 
 
 def joined(users: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:

@@ -6,9 +6,9 @@ import logging
 import threading
 from collections.abc import Callable
 
-from hermes_jobs.bootstrap import Installation
-from hermes_jobs.bootstrap.worker_status import workers_are_alive
-from hermes_jobs.engine.live import Heard, nobody_listens
+from hermes_jobs.bootstrap import Application
+from hermes_jobs.bootstrap.worker_status import has_live_workers
+from hermes_jobs.engine.live import OnDelta, nobody_listens
 from hermes_jobs.runtime.inline_worker import InlineWorker
 
 logger = logging.getLogger(__name__)
@@ -16,14 +16,14 @@ logger = logging.getLogger(__name__)
 LOOK_EVERY = 1.0  # seconds between looks at whether others work
 
 
-class Helper:
+class FallbackWorker:
     """A thread that performs due steps whenever nobody else does. `told` hears when it begins and ends,
     `heard` what it lets models say."""
 
     def __init__(
-        self, installation: Installation, told: Callable[[str], None], *, heard: Heard = nobody_listens
+        self, application: Application, told: Callable[[str], None], *, heard: OnDelta = nobody_listens
     ) -> None:
-        self._installation = installation
+        self._application = application
         self._heard = heard
         self._told = told
         self._stopping = threading.Event()
@@ -43,7 +43,7 @@ class Helper:
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
-                if workers_are_alive(self._installation):
+                if has_live_workers(self._application):
                     self._stopping.wait(LOOK_EVERY)
                 else:
                     self._work()
@@ -54,15 +54,15 @@ class Helper:
     def _work(self) -> None:
         """Perform due steps until told to stop, or until a worker is alive again."""
         self._told("No worker is alive: this process works on the turns too.")
-        self._is_relieved, self._looked_at = False, self._installation.clock.monotonic()
-        with InlineWorker(self._installation, heard=self._heard) as worker:
+        self._is_relieved, self._looked_at = False, self._application.clock.monotonic()
+        with InlineWorker(self._application, heard=self._heard) as worker:
             worker.work(self._is_done)
         if not self._stopping.is_set():
             self._told("Workers are alive: they do the work.")
 
     def _is_done(self) -> bool:
-        now = self._installation.clock.monotonic()
+        now = self._application.clock.monotonic()
         if now - self._looked_at >= LOOK_EVERY:
             self._looked_at = now
-            self._is_relieved = workers_are_alive(self._installation)
+            self._is_relieved = has_live_workers(self._application)
         return self._is_relieved or self._stopping.is_set()

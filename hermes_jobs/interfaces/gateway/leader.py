@@ -9,20 +9,20 @@ import logging
 from collections.abc import Callable
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Change, Changed, Load, StreamFacts
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.gateway.gateway import Gateway, stream_of
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.eventlog.leases import Lease
-from hermes_jobs.runtime.recovery import Observer
+from hermes_jobs.runtime.recovery import FailureDetector
 
 logger = logging.getLogger(__name__)
 
 
-class Post:
+class GatewayLeader:
     """This process's claim to speak for a gateway. Used by one thread at a time."""
 
     def __init__(
-        self, engine: Engine, gateway: str, new_lease: Callable[[], Lease], observer: Observer
+        self, engine: Engine, gateway: str, new_lease: Callable[[], Lease], observer: FailureDetector
     ) -> None:
         self._engine = engine
         self._gateway = gateway
@@ -34,7 +34,7 @@ class Post:
         """Leave it to others. Raises `LogUnavailable`."""
         self._lease.close()
 
-    def is_mine(self) -> bool:
+    def is_leader(self) -> bool:
         """Whether this process speaks for the gateway, taking that over where nobody alive does.
 
         Raises `LogUnavailable`.
@@ -66,12 +66,12 @@ class Post:
             return False
         return holder not in self._observer.dead(self._engine.log.workers(), {holder})
 
-    def _take_from(self, holder: str | None) -> Change:
-        def change(load: Load) -> Changed:
+    def _take_from(self, holder: str | None) -> Decision:
+        def change(load: StateLoader) -> DecisionResult:
             gateway: Gateway = load(stream_of(self._gateway))
             if gateway.worker != holder:  # somebody else was faster
-                return Changed()
+                return DecisionResult()
             taken = e.GatewayTaken(gateway=self._gateway, worker=self._lease.worker)
-            return Changed(writes=(StreamFacts(gateway.stream, (taken,)),))
+            return DecisionResult(writes=(StreamEvents(gateway.stream, (taken,)),))
 
         return change

@@ -7,17 +7,17 @@ from typing import Protocol
 
 import msgspec
 
-from hermes_jobs.domain.gateway.commands import Said
+from hermes_jobs.domain.gateway.commands import IncomingMessage
 
 
 class Update(msgspec.Struct, frozen=True, kw_only=True):
     """Something that the platform had to tell. `number` grows; `said` null: it is of no concern."""
 
     number: int
-    said: Said | None = None
+    said: IncomingMessage | None = None
 
 
-class PlatformAway(Exception):
+class PlatformUnavailable(Exception):
     """The platform cannot be asked just now. `retry_after`: seconds it wants to be left alone."""
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
@@ -28,7 +28,7 @@ class PlatformAway(Exception):
 class Platform(Protocol):
     """One account on a chat platform. Used from one asyncio loop.
 
-    Its methods raise `PlatformAway`, and `Rejected`, kind `auth`, where the credentials are refused.
+    Its methods raise `PlatformUnavailable`, and `Rejected`, kind `auth`, where the credentials are refused.
     """
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Sequence
 
-from hermes_jobs.domain.gateway.commands import FreshNames, House, Said, heard
+from hermes_jobs.domain.gateway.commands import GatewayPolicy, IncomingMessage, NewIds, handle_message
 from hermes_jobs.domain.gateway.gateway import Person, person_named, stream_of_person
 from hermes_jobs.domain.session.session import stream_of
 from hermes_jobs.engine.engine import Engine
@@ -16,13 +16,13 @@ logger = logging.getLogger(__name__)
 STRANGERS_NAMED = 1_000  # users whose messages the process log says to be ignored
 
 
-class Reception:
+class MessageReceiver:
     """`allowed` are the users that may write, such as `telegram:12`; all others get nothing."""
 
     def __init__(
         self,
         engine: Engine,
-        house: House,
+        house: GatewayPolicy,
         allowed: Collection[str],
         news: Callable[[str], Sequence[str]] = lambda _session: (),
     ) -> None:
@@ -33,17 +33,17 @@ class Reception:
         self._news = news
         self._strangers: set[str] = set()
 
-    def hear(self, said: Said) -> None:
+    def accept(self, said: IncomingMessage) -> None:
         """Take a message into the log, unless it is there. Raises `LogUnavailable`."""
         if said.user not in self._allowed:
             self._ignore(said.user)
             return
         ids = self._engine.ids
-        names = FreshNames(turn=ids.name("t"), session=ids.name("s"))
+        names = NewIds(turn=ids.name("t"), session=ids.name("s"))
         session = self._session(said.user)
         news = () if session is None else self._news(session)
         try:
-            self._engine.change(heard(said, self._house, names, news), f"gateway {said.key}")
+            self._engine.change(handle_message(said, self._house, names, news), f"gateway {said.key}")
         except KeyTaken:
             logger.info("message %s was heard before", said.key)
 

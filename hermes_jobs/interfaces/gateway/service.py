@@ -10,11 +10,11 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 
-from hermes_jobs.domain.gateway.commands import Said
+from hermes_jobs.domain.gateway.commands import IncomingMessage
 from hermes_jobs.errors import LogUnavailable, Rejected
-from hermes_jobs.interfaces.gateway.leader import Post
-from hermes_jobs.interfaces.gateway.platform import Platform, PlatformAway
-from hermes_jobs.interfaces.gateway.receiver import Reception
+from hermes_jobs.interfaces.gateway.leader import GatewayLeader
+from hermes_jobs.interfaces.gateway.platform import Platform, PlatformUnavailable
+from hermes_jobs.interfaces.gateway.receiver import MessageReceiver
 
 logger = logging.getLogger(__name__)
 
@@ -26,11 +26,11 @@ TYPING_EVERY = 4.0  # seconds; platforms show it for about five
 TRIES = 3  # of a message that this program stumbles over
 
 
-class Service:
+class GatewayService:
     """One account's gateway in one process. `told` hears, in words for people, what it is doing."""
 
     def __init__(
-        self, platform: Platform, reception: Reception, post: Post, told: Callable[[str], None]
+        self, platform: Platform, reception: MessageReceiver, post: GatewayLeader, told: Callable[[str], None]
     ) -> None:
         self._platform = platform
         self._reception = reception
@@ -74,15 +74,15 @@ class Service:
         except LogUnavailable as error:
             logger.warning("%s", error)
             await asyncio.sleep(LOG_AWAY)
-        except PlatformAway as error:
+        except PlatformUnavailable as error:
             await asyncio.sleep(self._wait_after(error))
         except Rejected as refused:
             if not self._holds:
                 raise
-            await asyncio.sleep(self._wait_after(PlatformAway(refused.message)))
+            await asyncio.sleep(self._wait_after(PlatformUnavailable(refused.message)))
 
     async def _holds_post(self) -> bool:
-        holds = await asyncio.to_thread(self._post.is_mine)
+        holds = await asyncio.to_thread(self._post.is_leader)
         if holds and not self._holds:
             name = await self._platform.introduce()
             self._tell(f"Listening as {name}.")
@@ -92,11 +92,11 @@ class Service:
         self._holds = holds
         return holds
 
-    async def _hear(self, said: Said) -> None:
+    async def _hear(self, said: IncomingMessage) -> None:
         """Until it is in the log; what this program stumbles over again and again is passed over."""
         for _ in range(TRIES):
             try:
-                await asyncio.to_thread(self._reception.hear, said)
+                await asyncio.to_thread(self._reception.accept, said)
             except LogUnavailable:
                 raise
             except Exception:
@@ -112,13 +112,13 @@ class Service:
                 targets = await asyncio.to_thread(self._reception.waiting_targets) if self._holds else ()
                 for target in targets:
                     await self._platform.show_typing(target)
-            except (PlatformAway, LogUnavailable) as error:
+            except (PlatformUnavailable, LogUnavailable) as error:
                 logger.debug("no typing is shown: %s", error)
             except Exception:
                 logger.exception("no typing is shown")
             await asyncio.sleep(TYPING_EVERY)
 
-    def _wait_after(self, error: PlatformAway) -> float:
+    def _wait_after(self, error: PlatformUnavailable) -> float:
         wait = max(min(FIRST_WAIT * 2.0**self._failures, LONGEST_WAIT), error.retry_after or 0.0)
         self._failures += 1
         logger.warning("%s; asking again in %g s", error, wait)

@@ -14,11 +14,11 @@ from telegram import Bot
 from telegram.constants import ChatAction, ChatType
 from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 
-from hermes_jobs.delivery.telegram_bot import opened_bot, seconds_asked_for
+from hermes_jobs.delivery.telegram_bot import opened_bot, retry_after_seconds
 from hermes_jobs.delivery.telegram_token import TOKEN
-from hermes_jobs.domain.gateway.commands import Said
+from hermes_jobs.domain.gateway.commands import IncomingMessage
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.gateway.platform import PlatformAway, Update
+from hermes_jobs.interfaces.gateway.platform import PlatformUnavailable, Update
 
 PLATFORM = "telegram"
 POLL = timedelta(seconds=25)
@@ -48,13 +48,13 @@ class TelegramPlatform:
         await self._open.aclose()
 
     async def introduce(self) -> str:
-        """The bot's user name. Raises `PlatformAway`, `Rejected`."""
+        """The bot's user name. Raises `PlatformUnavailable`, `Rejected`."""
         with _failures():
             me = await self._asked.get_me()
         return f"@{me.username}"
 
     async def receive(self, after: int) -> Sequence[Update]:
-        """What was written to the bot. Raises `PlatformAway`, `Rejected`."""
+        """What was written to the bot. Raises `PlatformUnavailable`, `Rejected`."""
         with _failures():
             updates = await self._asked.get_updates(
                 offset=after + 1 if after else None, timeout=POLL, allowed_updates=["message"]
@@ -62,7 +62,7 @@ class TelegramPlatform:
         return tuple(Update(number=each.update_id, said=self._said(each)) for each in updates)
 
     async def show_typing(self, target: str) -> None:
-        """Show it in the chat. Raises `PlatformAway`, `Rejected`."""
+        """Show it in the chat. Raises `PlatformUnavailable`, `Rejected`."""
         platform, _, chat = target.partition(":")
         if platform == PLATFORM:
             with _failures():
@@ -73,12 +73,12 @@ class TelegramPlatform:
         assert self._bot is not None, "it is not open"
         return self._bot
 
-    def _said(self, update: telegram.Update) -> Said | None:
+    def _said(self, update: telegram.Update) -> IncomingMessage | None:
         """A message in a private chat; nothing that is written where others read along."""
         message = update.message
         if message is None or message.from_user is None or message.chat.type != ChatType.PRIVATE:
             return None
-        return Said(
+        return IncomingMessage(
             key=f"{self._name}:{update.update_id}",
             user=f"{PLATFORM}:{message.from_user.id}",
             target=f"{PLATFORM}:{message.chat.id}",
@@ -92,8 +92,8 @@ def _failures() -> Iterator[None]:
     try:
         yield
     except RetryAfter as error:
-        wait = seconds_asked_for(error)
-        raise PlatformAway("Telegram wants to be left alone", retry_after=wait) from error
+        wait = retry_after_seconds(error)
+        raise PlatformUnavailable("Telegram wants to be left alone", retry_after=wait) from error
     except InvalidToken as error:
         raise Rejected(
             f"Telegram refuses the bot's token: {error.message}.",
@@ -101,6 +101,6 @@ def _failures() -> Iterator[None]:
             hint=f"Put the token that @BotFather gave you into .env in the home, as {TOKEN}=…",
         ) from error
     except Conflict as error:
-        raise PlatformAway(f"Something else asks for this bot's messages ({error.message})") from error
+        raise PlatformUnavailable(f"Something else asks for this bot's messages ({error.message})") from error
     except TelegramError as error:
-        raise PlatformAway(f"Telegram cannot be reached: {error.message}") from error
+        raise PlatformUnavailable(f"Telegram cannot be reached: {error.message}") from error

@@ -8,7 +8,7 @@ from datetime import datetime, tzinfo
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.eventlog.log import Recorded
+from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.html.figures import moment
 from hermes_jobs.interfaces.html.render import Redact, prose, render
 from hermes_jobs.views.models import StepView, TurnView
@@ -63,7 +63,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
 def turn_page(
     turn: TurnView,
     found: Timeline,
-    events: Sequence[Recorded],
+    events: Sequence[RecordedEvent],
     redact: Redact,
     zone: tzinfo | None = None,
 ) -> str:
@@ -123,7 +123,7 @@ def _text(title: str, text: str, redact: Redact) -> Text:
     return Text(title, clean[:HEAD] + "…", clean, len(clean))
 
 
-def _texts(events: Iterable[Recorded], redact: Redact) -> Mapping[tuple[str, int], Sequence[Text]]:
+def _texts(events: Iterable[RecordedEvent], redact: Redact) -> Mapping[tuple[str, int], Sequence[Text]]:
     """What went in and came out, by step and attempt."""
     found: dict[tuple[str, int], list[Text]] = {}
     for recorded in events:
@@ -152,7 +152,7 @@ def _texts(events: Iterable[Recorded], redact: Redact) -> Mapping[tuple[str, int
     return found
 
 
-def _fact(recorded: Recorded, found: Timeline, redact: Redact) -> Fact:
+def _fact(recorded: RecordedEvent, found: Timeline, redact: Redact) -> Fact:
     data = redact(msgspec.json.format(msgspec.json.encode(recorded.event), indent=1).decode())
     after = datetime.fromisoformat(recorded.recorded_at) - datetime.fromisoformat(found.began)
     return Fact(

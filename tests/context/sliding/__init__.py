@@ -8,7 +8,7 @@ from hermes_jobs.agent.context.message_groups import Unit, flat, newest_request,
 from hermes_jobs.agent.context.setup import EngineSetup
 from hermes_jobs.domain.events import CompressionReason
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, UserMessage
-from hermes_jobs.engine.ports import Ask, ContextSize, History, Shortened
+from hermes_jobs.engine.ports import AskSummariser, CompressedHistory, ContextSize, History
 
 NOTE = "[Earlier messages slid out of the window. `session_search` finds them.]\n\n"
 CHARACTERS_A_TOKEN = 3
@@ -43,16 +43,16 @@ class SlidingWindow:
             units = units[1:]
         return flat(units)
 
-    def compress(self, history: History, ask: Ask) -> Shortened:
+    def compress(self, history: History, ask: AskSummariser) -> CompressedHistory:
         return self.set_aside(history)
 
-    def set_aside(self, history: History) -> Shortened:
+    def set_aside(self, history: History) -> CompressedHistory:
         kept = self._kept(history.messages, history.window)
         removed = len(history.messages) - len(kept)
         if removed == 0:
-            return Shortened(messages=history.messages, summary="", removed=0)
+            return CompressedHistory(messages=history.messages, summary="", removed=0)
         first = UserMessage(NOTE + kept[0].content.removeprefix(NOTE))
-        return Shortened(messages=(first, *kept[1:]), summary=NOTE.strip(), removed=removed)
+        return CompressedHistory(messages=(first, *kept[1:]), summary=NOTE.strip(), removed=removed)
 
     def _kept(self, messages: Sequence[Message], window: int) -> tuple[Message, ...]:
         """The newest messages, beginning with a user's; the newest of those stays however much follows it."""

@@ -7,7 +7,7 @@ from functools import reduce
 from typing import Any
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Change, Changed
+from hermes_jobs.domain.decision import Decision, DecisionResult
 from hermes_jobs.domain.memory.memory import Limits, Memory, evolve
 from hermes_jobs.domain.memory.writes import MemoryAction, Operation, Origin, Write
 
@@ -29,7 +29,7 @@ def folded(facts: Sequence[e.MemoryEvent]) -> Memory:
     return reduce(evolve, facts, Memory())
 
 
-def decided(facts: Sequence[e.MemoryEvent], change: Change) -> Changed:
+def decided(facts: Sequence[e.MemoryEvent], change: Decision) -> DecisionResult:
     """What the change comes to after these facts."""
 
     def load(stream: str) -> Any:
@@ -39,7 +39,7 @@ def decided(facts: Sequence[e.MemoryEvent], change: Change) -> Changed:
     return change(load)
 
 
-def facts_of(changed: Changed) -> list[e.MemoryEvent]:
+def facts_of(changed: DecisionResult) -> list[e.MemoryEvent]:
     return [fact for write in changed.writes for fact in write.facts]  # type: ignore[misc]
 
 
@@ -49,10 +49,10 @@ def write(
     content: str | None = None,
     old_text: str | None = None,
     target: e.MemoryTarget = "memory",
-) -> Changed:
+) -> DecisionResult:
     operation = Operation(action=action, target=target, content=content, old_text=old_text)
     return batch(facts, operation)
 
 
-def batch(facts: Sequence[e.MemoryEvent], *operations: Operation, limits: Limits = LIMITS) -> Changed:
+def batch(facts: Sequence[e.MemoryEvent], *operations: Operation, limits: Limits = LIMITS) -> DecisionResult:
     return decided(facts, Write(operations, BY_TURN, limits))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.hand_edits import Content
-from hermes_jobs.domain.memory.import_edits import taken_in
+from hermes_jobs.domain.memory.import_edits import import_edits
 from hermes_jobs.domain.memory.memory import entries_of, history, text_of
 from tests.domain.memory.remembering import folded, remembering
 
@@ -39,7 +39,7 @@ def found(
     ]
     text = file if isinstance(file, str) else text_of(file)
     saved = Content(entries_of(text), at)
-    return taken_in(past[-1], "memory", saved, held=contents, followed=newest, facts=facts)
+    return import_edits(past[-1], "memory", saved, held=contents, followed=newest, facts=facts)
 
 
 def after_edit(

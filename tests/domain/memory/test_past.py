@@ -6,7 +6,7 @@ import pytest
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.memory.memory import history
-from hermes_jobs.domain.memory.provenance import Undo, what_led_to
+from hermes_jobs.domain.memory.provenance import Undo, provenance
 from hermes_jobs.errors import Rejected
 from tests.domain.memory.remembering import LIMITS, added, decided, facts_of, folded, remembering
 
@@ -64,8 +64,8 @@ def test_what_would_not_fit_any_more_is_not_taken_back():
 
 def test_an_entry_is_followed_back_through_its_forms():
     facts = [added("other"), *remembering(TEA), REPLACED]
-    assert what_led_to(COFFEE, "memory", facts) == ((2, facts[1]), (3, REPLACED))
-    assert what_led_to(COFFEE, "user", facts) == ()
+    assert provenance(COFFEE, "memory", facts) == ((2, facts[1]), (3, REPLACED))
+    assert provenance(COFFEE, "user", facts) == ()
 
 
 def test_the_memory_of_each_version_is_known():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Changed
+from hermes_jobs.domain.decision import DecisionResult
 from hermes_jobs.domain.memory.memory import Limits, chars, entries_of, text_of
 from hermes_jobs.domain.memory.writes import MemoryAction, Operation, Origin, Write
 from hermes_jobs.domain.session.messages import UserMessage
@@ -224,7 +224,7 @@ HAND = e.MemoryReplaced(target="memory", old=TEA, content=f"{TEA}, never milk", 
 
 def asked_by_a_model_that_read(
     shown: str, facts: list[e.MemoryEvent], action: MemoryAction, old_text: str
-) -> Changed:
+) -> DecisionResult:
     """What comes of a call in a session whose prompt or messages show this."""
     session = Session(stream="session-s1", messages=(UserMessage(shown),))
     operation = Operation(action=action, target="memory", content="User drinks coffee", old_text=old_text)

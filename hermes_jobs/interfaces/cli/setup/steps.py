@@ -215,13 +215,13 @@ class Setup:
         """Try each ability with small calls. Raises `Rejected` where the model did not answer."""
         from hermes_jobs.agent.llm.price import FREE, OwnPrices
         from hermes_jobs.agent.llm.trial import Trial
-        from hermes_jobs.bootstrap.endpoints import Endpoints, caching_of
+        from hermes_jobs.bootstrap.endpoints import ModelEndpoints, caching_of
         from hermes_jobs.domain.context_windows import LearnedWindows
         from hermes_jobs.engine.clock_and_ids import SystemClock
 
         settings = settings_with(self._invocation, wanted)
         choice = settings.main_model
-        endpoints = Endpoints(settings, SystemClock(), LearnedWindows)
+        endpoints = ModelEndpoints(settings, SystemClock(), LearnedWindows)
         self._ask.say(f"Trying {choice.model} with three small calls…")
         models = endpoints.by_name
         trial = Trial(
