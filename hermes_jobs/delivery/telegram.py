@@ -36,7 +36,10 @@ class TelegramChannel:
         self._base_url = base_url
 
     def deliver(self, delivery: Delivery, address: str, cancel: Cancel) -> PlaceholderSent | Delivered:
-        """Change the newest placeholder into its part, place the next. Raises `DeliveryError`, `StepInterrupted`."""
+        """Change the newest placeholder into its part, place the next.
+
+        Raises `DeliveryError`, `StepInterrupted`.
+        """
         assert delivery.requested is not None, f"{delivery.stream} was not requested"
         if not self._token:
             raise DeliveryError(f"The worker started without a {TOKEN}.")

@@ -16,7 +16,7 @@ MOST = 256  # streams whose states are kept
 
 
 class StateRepository:
-    """Folds streams, only ever reading what is new. Sessions are `SessionRepository`' own business. Thread-safe."""
+    """Folds streams, only ever reading what is new. `SessionRepository` has the sessions. Thread-safe."""
 
     def __init__(self, log: EventLog, sessions: SessionRepository) -> None:
         self._log = log

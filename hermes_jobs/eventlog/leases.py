@@ -85,7 +85,7 @@ class Lease:
         return max(0.0, self._until - self._clock()) if self.is_fresh() else 0.0
 
     def share(self) -> int:
-        """A descriptor by which a process that acts under this lease sees until when: `LivenessLock.share`."""
+        """A descriptor that tells a process under this lease until when it holds: `LivenessLock.share`."""
         return self._lock.share()
 
     @property

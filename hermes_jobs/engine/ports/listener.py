@@ -51,4 +51,4 @@ class MemoryWriteListener(Listener, Protocol):
     """A listener that hears of the memory's writes besides."""
 
     def hear_write(self, session: Session, write: MemoryEvent) -> None:
-        """The memory was written to; it is told as part of what that session came to. Raises `ListenerError`."""
+        """Handle a write to the memory, as part of what that session came to. Raises `ListenerError`."""

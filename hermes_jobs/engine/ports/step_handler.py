@@ -26,7 +26,7 @@ class Job(Protocol):
     """Does one kind of step that is no turn's: a schedule's, a delivery's, the beginning of a review."""
 
     def perform(self, state: Any, step: Step, cancel: Cancel) -> Decision:
-        """Act, and say what is to be written. Raises `StepInterrupted` when told to stop for the process's sake."""
+        """Act, and return what is to be written. Raises `StepInterrupted` when the process has to stop."""
 
 
 class Preflight(Protocol):
