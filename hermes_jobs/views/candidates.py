@@ -9,7 +9,7 @@ messages and look.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import islice, product
 from sqlite3 import Connection, Row
@@ -28,11 +28,12 @@ from hermes_jobs.views.search_index import ECHO
 from hermes_jobs.views.searchable_text import searchable_text
 
 CANDIDATES = 200  # for the whole query
-RANKED = 3_000  # matches that are so few that the index ranks them; of more the newest are taken
+RANKED = 3_000  # matches that are so few that the best are looked for; of more the newest are taken
+COUNTED = 10_000  # entries that may hold a word for the index to rank by it
 FEWEST = 50  # for each of its alternatives
 ALTERNATIVES = 12  # beyond which they are not told apart
-TRIED = 50  # messages that are read before reading on counts as too slow
-ONE_IN = 5  # messages that have to match for reading on
+TRIED = 100  # messages that are read before reading on counts as too slow
+ONE_IN = 20  # messages that have to match for reading on
 NARROWED = 4  # times as many, and as few, where other words narrow what is read: the index has it no easier
 ECHOES = 200  # calls and results of searches of the past that are read for beginnings of words
 READ = 60  # matches that are enough where messages are read
@@ -104,22 +105,73 @@ def _of_way(index: IndexedMessages, way: Expression, where: Where, most: int) ->
         if found is not None:
             return found
     plan = _plan(way, reading=False)
-    best = not begins and most < _count(index.rows, plan, where, RANKED + 1) <= RANKED
-    found = _read(plan, matches(index, plan, where, best=best), most)
+    found = _read(plan, _likeliest(index, plan, where, most), most)
     assert found is not None, "only the impatient give up"
     return found
+
+
+def _likeliest(index: IndexedMessages, plan: Plan, where: Where, most: int) -> Iterator[Candidate]:
+    """The newest matches; where there are more than `most` and not too many, the best ones first."""
+    newest = _positions(index.rows, plan, where, RANKED + 1)
+    if most < len(newest) <= RANKED:
+        best = _best(index.rows, plan, newest, most)
+        chosen = frozenset(best)
+        newest = [*best, *(each for each in newest if each not in chosen)]
+    return _at(index, newest, echo=where.echoes)
+
+
+def _positions(rows: Connection, plan: Plan, where: Where, most: int) -> list[int]:
+    """The positions of the newest matches."""
+    scope = where.scope
+    first, last = bounds(rows, scope)
+    narrowed = bool(scope.outside or scope.after or scope.before)
+    others = "AND m.at >= ? AND m.at < ? AND m.lineage <> ?" if narrowed else ""
+    values = (scope.after or "", scope.before or END, scope.outside or "") if narrowed else ()
+    query = f"""
+        SELECT entries.rowid FROM entries
+        {"CROSS JOIN messages m ON m.position = entries.rowid" if narrowed else ""}
+        WHERE entries MATCH ? AND entries.rowid BETWEEN ? AND ? {others}
+        ORDER BY entries.rowid DESC LIMIT ?
+    """
+    found = rows.execute(query, (_asked(plan, where), first, last, *values, most)).fetchall()
+    return [position for (position,) in found]
+
+
+def _best(rows: Connection, plan: Plan, positions: Sequence[int], most: int) -> list[int]:
+    """The best of these matches: by the index's own BM25 of the rare words, else the shortest texts.
+
+    BM25 makes FTS5 walk through every entry that holds a word, to count them: for a common word that takes
+    longer than all the rest, and such a word weighs next to nothing.
+    """
+    rare = [part for part in _parts(plan.asked)[0] if _is_rare(rows, part)] if plan.asked is not None else []
+    ranked = every(rare)
+    if ranked is None:
+        query = """
+            SELECT id FROM entries_docsize WHERE id IN (SELECT value FROM json_each(?1))
+            ORDER BY length(sz), sz, id DESC LIMIT ?2
+        """  # the sizes are variable-length integers, the most significant byte first
+        found = rows.execute(query, (str(list(positions)), most))
+    else:
+        query = """
+            SELECT rowid FROM entries
+            WHERE entries MATCH ?2 AND +rowid IN (SELECT value FROM json_each(?1)) ORDER BY rank LIMIT ?3
+        """  # + for the index to give its rows in the order of their rank
+        found = rows.execute(query, (str(list(positions)), fts_query(ranked), most))
+    return [position for (position,) in found.fetchall()]
+
+
+def _is_rare(rows: Connection, part: Expression) -> bool:
+    """Whether it is one word, which so few entries hold that the index counts them quickly."""
+    if not isinstance(part, Term) or part.prefix or not (part.text.isascii() and part.text.isalnum()):
+        return False
+    query = "SELECT count(*) FROM (SELECT 1 FROM entries WHERE entries MATCH ? LIMIT ?)"
+    return int(rows.execute(query, (fts_query(part), COUNTED + 1)).fetchone()[0]) <= COUNTED
 
 
 def are_echoes(rows: Connection) -> bool:
     """Whether the past was searched at all."""
     query = "SELECT 1 FROM entries WHERE entries MATCH ? LIMIT 1"
     return rows.execute(query, (quoted(ECHO),)).fetchone() is not None
-
-
-def _count(rows: Connection, plan: Plan, where: Where, most: int) -> int:
-    """How many entries match, at any time; `most` for more."""
-    query = "SELECT count(*) FROM (SELECT 1 FROM entries WHERE entries MATCH ? LIMIT ?)"
-    return int(rows.execute(query, (_asked(plan, where), most)).fetchone()[0])
 
 
 class Where(NamedTuple):
@@ -230,8 +282,24 @@ def matches(
         others = (scope.outside or "", where.lineage, -1 if most is None else most)
         cursor.execute(query, (_asked(plan, where), *among, *others))
         while rows := cursor.fetchmany(AT_ONCE):
-            for row, content in zip(rows, contents_of(rows, index.texts), strict=True):
-                yield _candidate(index.rows, row, content, echo=where.echoes)
+            yield from _candidates(index, rows, echo=where.echoes)
+
+
+def _at(index: IndexedMessages, positions: Sequence[int], *, echo: bool) -> Iterator[Candidate]:
+    """The messages at these positions in that order, some of them read whenever one is asked for."""
+    cursor = index.rows.cursor()
+    cursor.row_factory = Row
+    with closing(cursor):
+        for start in range(0, len(positions), AT_ONCE):
+            part = positions[start : start + AT_ONCE]
+            query = "SELECT * FROM messages WHERE position IN (SELECT value FROM json_each(?))"
+            rows = {row["position"]: row for row in cursor.execute(query, (str(list(part)),)).fetchall()}
+            yield from _candidates(index, [rows[each] for each in part], echo=echo)
+
+
+def _candidates(index: IndexedMessages, rows: Sequence[Row], *, echo: bool) -> Iterator[Candidate]:
+    for row, content in zip(rows, contents_of(rows, index.texts), strict=True):
+        yield _candidate(index.rows, row, content, echo=echo)
 
 
 def _asked(plan: Plan, where: Where) -> str:

@@ -19,9 +19,11 @@ from hermes_jobs.text.search.ranking import by_length, rarity, saturated
 from hermes_jobs.text.search.terms import Term
 from hermes_jobs.views.candidates import Candidate, IndexedMessages, Plan, Where, matches
 from hermes_jobs.views.index_tokens import OFTEN, fts_query, quoted
+from hermes_jobs.views.passage_index import MESSAGES
 
 LISTED = 1_000  # passages that are looked at for one word
 PLACES = 4_000  # places that all words together may have that the index ranks
+RANKABLE = 8_000  # places of the rarest word, beyond which the newest messages with it are taken
 RANKED = 120  # messages that it gives then
 PASSAGES = 100  # that are compared
 BEST = 4  # whose messages are read as well
@@ -56,12 +58,13 @@ def question_candidates(index: IndexedMessages, question: Question, scope: Scope
     order = _passages(index.rows, known)
     parts = [part for part in (_affordable(index.rows, known), question.must) if part is not None]
     plan = Plan.of(every(parts))
-    found = list(matches(index, plan, Where(scope), best=True, most=RANKED))
+    few = min((each.places for each in known if each.places), default=0.0) <= RANKABLE
+    found = list(matches(index, plan, Where(scope), best=few, most=RANKED)) if parts else []
     everything = Plan.of(question.must)
     for lineage, first, last in _places(index.rows, list(order)[:BEST]):
         near = Where(scope, lineage=lineage, first=first, last=min(last, first + WIDEST))
         found += matches(index, everything, near, most=OF_EACH)
-    found += matches(index, plan, Where(scope, echoes=True), best=True, most=ECHOES)
+    found += matches(index, plan, Where(scope, echoes=True), best=few, most=ECHOES) if parts else ()
     must = Matcher(positive_terms(question.must) if question.must is not None else ())
     return Found(
         [each for each in {each.position: each for each in found}.values() if _holds_all(must, each)],
@@ -75,13 +78,27 @@ def _holds_all(must: Matcher, candidate: Candidate) -> bool:
 
 
 def _weighted(rows: Connection, wanted: Wanted, newest: int) -> WeightedTerm:
-    if wanted.root is None:
-        return WeightedTerm(wanted, rarity(min(1, newest), max(newest, 1)), 1, [])
-    listed = _listed(rows, quoted(wanted.root))
+    listed = _listed(rows, quoted(wanted.root)) if wanted.root is not None else []
     held = float(len(listed))
     if len(listed) == LISTED:  # the newest only: how many there are in all follows from how dense they are
         held *= newest / max(newest - listed[-1] + 1, 1)
+    elif not listed:
+        held = newest * _share(rows, wanted)
     return WeightedTerm(wanted, rarity(held, max(newest, held)), held, listed)
+
+
+def _share(rows: Connection, wanted: Wanted) -> float:
+    """The share of all passages that would hold what no passage has: a phrase, or a word of tool results.
+
+    Estimated from how dense the newest such messages are; 0 where they are few.
+    """
+    query = "SELECT rowid FROM entries WHERE entries MATCH ? ORDER BY rowid DESC LIMIT ?"
+    prefix = any(term.prefix for term in wanted.terms)  # FTS5 lists all of its words before the first entry
+    found = [] if prefix else rows.execute(query, (fts_query(wanted.expression), LISTED)).fetchall()
+    if len(found) < LISTED:
+        return 0.0
+    (last,) = rows.execute("SELECT max(last) FROM days").fetchone()
+    return min(1.0, LISTED * MESSAGES / max(int(last) - int(found[-1][0]) + 1, 1))
 
 
 def _listed(rows: Connection, token: str) -> list[int]:
@@ -94,9 +111,14 @@ def _listed(rows: Connection, token: str) -> list[int]:
 def _affordable(rows: Connection, known: Sequence[WeightedTerm]) -> Expression | None:
     """Any of the rarest, as many of them as the index can rank at once; the rarest in any case.
 
-    What no passage holds may stand in what tools gave back, and costs little.
+    What no passage holds may stand in tool results, and costs little. A prefix costs more than all the rest:
+    it counts only in messages that are found by other words.
     """
-    absent = [each.wanted.expression for each in known if not each.places]
+    absent = [
+        each.wanted.expression
+        for each in known
+        if not each.places and not any(term.prefix for term in each.wanted.terms)
+    ]
     parts: list[Expression] = []
     places = 0.0
     for each in sorted((each for each in known if each.places), key=lambda each: -each.rarity)[:WORDS]:

@@ -189,6 +189,24 @@ def talk(archive: Archive, session: str, *said: str) -> None:
         archive.answer(turn, answer, session=session)
 
 
+def test_the_ten_best_messages_stand_among_the_first_ten_hits_of_a_question(archive: Archive) -> None:
+    for number in range(14):
+        archive.say(f"the marmot sleeps in burrow number {number}", "talkative")
+    rest = " and then a good deal more was said about entirely different matters" * 3
+    single = [archive.say(f"a marmot was seen here{rest}", f"s{number}") for number in range(4)]
+    first, *_ = archive.hits("where does the marmot usually sleep at night")
+    hits = archive.hits("where does the marmot usually sleep at night", limit=14)
+    best = archive.views.passages("where does the marmot usually sleep at night", limit=10)
+    assert first.lineage == "talkative"
+    assert {each.hit.position for each in best} <= {hit.position for hit in hits[:10]}
+    assert set(single) <= {hit.turn for hit in hits}
+
+
+def test_a_prefix_that_begins_no_word_finds_nothing(archive: Archive) -> None:
+    archive.say("some words that were said", "s1")
+    assert archive.hits("zzq*") == ()
+
+
 def test_a_questions_hit_brings_the_answer_that_followed_it(archive: Archive) -> None:
     talk(archive, "s1", "which museum opens on mondays?", "The maritime one.")
     (passage,) = archive.views.passages("museum mondays")
