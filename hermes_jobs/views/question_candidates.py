@@ -7,6 +7,7 @@ are read. Where every word is common, the newest that hold one are.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from sqlite3 import Connection
 from typing import NamedTuple
@@ -125,14 +126,18 @@ def _affordable(rows: Connection, known: Sequence[WeightedTerm]) -> Expression |
         places += each.places
         if parts and places > PLACES:
             break
-        parts += [term for term in each.wanted.terms if _is_said(rows, term)]
+        parts += _said(rows, each.wanted.terms)
     return any_of([*parts, *absent])
 
 
-def _is_said(rows: Connection, term: Term) -> bool:
-    """Whether anything holds the term: the index ranks by every form it is asked for, said or not."""
-    query = "SELECT 1 FROM entries WHERE entries MATCH ? LIMIT 1"
-    return rows.execute(query, (fts_query(term),)).fetchone() is not None
+def _said(rows: Connection, terms: Sequence[Term]) -> list[Term]:
+    """The terms that any entry holds: the index ranks by every form that it is given, said or not."""
+    query = """
+        SELECT key FROM json_each(?)
+        WHERE EXISTS (SELECT 1 FROM entries WHERE entries MATCH json_each.value LIMIT 1)
+    """
+    asked = json.dumps(list(map(fts_query, terms)))
+    return [terms[at] for (at,) in rows.execute(query, (asked,)).fetchall()]
 
 
 def _passages(rows: Connection, known: Sequence[WeightedTerm]) -> dict[int, float]:
