@@ -10,10 +10,10 @@ from hermes_jobs.agent.tools.builtin import default_tools
 from hermes_jobs.agent.tools.curating import curator_tools
 from hermes_jobs.agent.tools.docker import DockerOptions
 from hermes_jobs.agent.tools.memory import MemoryTools
+from hermes_jobs.agent.tools.path_policy import PathPolicy
+from hermes_jobs.agent.tools.plugin_tools import plugin_tools
 from hermes_jobs.agent.tools.policy import CommandPolicy
-from hermes_jobs.agent.tools.provided import provided_tools
 from hermes_jobs.agent.tools.recall_compacted import RecallCompacted
-from hermes_jobs.agent.tools.roots import Roots
 from hermes_jobs.agent.tools.sandbox import Sandbox
 from hermes_jobs.agent.tools.schedule import Defaults, ScheduleTool
 from hermes_jobs.agent.tools.session_search import SessionSearch, summary_tokens
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 def create_toolbox(application: Application, environ: Mapping[str, str]) -> Toolbox:
     """The tools; `environ` is what they may inherit, less its secrets."""
     of, settings = application, application.settings
-    roots = Roots(
+    paths = PathPolicy(
         home=str(settings.paths.home), user_home=environ.get("HOME", "/"), roots=settings.files.roots
     )
     web = WebOptions(allow_private=settings.web.allow_private, environ=environ)
     tools: tuple[Tool, ...] = (
-        *default_tools(_terminal(settings, roots, environ), roots, web, kept=of.results.file_of),
+        *default_tools(_terminal(settings, paths, environ), paths, web, kept=of.results.file_of),
         *MemoryTools(of.memory_limits, of.memory.settle).tools,
         *skill_tools(Librarian(of.skills)),
         *curator_tools(of.curator),
@@ -51,7 +51,7 @@ def create_toolbox(application: Application, environ: Mapping[str, str]) -> Tool
     )
     for part, toolset in ((of.providers, "memory"), (of.contexts, "context")):
         taken = {each.name for each in tools}
-        tools += provided_tools(part.tools(), part.call_tool, toolset=toolset, taken=taken)
+        tools += plugin_tools(part.tools(), part.call_tool, toolset=toolset, taken=taken)
     return Toolbox(
         tools,
         enabled=settings.toolsets.enabled,
@@ -61,11 +61,11 @@ def create_toolbox(application: Application, environ: Mapping[str, str]) -> Tool
     )
 
 
-def _terminal(settings: Settings, roots: Roots, environ: Mapping[str, str]) -> TerminalOptions:
+def _terminal(settings: Settings, paths: PathPolicy, environ: Mapping[str, str]) -> TerminalOptions:
     return TerminalOptions(
-        policy=CommandPolicy(roots=roots, policy=settings.terminal.policy, allow=settings.terminal.allow),
+        policy=CommandPolicy(paths=paths, policy=settings.terminal.policy, allow=settings.terminal.allow),
         sandbox=Sandbox(
-            roots=roots, mode=settings.terminal.sandbox, visible=settings.terminal.sandbox_visible
+            paths=paths, mode=settings.terminal.sandbox, visible=settings.terminal.sandbox_visible
         ),
         environ=environ,
         secrets=settings.secrets.values,

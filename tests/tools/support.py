@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hermes_jobs.agent.tools.files import Files
-from hermes_jobs.agent.tools.roots import Roots
+from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.search import Search
 from hermes_jobs.agent.tools.toolbox import Toolbox
 from hermes_jobs.domain.session.messages import ToolCall
@@ -57,7 +57,7 @@ class Desk:
         self.home = folder / "home"
         self.work.mkdir(exist_ok=True)
         self.home.mkdir()
-        rules = self.roots = Roots(home=str(self.home), user_home=str(folder), roots=roots)
+        rules = self.paths = PathPolicy(home=str(self.home), user_home=str(folder), roots=roots)
         self.context = context_in(self.work)
         self.tools = Toolbox((*Files(rules).tools, *Search(rules, seconds=seconds).tools), enabled=("files",))
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.agent.tools.docker import DockerOptions, container_name, remove_arguments, run_arguments
+from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.policy import CommandPolicy
-from hermes_jobs.agent.tools.roots import Roots
 from hermes_jobs.agent.tools.sandbox import Sandbox
 from hermes_jobs.agent.tools.terminal import Terminal, TerminalOptions
 from hermes_jobs.agent.tools.toolbox import Toolbox
@@ -37,14 +37,14 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 
 
 def terminal_in(folder: Path, docker: DockerOptions, **environ: str) -> Toolbox:
-    roots = Roots(home=str(folder / "home"), user_home=str(folder))
+    paths = PathPolicy(home=str(folder / "home"), user_home=str(folder))
     environ = {
         "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
         "DOCKER_HOST": f"unix://{folder / 'docker.sock'}",
         **environ,
     }
     options = TerminalOptions(
-        policy=CommandPolicy(roots=roots), sandbox=Sandbox(roots=roots), environ=environ, docker=docker
+        policy=CommandPolicy(paths=paths), sandbox=Sandbox(paths=paths), environ=environ, docker=docker
     )
     return Toolbox(Terminal(options).tools, enabled=("terminal",))
 

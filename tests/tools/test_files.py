@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.tools.roots import verify_opened
+from hermes_jobs.agent.tools.path_policy import verify_opened
 from hermes_jobs.agent.tools.tool import ToolFailed
 from hermes_jobs.domain.session.messages import ToolCall
 

@@ -180,10 +180,10 @@ def test_a_link_that_changes_after_the_question_leads_nowhere(desk: Desk):
     """Given a plain file that nobody was asked about, when it becomes a link to a key, then it is refused."""
     context = desk.folder / "plain"
     context.symlink_to(desk.folder / ".ssh/id_rsa")
-    roots = desk.roots
-    real = roots.to_read("plain", str(desk.work))
+    paths = desk.paths
+    real = paths.to_read("plain", str(desk.work))
     with pytest.raises(Exception, match="was not approved"):
-        roots.check_approved(real, desk.context, writes=False)
+        paths.check_approved(real, desk.context, writes=False)
 
 
 def test_a_search_in_the_home_folder_passes_over_keys_and_over_hermes_jobs(desk: Desk):

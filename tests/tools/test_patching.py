@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_jobs.agent.tools import files
-from hermes_jobs.agent.tools.patching import DIFF_CHARS, patched, short_diff
 from hermes_jobs.agent.tools.tool import ToolFailed
+from hermes_jobs.errors import Rejected
+from hermes_jobs.text.patch import DIFF_CHARS, patched, short_diff
 
 from .support import Desk
 
@@ -140,5 +141,5 @@ def test_replacing_one_place_changes_that_place_alone(parts, data):
     assert changed.text.startswith(before)
     assert changed.text.endswith(after)
     assert len(changed.text) - len(text) == len(changed.text[len(before) :]) - len(after) - 1
-    with pytest.raises(ToolFailed):
+    with pytest.raises(Rejected):
         patched(text + "§", "§", new, replace_all=False)

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.policy import CommandPolicy
-from hermes_jobs.agent.tools.roots import Roots
 from hermes_jobs.engine.ports import Verdict
 
 from .dangerous_commands import dangerous
 from .everyday_commands import everyday
 from .support import context_in
 
-ROOTS = Roots(home="/home/ann/.hermes-jobs", user_home="/home/ann")
+PATHS = PathPolicy(home="/home/ann/.hermes-jobs", user_home="/home/ann")
 WORKDIR = "/home/ann/project"
 
 NEVER = {
@@ -393,7 +393,7 @@ def rows(table: dict[str, list[str]]) -> list[tuple[str, str]]:
 
 
 def verdict(command: str, *, attended: bool = True, policy="ask", allow: tuple[str, ...] = ()) -> Verdict:
-    judge = CommandPolicy(roots=ROOTS, policy=policy, allow=allow)
+    judge = CommandPolicy(paths=PATHS, policy=policy, allow=allow)
     return judge.verdict(command, context_in(WORKDIR, attended=attended))
 
 

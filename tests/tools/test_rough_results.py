@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_jobs.agent.tools.builtin import default_tools
+from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.policy import CommandPolicy
-from hermes_jobs.agent.tools.roots import Roots
 from hermes_jobs.agent.tools.sandbox import Sandbox
 from hermes_jobs.agent.tools.terminal import TerminalOptions
 from hermes_jobs.agent.tools.tool import tool
@@ -43,12 +43,12 @@ def stored(outcome: ToolOutcome) -> str:
 @pytest.fixture
 def terminal(tmp_path: Path):
     (tmp_path / "home").mkdir()
-    roots = Roots(home=str(tmp_path / "home"), user_home=str(tmp_path))
-    policy = CommandPolicy(roots=roots, policy="allow")
+    paths = PathPolicy(home=str(tmp_path / "home"), user_home=str(tmp_path))
+    policy = CommandPolicy(paths=paths, policy="allow")
     environ = {"PATH": os.environ["PATH"], "MARK": f"ROUGH_{tmp_path.name}_{os.getpid()}"}
     tools = Toolbox(
         default_tools(
-            TerminalOptions(policy=policy, sandbox=Sandbox(roots=roots), environ=environ, timeout=30), roots
+            TerminalOptions(policy=policy, sandbox=Sandbox(paths=paths), environ=environ, timeout=30), paths
         ),
         enabled=("terminal",),
     )

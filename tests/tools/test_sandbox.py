@@ -11,11 +11,11 @@ import pytest
 
 from hermes_jobs.agent.tools import sandbox, wall
 from hermes_jobs.agent.tools.environment import filtered_environment
-from hermes_jobs.agent.tools.places import NEEDED
+from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.policy import CommandPolicy
 from hermes_jobs.agent.tools.processes import Completed, run
-from hermes_jobs.agent.tools.roots import Roots
 from hermes_jobs.agent.tools.sandbox import Layer, Reach, Sandbox
+from hermes_jobs.agent.tools.sensitive_paths import needed_by
 from hermes_jobs.agent.tools.tool import ToolFailed
 from hermes_jobs.system.isolation import INSIDE_TOOL
 
@@ -42,7 +42,7 @@ class Person:
         self.folder = folder
         self.home = folder / ".hermes-jobs"
         self.work = folder / "project"
-        self.roots = Roots(home=str(self.home), user_home=str(folder))
+        self.paths = PathPolicy(home=str(self.home), user_home=str(folder))
         self.work.mkdir()
         for name in (
             ".hermes-jobs/.env",
@@ -62,7 +62,7 @@ class Person:
             (folder / name).write_text("open to see")
 
     def run(self, command: str, reach: Reach = USUAL, mode: sandbox.Mode = "on") -> Completed:
-        plan = Sandbox(roots=self.roots, mode=mode).plan(str(self.work), reach)
+        plan = Sandbox(paths=self.paths, mode=mode).plan(str(self.work), reach)
         env = filtered_environment({**os.environ, "HOME": str(self.folder)})
         return run(command, cwd=str(self.work), env=env, timeout=60, cancel=Switch(), wall=plan)
 
@@ -177,7 +177,7 @@ def test_programs_see_their_own_credentials_and_no_others(person: Person) -> Non
 
 
 def test_what_the_user_made_visible_is(person: Person) -> None:
-    plan = Sandbox(roots=person.roots, mode="on", visible=("~/.aws", ".netrc")).plan(
+    plan = Sandbox(paths=person.paths, mode="on", visible=("~/.aws", ".netrc")).plan(
         str(person.work), Reach()
     )
     lines = plan.splitlines()
@@ -186,7 +186,7 @@ def test_what_the_user_made_visible_is(person: Person) -> None:
 
 
 def test_a_wall_that_cannot_be_raised_stops_the_command(person: Person) -> None:
-    plan = Sandbox(roots=person.roots, mode="on").plan(str(person.work), Reach())
+    plan = Sandbox(paths=person.paths, mode="on").plan(str(person.work), Reach())
     broken = plan.replace(f"home {person.home}", "home /nowhere/at/all").replace("landlock", "unknown")
     done = run("echo ran", cwd="/", env={}, timeout=20, cancel=Switch(), wall=broken)
     assert done.exit_code == 126
@@ -197,15 +197,15 @@ def test_a_wall_that_cannot_be_raised_stops_the_command(person: Person) -> None:
 def test_a_working_folder_in_the_home_is_refused(tmp_path: Path) -> None:
     person = Person(tmp_path.resolve())
     with pytest.raises(ToolFailed, match="lies in the home of hermes-jobs"):
-        Sandbox(roots=person.roots, mode="off").plan(str(person.home / "results"), Reach())
+        Sandbox(paths=person.paths, mode="off").plan(str(person.home / "results"), Reach())
 
 
 def test_a_container_of_the_home_folder_sees_neither_keys_nor_the_home(tmp_path: Path) -> None:
     person = Person(tmp_path.resolve())
-    found = Sandbox(roots=person.roots).hidden_in(str(person.folder), USUAL)
+    found = Sandbox(paths=person.paths).hidden_in(str(person.folder), USUAL)
     names = [os.path.relpath(each, person.folder) for each in found]
     assert names == [".aws", ".config/gh", ".hermes-jobs", ".netrc", ".ssh"]
-    assert Sandbox(roots=person.roots).hidden_in(str(person.work), USUAL) == ()
+    assert Sandbox(paths=person.paths).hidden_in(str(person.work), USUAL) == ()
 
 
 @pytest.mark.parametrize(("mode", "there_is"), [("auto", True), ("on", False), ("off", True)])
@@ -214,7 +214,7 @@ def test_without_a_layer_commands_run_unless_the_sandbox_is_required(
 ) -> None:
     monkeypatch.setattr(sandbox, "layer", lambda: Layer(name=wall.NONE, why="an old kernel"))
     person = Person(tmp_path.resolve())
-    made = Sandbox(roots=person.roots, mode=mode)
+    made = Sandbox(paths=person.paths, mode=mode)
     if there_is:
         assert made.plan(str(person.work), Reach()) == ""
     else:
@@ -226,7 +226,7 @@ def test_without_a_layer_commands_run_unless_the_sandbox_is_required(
     ("command", "approved", "reach"),
     [
         ("ls", False, Reach()),
-        ("git push && echo done", False, Reach(visible=NEEDED["git"])),
+        ("git push && echo done", False, Reach(visible=tuple(needed_by()["git"]))),
         ("git push; python3 x.py", False, Reach()),
         ("git push; ./x", False, Reach()),
         ("$GIT push", False, Reach()),
@@ -242,7 +242,7 @@ def test_how_far_a_command_reaches_depends_on_its_programs_and_on_approval(
 ) -> None:
     person = Person(tmp_path.resolve())
     context = context_in(person.work, approved=approved)
-    assert CommandPolicy(roots=person.roots).reach(command, context) == reach
+    assert CommandPolicy(paths=person.paths).reach(command, context) == reach
 
 
 # --- commands of ours -------------------------------------------------------------------------------

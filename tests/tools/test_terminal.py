@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.agent.tools.builtin import default_tools
+from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.policy import CommandPolicy
-from hermes_jobs.agent.tools.roots import Roots
 from hermes_jobs.agent.tools.sandbox import Sandbox
 from hermes_jobs.agent.tools.terminal import TerminalOptions
 from hermes_jobs.agent.tools.toolbox import Toolbox
@@ -24,11 +24,11 @@ from .support import Switch, context_in, wait_until
 @pytest.fixture
 def tools(tmp_path: Path) -> Toolbox:
     (tmp_path / "home").mkdir()
-    roots = Roots(home=str(tmp_path / "home"), user_home=str(tmp_path))
+    paths = PathPolicy(home=str(tmp_path / "home"), user_home=str(tmp_path))
     options = TerminalOptions(
-        policy=CommandPolicy(roots=roots), sandbox=Sandbox(roots=roots), environ=os.environ, timeout=20
+        policy=CommandPolicy(paths=paths), sandbox=Sandbox(paths=paths), environ=os.environ, timeout=20
     )
-    return Toolbox(default_tools(options, roots), enabled=("terminal",))
+    return Toolbox(default_tools(options, paths), enabled=("terminal",))
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hermes_jobs.agent.tools.files import Files, KeptFile, nothing_kept
-from hermes_jobs.agent.tools.roots import Roots
+from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.search import Search
 from hermes_jobs.agent.tools.terminal import Terminal, TerminalOptions
 from hermes_jobs.agent.tools.todo import todo_tools
@@ -14,13 +14,13 @@ DEFAULT_WEB = WebOptions()
 
 
 def default_tools(
-    terminal: TerminalOptions, roots: Roots, web: WebOptions = DEFAULT_WEB, kept: KeptFile = nothing_kept
+    terminal: TerminalOptions, paths: PathPolicy, web: WebOptions = DEFAULT_WEB, kept: KeptFile = nothing_kept
 ) -> tuple[Tool, ...]:
     """All of them, as configured."""
     return (
         *Terminal(terminal).tools,
-        *Files(roots, kept).tools,
-        *Search(roots).tools,
+        *Files(paths, kept).tools,
+        *Search(paths).tools,
         *Web(web).tools,
         *todo_tools(),
     )

@@ -19,7 +19,7 @@ import msgspec
 from httpx2 import URL, InvalidURL
 
 from hermes_jobs.agent.tools.addresses import PublicNetwork, Refused
-from hermes_jobs.agent.tools.children import QUESTION, tell
+from hermes_jobs.agent.tools.subprocess_call import REQUEST, respond
 from hermes_jobs.agent.tools.web import Fetched, Wanted
 
 MAX_REDIRECTS = 5
@@ -48,7 +48,7 @@ class OutOfTime(BaseException):
 
 def main() -> None:
     """Answer the question of the environment."""
-    wanted = msgspec.json.decode(os.environ[QUESTION], type=Wanted)
+    wanted = msgspec.json.decode(os.environ[REQUEST], type=Wanted)
     with suppress(ValueError, OSError):  # not every system has it
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     signal.signal(signal.SIGALRM, _ring)
@@ -69,7 +69,7 @@ def main() -> None:
     except (MemoryError, RecursionError):
         fetched = Fetched(wrong="the page is too complex: it ran out of memory.")
     signal.alarm(0)
-    tell(msgspec.to_builtins(fetched))
+    respond(msgspec.to_builtins(fetched))
 
 
 def _ring(_number: int, _frame: object) -> None:

@@ -16,12 +16,13 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from hermes_jobs.agent.tools.pages import DEFAULT_LINES, page, page_room, refuse_binary
-from hermes_jobs.agent.tools.patching import patched
-from hermes_jobs.agent.tools.roots import Roots, verify_opened
+from hermes_jobs.agent.tools.paging import DEFAULT_LINES, page, page_room, refuse_binary
+from hermes_jobs.agent.tools.path_policy import PathPolicy, verify_opened
 from hermes_jobs.agent.tools.terminal import check_workdir
 from hermes_jobs.agent.tools.tool import Arguments, Guard, Tool, ToolFailed, tool
 from hermes_jobs.engine.ports import ToolContext, ToolOutcome
+from hermes_jobs.errors import Rejected
+from hermes_jobs.text.patch import patched
 from hermes_jobs.text.plural import pluralize
 
 LISTED = 40  # names shown of a folder
@@ -44,9 +45,9 @@ class Files:
     meanwhile would be lost unseen. `patch_file` may fit again into what it has changed.
     """
 
-    def __init__(self, roots: Roots, kept: KeptFile = nothing_kept) -> None:
+    def __init__(self, paths: PathPolicy, kept: KeptFile = nothing_kept) -> None:
         """`kept` finds the file of a large result that was kept apart, by its call."""
-        self._roots = roots
+        self._paths = paths
         self._kept = kept
 
     @property
@@ -65,7 +66,7 @@ class Files:
         )
 
     def _guard(self, *, writes: bool) -> Guard:
-        return lambda arguments, context: self._roots.verdict(arguments["path"], context, writes=writes)
+        return lambda arguments, context: self._paths.verdict(arguments["path"], context, writes=writes)
 
     def read_file(
         self,
@@ -82,8 +83,8 @@ class Files:
         The first line of the answer says which lines follow and how to go on; the text follows as it is.
         """
         check_workdir(context.workdir)
-        real = self._roots.to_read(self._kept_file(path, context.workdir) or path, context.workdir)
-        self._roots.check_approved(real, context, writes=False)
+        real = self._paths.to_read(self._kept_file(path, context.workdir) or path, context.workdir)
+        self._paths.check_approved(real, context, writes=False)
         with os.fdopen(_opened(path, real), "rb") as file:
             content = page(file, path, offset, limit, column, room=page_room(context))
             return ToolOutcome(content=content, source=path)
@@ -107,8 +108,8 @@ class Files:
         Readers see the old content or the new one, never a part.
         """
         check_workdir(context.workdir)
-        real = self._roots.to_write(path, context.workdir)
-        self._roots.check_approved(real, context, writes=True)
+        real = self._paths.to_write(path, context.workdir)
+        self._paths.check_approved(real, context, writes=True)
         data = content.encode()
         try:
             replaced = _replace(real, data)
@@ -131,8 +132,8 @@ class Files:
         old_string must occur exactly once, unless replace_all is set: give enough of what is around it.
         """
         check_workdir(context.workdir)
-        real = self._roots.to_write(path, context.workdir)
-        self._roots.check_approved(real, context, writes=True)
+        real = self._paths.to_write(path, context.workdir)
+        self._paths.check_approved(real, context, writes=True)
         with os.fdopen(_opened(path, real), "rb") as file:
             seen = os.fstat(file.fileno())
             if seen.st_size > MAX_PATCHED_BYTES:
@@ -140,7 +141,10 @@ class Files:
             refuse_binary(file, path, seen.st_size)
             # Bytes that are no UTF-8 come through as they were.
             text = file.read().decode(errors="surrogateescape")
-        done = patched(text, old_string, new_string, replace_all=replace_all)
+        try:
+            done = patched(text, old_string, new_string, replace_all=replace_all)
+        except Rejected as refused:
+            raise ToolFailed(refused.message) from refused
         try:
             _replace(real, done.text.encode(errors="surrogateescape"), seen)
         except OSError as error:

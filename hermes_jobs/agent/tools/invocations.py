@@ -39,6 +39,11 @@ class Invocation:
     given: bool = False
 
     @property
+    def program(self) -> str:
+        """The program as it is written, with its path."""
+        return next((each for each in self.written if ASSIGNMENT.fullmatch(each) is None), "")
+
+    @property
     def operands(self) -> tuple[str, ...]:
         """The arguments that are no options."""
         plain = [each for each in self.arguments if each != "--"]
@@ -49,11 +54,16 @@ class Invocation:
         return any(_is_option(each, option) for each in self.arguments for option in options)
 
     def path(self, word: str) -> str | None:
-        """The absolute path that a word names; null where only the shell will know it."""
+        """The absolute path that a word names; None where only the shell will know it."""
         if UNKNOWN in word:
             return None
         path = os.path.normpath(os.path.join(self.folder, word))
         return path[1:] if path.startswith("//") else path  # POSIX has `normpath` keep exactly two
+
+
+def without_version(name: str) -> str:
+    """The name of a program without a version at its end, as in `python3.11`."""
+    return re.sub(r"(?<=\D)[\d.]+$", "", name)
 
 
 def _is_option(argument: str, option: str) -> bool:
@@ -196,7 +206,7 @@ def _wrapped(name: str, arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def _text_for_shell(name: str, arguments: tuple[str, ...]) -> str | None:
-    """The text that a wrapper gives to a shell; null where it runs its words as they are."""
+    """The text that a wrapper gives to a shell; None where it runs its words as they are."""
     wrapper = WRAPPERS.get(name)
     words = _after_own(name, arguments)
     if wrapper is not None and wrapper.joins:

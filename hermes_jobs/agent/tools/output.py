@@ -9,7 +9,7 @@ KEPT_SHARE = 8
 """Of output that is too long, this part of the limit is kept of its head, and as much of its tail."""
 
 
-class Collected:
+class BoundedOutput:
     """Bytes as they come: whole up to `limit`, beyond it the head and the tail of them."""
 
     def __init__(self, limit: int) -> None:
@@ -49,7 +49,7 @@ class Collected:
         return self._total - len(self.head) - len(self.tail)
 
 
-def plain_text(collected: Collected) -> str:
+def plain_text(collected: BoundedOutput) -> str:
     """The output as text: UTF-8 with `�` for what is not, no escape sequences, a note where it was cut."""
     if not collected.cut:
         return cleaned(collected.head.decode(errors="replace"))

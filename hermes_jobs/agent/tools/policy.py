@@ -8,47 +8,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from hermes_jobs.agent.tools.dangerous import DANGEROUS, reads_whole_home
-from hermes_jobs.agent.tools.denied import DENIED, raw_denial
-from hermes_jobs.agent.tools.fetched import runs_fetched
+from hermes_jobs.agent.tools.command_rules.context import CommandContext
+from hermes_jobs.agent.tools.command_rules.downloads import runs_fetched
+from hermes_jobs.agent.tools.command_rules.paths import reads_whole_home
+from hermes_jobs.agent.tools.command_rules.rules import Decision, rule_set
 from hermes_jobs.agent.tools.invocations import Invocation, find_starts, invocations
-from hermes_jobs.agent.tools.places import NEEDED
+from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.processes import MAX_COMMAND_BYTES
-from hermes_jobs.agent.tools.roots import Roots
-from hermes_jobs.agent.tools.rules import Place, Rule, first_match
 from hermes_jobs.agent.tools.sandbox import Reach
+from hermes_jobs.agent.tools.sensitive_paths import needed_by
+from hermes_jobs.agent.tools.tables import words
 from hermes_jobs.agent.tools.tool import ALLOW
-from hermes_jobs.agent.tools.word_lists import words
 from hermes_jobs.agent.tools.words import UNKNOWN, Unparsable
 from hermes_jobs.engine.ports import ToolContext, Verdict
 
-OUTSIDE = frozenset(
-    words(
-        """
-            sudo doas su pkexec runuser mount umount systemctl systemd-run loginctl crontab at batch docker
-            docker-compose podman nerdctl unshare nsenter chroot bwrap
-            """
-    )
-)
-"""Programs that cannot work behind a wall: they act as another user, or ask a service outside to act."""
-
-PLAIN = frozenset(
-    words(
-        """
-            [ : basename cat cd column comm cut date diff dirname du echo exit expr false fold grep head jq
-            ls mkdir nl paste printf pwd realpath return rev rg seq set sleep sort stat tac tail tee test
-            time touch tr true type uniq wc which whoami
-            """
-    )
-)
-"""Programs that run no others: beside them a program may use its own credentials."""
+_FORK_BOMB = re.compile(r"(?P<name>[\w:.]{1,40})\(\)\{[^}]{0,200}(?P=name)\|(?P=name)&[^}]{0,200}\}")
+_DELETES_ROOT = re.compile(r"\brm(?:-[rRf-][\w-]*)+/(?:\*|[;&|]|$)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CommandPolicy:
     """`policy` is for dangerous commands. Unless `allow` is empty each command must match one of it."""
 
-    roots: Roots
+    paths: PathPolicy
     policy: Literal["allow", "ask", "deny"] = "ask"
     allow: tuple[str, ...] = ()
 
@@ -58,22 +40,22 @@ class CommandPolicy:
             found = self._invocations(command, context)
         except Unparsable as error:
             return self._unreadable(command, str(error), context)
-        place = self._place(command, found, context)
-        never = raw_denial(command, parsed=True) or _first_name(DENIED, found, place)
+        where = self._where(command, found, context)
+        never = _raw_denial(command, parsed=True) or _first_met("deny", found, where)
         if never:
             return Verdict("deny", never)
         for invocation in found if self.allow else ():
             if not self._is_allowed(invocation):
                 return Verdict("deny", f"terminal.allow has no pattern for `{_shown(invocation)}`")
-        dangerous = _first_name(DANGEROUS, found, place) or _of_line(found, place)
+        dangerous = _first_met("ask", found, where) or _of_line(found, where)
         return self._dangerous(dangerous, context) if dangerous else ALLOW
 
-    def _place(self, command: str, found: Sequence[Invocation], context: ToolContext) -> Place:
+    def _where(self, command: str, found: Sequence[Invocation], context: ToolContext) -> CommandContext:
         activates = any(
             each.name in ("source", ".") and any(word.endswith("/bin/activate") for word in each.operands)
             for each in found
         )
-        return Place(context.workdir, self.roots, "$(" in command or "`" in command, activates)
+        return CommandContext(context.workdir, self.paths, "$(" in command or "`" in command, activates)
 
     def reach(self, command: str, context: ToolContext) -> Reach:
         """How far a command may reach that runs now: further where a person has approved it."""
@@ -83,20 +65,21 @@ class CommandPolicy:
             found = []
         names = {each.name for each in found if each.name}
         if context.approved:
-            return Reach(everything=not OUTSIDE.isdisjoint(names), visible=None)
-        if names <= NEEDED.keys() | PLAIN:
-            return Reach(visible=tuple(place for name in names for place in NEEDED.get(name, ())))
+            return Reach(everything=not words("secrets", "outside_sandbox").isdisjoint(names), visible=None)
+        needed = needed_by()
+        if names <= needed.keys() | words("secrets", "run_no_others"):
+            return Reach(visible=tuple(place for name in names for place in needed.get(name, ())))
         return Reach()
 
     def _invocations(self, command: str, context: ToolContext) -> list[Invocation]:
         if len(command) > MAX_COMMAND_BYTES:
             raise Unparsable(f"it is longer than {MAX_COMMAND_BYTES:,} characters")
         own_job = {"!": "%+"}  # as job control calls what was last started in the background
-        variables = {"HOME": self.roots.user_home, "PWD": context.workdir, "IFS": " ", **own_job}
+        variables = {"HOME": self.paths.user_home, "PWD": context.workdir, "IFS": " ", **own_job}
         return invocations(command, context.workdir, variables)
 
     def _unreadable(self, command: str, why: str, context: ToolContext) -> Verdict:
-        never = raw_denial(command, parsed=False)
+        never = _raw_denial(command, parsed=False)
         if never:
             return Verdict("deny", never)
         if self.allow:
@@ -119,24 +102,36 @@ class CommandPolicy:
         return any(re.match(fnmatch.translate(pattern), text) for pattern in self.allow)
 
 
-def _of_line(found: Sequence[Invocation], place: Place) -> str | None:
+def _of_line(found: Sequence[Invocation], context: CommandContext) -> str | None:
     """The rule that the line meets as a whole."""
     if runs_fetched(found):
         return "running downloaded or unseen text"
-    home = {"/", "/home", "/root", place.roots.user_home, place.roots.home}
+    home = {"/", "/home", "/root", context.paths.user_home, context.paths.home}
     finds = any(
         each.name in ("find", "fd", "ls", "locate")
         and home.intersection(map(each.path, find_starts(each.arguments)))
         for each in found
     )
-    if (finds and any(each.given for each in found)) or any(reads_whole_home(each, place) for each in found):
+    if (finds and any(each.given for each in found)) or any(
+        reads_whole_home(each, context) for each in found
+    ):
         return "reading keys or passwords"
     return None
 
 
-def _first_name(rules: Sequence[Rule], found: Sequence[Invocation], place: Place) -> str | None:
-    matches = (first_match(rules, each, place) for each in found)
-    return next((each.name for each in matches if each), None)
+def _first_met(decision: Decision, found: Sequence[Invocation], context: CommandContext) -> str | None:
+    rules = rule_set(decision)
+    return next((name for each in found if (name := rules.first_met(each, context))), None)
+
+
+def _raw_denial(text: str, *, parsed: bool) -> str | None:
+    """The rule that a text meets with its blanks left out; one that does not parse may meet more of them."""
+    squeezed = re.sub(r"\s+", "", text)
+    if _FORK_BOMB.search(squeezed):
+        return "fork bomb"
+    if not parsed and _DELETES_ROOT.search(squeezed):
+        return "deleting a whole system or home folder"
+    return None
 
 
 def _shown(invocation: Invocation) -> str:

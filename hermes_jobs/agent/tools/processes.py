@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hermes_jobs.agent.tools.output import Collected, plain_text
+from hermes_jobs.agent.tools.output import BoundedOutput, plain_text
 from hermes_jobs.engine.ports import Cancel
 from hermes_jobs.system.cpu_affinity import without_affinity
 
@@ -74,7 +74,7 @@ def run(  # noqa: PLR0913 - what a process is started with
     control = _Control(process, timeout, HANG + AFTERWARDS if afterwards else HANG)
     forget = cancel.on_cancel(control.stop)
     try:
-        collected = Collected(max_bytes)
+        collected = BoundedOutput(max_bytes)
         status = _follow(process, output, control, collected)
     finally:
         forget()
@@ -167,7 +167,7 @@ class _Control:
 
 
 def _follow(
-    process: subprocess.Popen[bytes], output: int, control: _Control, collected: Collected
+    process: subprocess.Popen[bytes], output: int, control: _Control, collected: BoundedOutput
 ) -> dict[str, list[str]]:
     """Read the output until the supervisor says that the command has ended, or has itself ended."""
     assert process.stdout is not None
@@ -200,7 +200,7 @@ def _split(line: str) -> tuple[str, list[str]]:
     return word, rest
 
 
-def _read(output: int, collected: Collected) -> int | None:
+def _read(output: int, collected: BoundedOutput) -> int | None:
     """Take in what there is; return how many bytes, 0 at the end, null when there is nothing just now."""
     try:
         chunk = os.read(output, CHUNK)
@@ -217,7 +217,7 @@ def _kill_orphans(started: list[str]) -> None:
             os.killpg(int(pid), signal.SIGKILL)
 
 
-def _completed(status: dict[str, list[str]], collected: Collected) -> Completed:
+def _completed(status: dict[str, list[str]], collected: BoundedOutput) -> Completed:
     output, cut = plain_text(collected), collected.cut
     if "ended" not in status:
         return Completed(exit_code=None, output=output, cut=cut, lost=True)

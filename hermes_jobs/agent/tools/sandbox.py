@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from hermes_jobs.agent.tools.places import escapes, secret_places, startup_places
-from hermes_jobs.agent.tools.roots import READABLE, Roots, is_inside
+from hermes_jobs.agent.tools.path_policy import READABLE, PathPolicy, is_inside
+from hermes_jobs.agent.tools.sensitive_paths import escapes, secret_places, startup_places
 from hermes_jobs.agent.tools.tool import ToolFailed
 from hermes_jobs.agent.tools.wall import NONE, Plan
 
@@ -66,7 +66,7 @@ def layer() -> Layer:
 class Sandbox:
     """`visible` are places that commands may use although they are hidden by default."""
 
-    roots: Roots
+    paths: PathPolicy
     mode: Mode = "auto"
     visible: tuple[str, ...] = ()
 
@@ -103,7 +103,7 @@ class Sandbox:
 
     def _checked(self, workdir: str) -> tuple[str, str]:
         """The real paths of the home and the working folder. Raises `ToolFailed` where the home is that."""
-        home, real = os.path.realpath(self.roots.home), os.path.realpath(workdir)
+        home, real = os.path.realpath(self.paths.home), os.path.realpath(workdir)
         if is_inside(real, home):
             raise ToolFailed(
                 f"the working folder {workdir} lies in the home of hermes-jobs, which no command reaches. "
@@ -114,11 +114,11 @@ class Sandbox:
     def _hidden(self, reach: Reach) -> list[str]:
         if reach.visible is None:
             return []
-        user_home = self.roots.user_home
+        user_home = self.paths.user_home
         named = (*self.visible, *reach.visible)
         shown = [os.path.realpath(os.path.join(user_home, each.removeprefix("~/"))) for each in named]
         places = (*secret_places(user_home), *escapes(os.getuid()))
         return [each for each in places if not any(is_inside(each, one) for one in shown)]
 
     def _locked(self, reach: Reach) -> list[str]:
-        return [] if reach.visible is None else list(startup_places(self.roots.user_home))
+        return [] if reach.visible is None else list(startup_places(self.paths.user_home))

@@ -11,11 +11,11 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from hermes_jobs.agent.tools.children import ask, told
-from hermes_jobs.agent.tools.pages import PAGE_CHARS
+from hermes_jobs.agent.tools.paging import PAGE_CHARS
+from hermes_jobs.agent.tools.path_policy import PathPolicy, is_inside
 from hermes_jobs.agent.tools.processes import Completed
-from hermes_jobs.agent.tools.roots import Roots, is_inside
 from hermes_jobs.agent.tools.searching import MAX_FILE_BYTES, Ending, Mode, Query
+from hermes_jobs.agent.tools.subprocess_call import request, responses
 from hermes_jobs.agent.tools.terminal import check_workdir
 from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, tool
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, Verdict
@@ -30,8 +30,8 @@ RESULTS = 200
 class Search:
     """Searches in files inside the roots."""
 
-    def __init__(self, roots: Roots, *, seconds: int = SECONDS) -> None:
-        self._roots = roots
+    def __init__(self, paths: PathPolicy, *, seconds: int = SECONDS) -> None:
+        self._paths = paths
         self._seconds = seconds
 
     @property
@@ -39,7 +39,7 @@ class Search:
         """The family's tools."""
 
         def guard(arguments: Arguments, context: ToolContext) -> Verdict:
-            return self._roots.verdict(arguments["path"], context, writes=False)
+            return self._paths.verdict(arguments["path"], context, writes=False)
 
         return (tool(toolset="files", effect="read", reads=_path, guard=guard)(self.search_files),)
 
@@ -70,15 +70,15 @@ class Search:
         most 50,000 characters a call; the first line of the answer says how to go on.
         """
         check_workdir(caller.workdir)
-        real = self._roots.to_read(path, caller.workdir)
-        self._roots.check_approved(real, caller, writes=False)
+        real = self._paths.to_read(path, caller.workdir)
+        self._paths.check_approved(real, caller, writes=False)
         if not os.path.exists(real):
             raise ToolFailed(f"{path} does not exist.")
         query = Query(
-            roots=self._roots,
+            paths=self._paths,
             base=real,
             top=next(
-                (each for each in self._roots.real_roots(caller.workdir) if is_inside(real, each)), real
+                (each for each in self._paths.real_roots(caller.workdir) if is_inside(real, each)), real
             ),
             workdir=os.path.realpath(caller.workdir),
             pattern=pattern,
@@ -91,7 +91,7 @@ class Search:
             room=PAGE_CHARS - HEADER_CHARS,
             seconds=self._seconds,
         )
-        completed = ask(
+        completed = request(
             "hermes_jobs.agent.tools.searching", query, timeout=self._seconds + BACKSTOP, cancel=cancel
         )
         return _outcome(completed, query)
@@ -102,7 +102,7 @@ def _path(arguments: Arguments) -> tuple[str, ...]:
 
 
 def _outcome(completed: Completed, query: Query) -> ToolOutcome:
-    said = told(completed)
+    said = responses(completed)
     results = [each for each in said if isinstance(each, str)]
     endings = [msgspec.convert(each, Ending) for each in said if isinstance(each, dict)]
     if completed.interrupted:

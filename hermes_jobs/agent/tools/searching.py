@@ -20,9 +20,9 @@ from typing import Literal
 import msgspec
 from pathspec import GitIgnoreSpec
 
-from hermes_jobs.agent.tools.children import QUESTION, tell
-from hermes_jobs.agent.tools.roots import Roots, is_inside
-from hermes_jobs.agent.tools.walking import Candidate, candidates, opened
+from hermes_jobs.agent.tools.file_walk import Candidate, candidates, opened
+from hermes_jobs.agent.tools.path_policy import PathPolicy, is_inside
+from hermes_jobs.agent.tools.subprocess_call import REQUEST, respond
 
 Mode = Literal["content", "files", "count", "names"]
 
@@ -38,7 +38,7 @@ NAMED_LARGE = 5
 class Query(msgspec.Struct, frozen=True, kw_only=True):
     """What to look for. `base` is a real path, `workdir` what paths are shown from, `room` characters."""
 
-    roots: Roots
+    paths: PathPolicy
     base: str
     top: str
     workdir: str
@@ -94,7 +94,7 @@ class Page:
             raise PageFull
         self.room -= len(text) + 1
         self.shown += 1
-        tell(text)
+        respond(text)
         return True
 
     def ending(self, **more: object) -> Ending:
@@ -112,7 +112,7 @@ class Page:
 
 def main() -> None:
     """Answer the question of the environment."""
-    query = msgspec.json.decode(os.environ[QUESTION], type=Query)
+    query = msgspec.json.decode(os.environ[REQUEST], type=Query)
     with suppress(ValueError, OSError):  # not every system has it
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     signal.signal(signal.SIGALRM, _ring)
@@ -125,7 +125,7 @@ def main() -> None:
     except (MemoryError, RecursionError):
         ending = page.ending(wrong="the pattern is too complex: it ran out of memory.")
     signal.alarm(0)
-    tell(msgspec.to_builtins(ending))
+    respond(msgspec.to_builtins(ending))
 
 
 def _ring(_number: int, _frame: object) -> None:
@@ -142,7 +142,7 @@ def _search(query: Query, page: Page) -> Ending:
     except ValueError as error:
         return Ending(wrong=f"the glob {query.glob} is not valid: {error}.")
     try:
-        for candidate in candidates(query.base, query.top, query.roots):
+        for candidate in candidates(query.base, query.top, query.paths):
             if wanted(candidate.relative):
                 _look(candidate, pattern, query, page)
     except PageFull:

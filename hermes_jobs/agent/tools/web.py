@@ -10,8 +10,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from hermes_jobs.agent.tools.children import ask, told
-from hermes_jobs.agent.tools.pages import PAGE_CHARS
+from hermes_jobs.agent.tools.paging import PAGE_CHARS
+from hermes_jobs.agent.tools.subprocess_call import request, responses
 from hermes_jobs.agent.tools.tool import Tool, ToolFailed, tool
 from hermes_jobs.engine.ports import Cancel, ToolOutcome
 
@@ -82,7 +82,7 @@ class Web:
             offset=offset,
             room=PAGE_CHARS - HEADER_CHARS,
         )
-        completed = ask(
+        completed = request(
             "hermes_jobs.agent.tools.fetching",
             wanted,
             env=self._environment,
@@ -91,7 +91,7 @@ class Web:
         )
         if completed.interrupted:
             return ToolOutcome(content="Interrupted.", ok=False, interrupted=True)
-        answers = [msgspec.convert(each, Fetched) for each in told(completed) if isinstance(each, dict)]
+        answers = [msgspec.convert(each, Fetched) for each in responses(completed) if isinstance(each, dict)]
         if not answers:
             why = f"it took longer than {wanted.seconds} s" if completed.timed_out else "it broke the parser"
             raise ToolFailed(f"nothing was fetched: {why}.")

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from hermes_jobs.agent.tools.places import KINDS, Kind, kind_of, secret_places, startup_places
+from hermes_jobs.agent.tools.sensitive_paths import KINDS, Kind, kind_of, secret_places, startup_places
 from hermes_jobs.agent.tools.tool import ALLOW, ToolFailed
 from hermes_jobs.engine.ports import ToolContext, Verdict
 
@@ -31,7 +31,7 @@ RULES: Mapping[tuple[Kind, bool], str] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Roots:
+class PathPolicy:
     """`roots` null: the session's working folder. `home` is hermes-jobs' own, `user_home` is `~`."""
 
     home: str

@@ -17,13 +17,13 @@ from hermes_jobs.agent.tools.processes import Completed, run
 from hermes_jobs.engine.ports import Cancel
 from hermes_jobs.system.isolation import python_module
 
-QUESTION = "HERMES_JOBS_QUESTION"
+REQUEST = "HERMES_JOBS_QUESTION"
 """The environment variable with the question: unlike arguments, other users cannot see it."""
 
 PACKAGES = str(Path(__file__).parents[3])
 
 
-def ask(
+def request(
     module: str,
     question: msgspec.Struct,
     *,
@@ -42,13 +42,13 @@ def ask(
     return run(
         f"exec {command}",
         cwd="/",
-        env={**env, "PYTHONPATH": PACKAGES, QUESTION: encoded},
+        env={**env, "PYTHONPATH": PACKAGES, REQUEST: encoded},
         timeout=timeout,
         cancel=cancel,
     )
 
 
-def tell(*said: object) -> None:
+def respond(*said: object) -> None:
     """Print values as lines of plain ASCII, which nothing on the way changes; at once."""
     import json
 
@@ -56,7 +56,7 @@ def tell(*said: object) -> None:
         os.write(1, json.dumps(each).encode() + b"\n")
 
 
-def told(completed: Completed) -> Sequence[object]:
+def responses(completed: Completed) -> Sequence[object]:
     """What was told, in order; a last line that was cut short is left out, as is whatever is no JSON."""
     found = []
     for line in completed.output.splitlines():

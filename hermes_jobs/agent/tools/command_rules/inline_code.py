@@ -9,20 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hermes_jobs.agent.tools.invocations import SHELLS, Invocation
-from hermes_jobs.agent.tools.word_lists import words
+from hermes_jobs.agent.tools.command_rules.context import CommandContext
+from hermes_jobs.agent.tools.invocations import Invocation, without_version
+from hermes_jobs.agent.tools.tables import words
 from hermes_jobs.agent.tools.words import UNKNOWN
 
-LANGUAGES = frozenset(
-    words(
-        """
-        python pypy perl ruby node nodejs deno bun php lua luajit tclsh expect rscript r julia groovy scala
-        ghci runghc guile racket elixir swift jshell
-        """
-    )
-)
-AWKS = frozenset({"awk", "gawk", "mawk", "nawk"})
-SEDS = frozenset({"sed", "gsed"})
 _CODE_OPTION = re.compile(r"-[a-zA-Z0-9]*[ceErRp]|--(?:eval|print|execute|run)")
 
 _ACTS = re.compile(
@@ -53,22 +44,18 @@ _OPENS = re.compile(
     r"\bopen\s*\(\s*(?P<path>[^,\n]{0,200}?)\s*,\s*(?:mode\s*=\s*)?(?P<mode>['\"][\w+]{1,4}['\"]|\w+\s*\))"
 )
 _OWN_FILE = re.compile(r"['\"](?![/~\\])(?!.*\.\.)[\w./ -]+['\"]")
-_BACKTICKS = frozenset({"perl", "ruby", "php"})
 
 
-def code_acts(invocation: Invocation) -> bool:
-    """Whether the invocation runs code of the command line that does more than compute and print."""
-    name = re.sub(r"[\d.]+$", "", invocation.name).lower()
-    if name in AWKS:
+def code_acts(invocation: Invocation, _context: CommandContext) -> bool:
+    """Whether it runs code of the command line that does more than compute and print."""
+    name = without_version(invocation.name).lower()
+    if name in words("interpreters", "awks"):
         return any(_awk_acts(each) for each in _awk_programs(invocation))
-    if name in SEDS:
-        return any(sed_acts(each) for each in _sed_scripts(invocation))
-    if name == "osascript":
-        return True
-    if name in ("vim", "vi", "nvim", "ex", "ed", "emacs"):
-        options = ("-c", "--cmd", "--eval", "-es", "-s", "--batch")
-        return invocation.has(*options) or any(each.startswith("+") for each in invocation.arguments)
-    return name in LANGUAGES and any(_acts(name, each) for each in _codes(invocation))
+    if name in words("interpreters", "seds"):
+        return any(_sed_acts(each) for each in _sed_scripts(invocation))
+    return name in words("interpreters", "languages") and any(
+        _acts(name, each) for each in _codes(invocation)
+    )
 
 
 def _codes(invocation: Invocation) -> Iterator[str]:
@@ -90,7 +77,7 @@ def _codes(invocation: Invocation) -> Iterator[str]:
 def _acts(name: str, code: str) -> bool:
     if UNKNOWN in code and not code.replace(UNKNOWN, "").strip():
         return True  # nothing of it can be read
-    if name in _BACKTICKS and "`" in code:
+    if name in words("interpreters", "backticks") and "`" in code:
         return True
     return bool(_ACTS.search(code)) or any(_writes(match) for match in _OPENS.finditer(code))
 
@@ -161,7 +148,7 @@ _SED_ADDRESS = re.compile(
 )
 
 
-def sed_acts(script: str) -> bool:
+def _sed_acts(script: str) -> bool:
     """Whether the script writes a file or runs a command (`w`, `e`, or those flags of `s`), or is too odd."""
     at = 0
     while at < len(script):
@@ -211,7 +198,4 @@ def _substitution_end(script: str, at: int) -> int | None:
     return None
 
 
-def reads_unknown(invocation: Invocation) -> bool:
-    """Whether an interpreter's or shell's input holds what only the shell will know, and nothing else."""
-    name = re.sub(r"[\d.]+$", "", invocation.name).lower()
-    return name in LANGUAGES | SHELLS and UNKNOWN in invocation.input and not invocation.operands
+CHECKS = (code_acts,)

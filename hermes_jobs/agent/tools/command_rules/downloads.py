@@ -1,4 +1,4 @@
-"""Whether a command line runs what it has just fetched."""
+"""The check on a whole command line: does it run what it has just fetched."""
 
 # Paths are compared as text, which pathlib hides.
 # ruff: noqa: PTH118, PTH119
@@ -9,22 +9,10 @@ import os
 import re
 from collections.abc import Sequence
 
-from hermes_jobs.agent.tools.arguments import values, written_paths
-from hermes_jobs.agent.tools.inline_code import LANGUAGES
-from hermes_jobs.agent.tools.invocations import SHELLS, Invocation
-from hermes_jobs.agent.tools.roots import is_inside
-from hermes_jobs.agent.tools.services import WEB
-from hermes_jobs.agent.tools.word_lists import words
-
-_UNPACKERS = frozenset(words("tar bsdtar unzip 7z gunzip bunzip2 unxz xz gzip cpio ar dpkg-deb"))
-_BUILDERS = frozenset(
-    words(
-        """
-            make cmake ninja npm yarn pnpm bun cargo go mvn gradle rake just task docker pip
-            pytest tox
-"""
-    )
-)
+from hermes_jobs.agent.tools.command_rules.written_paths import values, written_paths
+from hermes_jobs.agent.tools.invocations import SHELLS, Invocation, without_version
+from hermes_jobs.agent.tools.path_policy import is_inside
+from hermes_jobs.agent.tools.tables import words
 
 
 def runs_fetched(found: Sequence[Invocation]) -> bool:
@@ -39,15 +27,19 @@ def runs_fetched(found: Sequence[Invocation]) -> bool:
             fetched |= _brought(each)
         elif _passes_on(each, fetched):
             fetched |= {path for word in written_paths(each) if (path := each.path(word))}
-            if each.name in _UNPACKERS:
+            if each.name in _unpackers():
                 fetched.add(each.folder)
     return False
+
+
+def _unpackers() -> frozenset[str]:
+    return words("downloads", "unpackers")
 
 
 def _fetches(invocation: Invocation) -> bool:
     cloned = invocation.name == "git" and "clone" in invocation.operands[:2]
     released = invocation.name == "gh" and "download" in invocation.operands[:2]
-    return invocation.name in WEB or cloned or released
+    return invocation.name in words("network", "web") or cloned or released
 
 
 def _brought(invocation: Invocation) -> set[str]:
@@ -66,26 +58,27 @@ def _brought(invocation: Invocation) -> set[str]:
             os.path.join(folder, os.path.basename(each.partition("?")[0])) for each in invocation.operands
         ]
     paths = {path for word in named if word and (path := invocation.path(word))}
-    if invocation.name in _UNPACKERS:
+    if invocation.name in _unpackers():
         paths.add(invocation.folder)
     return paths
 
 
 def _passes_on(invocation: Invocation, fetched: set[str]) -> bool:
-    passes = _UNPACKERS | {"cp", "mv", "install", "ln", "cat", "base64", "sed", "tr"}
+    passes = _unpackers() | words("downloads", "copiers")
     return invocation.name in passes and any(
         _is_fetched(invocation, each, fetched) for each in invocation.operands
     )
 
 
 def _runs(invocation: Invocation, fetched: set[str]) -> bool:
-    program = next((each for each in invocation.written if "=" not in each), "")
-    if "/" in program and _is_fetched(invocation, program, fetched):
+    if "/" in invocation.program and _is_fetched(invocation, invocation.program, fetched):
         return True
-    name = re.sub(r"[\d.]+$", "", invocation.name)
-    if name in LANGUAGES | SHELLS | {"source", ".", "java", "open", "xdg-open"}:
+    name = without_version(invocation.name)
+    if name in words("interpreters", "languages") | SHELLS | words("downloads", "openers"):
         return any(_is_fetched(invocation, each, fetched) for each in invocation.arguments)
-    return name in _BUILDERS and any(is_inside(invocation.folder, each) for each in fetched)
+    return name in words("downloads", "builders") and any(
+        is_inside(invocation.folder, each) for each in fetched
+    )
 
 
 def _is_fetched(invocation: Invocation, word: str, fetched: set[str]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.agent.tools.provided import provided_tools
+from hermes_jobs.agent.tools.plugin_tools import plugin_tools
 from hermes_jobs.agent.tools.toolbox import Toolbox
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.engine.ports import ProvidedSpec, ToolContext, ToolOutcome, ToolSpec
@@ -28,7 +28,7 @@ def run(context: ToolContext, name: str, arguments: Mapping[str, Any]) -> str:
     return f"{context.session} asked {name}: {arguments['question']}"
 
 
-BOX = Toolbox(provided_tools([SPEC], run, toolset="memory"), enabled=("memory",))
+BOX = Toolbox(plugin_tools([SPEC], run, toolset="memory"), enabled=("memory",))
 
 
 def ask(**arguments: object) -> ToolOutcome:
@@ -62,13 +62,13 @@ def test_it_is_never_repeated_by_itself() -> None:
 
 def test_one_that_says_what_it_does_is_treated_so() -> None:
     spec = ProvidedSpec(SPEC.name, SPEC.description, SPEC.parameters, effect="read")
-    box = Toolbox(provided_tools([spec], run, toolset="memory"), enabled=("memory",))
+    box = Toolbox(plugin_tools([spec], run, toolset="memory"), enabled=("memory",))
     (plan,) = box.plan("t1-1", [ToolCall("x", "ask_notes", "{}")], "/")
     assert plan.effect == "read"
 
 
 def test_one_whose_name_is_taken_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
-    assert provided_tools([SPEC], run, toolset="memory", taken={"ask_notes"}) == ()
-    (first,) = provided_tools([SPEC, SPEC], run, toolset="memory")
+    assert plugin_tools([SPEC], run, toolset="memory", taken={"ask_notes"}) == ()
+    (first,) = plugin_tools([SPEC, SPEC], run, toolset="memory")
     assert first.name == "ask_notes"
     assert caplog.text.count("the tool ask_notes is left out") == 2

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import TypeAlias
 
-from hermes_jobs.agent.tools.invocations import Invocation
+from hermes_jobs.agent.tools.invocations import Invocation, without_version
+from hermes_jobs.agent.tools.tables import load
+
+_Finder: TypeAlias = Callable[[Invocation], Sequence[str]]
 
 _IN_PLACE = re.compile(r"-[nrEsuzlapwFX\d]*i|--in-place")  # alone or in a cluster, as in `perl -pi`
 _OUTPUT = re.compile(
@@ -39,10 +45,36 @@ def written_paths(invocation: Invocation) -> list[str]:
         for each in invocation.redirects
         if ">" in each.operator and not each.target.isdigit() and each.target != "-"
     ]
-    if reader := _WRITERS.get(re.sub(r"(?<=\D)[\d.]+$", "", invocation.name)):
-        targets += [each for each in reader(invocation) if each]
-    targets += _outputs(invocation.arguments)
-    return targets
+    for find in _finders().get(without_version(invocation.name), ()):
+        targets += [each for each in find(invocation) if each]
+    return [*targets, *_outputs(invocation.arguments)]
+
+
+@cache
+def _finders() -> Mapping[str, Sequence[_Finder]]:
+    """By program, what finds the files that it writes: from `data/writes.toml`."""
+    found: dict[str, list[_Finder]] = {}
+    data = load("writes")
+    for name, programs in data["writers"].items():
+        for program in programs.split():
+            found.setdefault(program, []).append(_FINDERS[name])
+    for programs, options in data["written_options"].items():
+        for program in programs.split():
+            found.setdefault(program, []).append(_option_values(options.split()))
+    for programs, before in data["written_after"].items():
+        for program in programs.split():
+            found.setdefault(program, []).append(_words_after(frozenset(before.split())))
+    return found
+
+
+def _option_values(options: Sequence[str]) -> _Finder:
+    short = "".join(each[1:] for each in options if not each.startswith("--"))
+    long = [each for each in options if each.startswith("--")]
+    return lambda invocation: values(invocation, short, *long)
+
+
+def _words_after(before: frozenset[str]) -> _Finder:
+    return lambda invocation: [word for each, word in pairwise(invocation.arguments) if each in before]
 
 
 def _outputs(arguments: Sequence[str]) -> Iterator[str]:
@@ -51,26 +83,10 @@ def _outputs(arguments: Sequence[str]) -> Iterator[str]:
             yield match[1] if match[1] is not None else next(iter(arguments[index + 1 :]), "")
 
 
-def _all(invocation: Invocation) -> Sequence[str]:
-    return invocation.operands
-
-
-def _after_first(invocation: Invocation) -> Sequence[str]:
-    return invocation.operands[1:]
-
-
-def _second(invocation: Invocation) -> Sequence[str]:
-    return invocation.operands[1:2]
-
-
 def _parts(invocation: Invocation) -> Sequence[str]:
     """The beginning of the names of what `split` writes."""
     valued = values(invocation, "blnaCt", "--bytes", "--lines", "--number", "--suffix-length")
     return [each for each in invocation.operands if each not in valued][1:2]
-
-
-def _of(short: str, *long: str) -> Callable[[Invocation], Sequence[str]]:
-    return lambda invocation: values(invocation, short, *long)
 
 
 def _copied(invocation: Invocation) -> Sequence[str]:
@@ -116,76 +132,19 @@ def _environment(invocation: Invocation) -> Sequence[str]:
     return [each for each in arguments[at + 1 :] if not each.startswith("-")]
 
 
-def _found(invocation: Invocation) -> Sequence[str]:
-    """The files into which `find` prints."""
-    arguments = invocation.arguments
-    return [
-        arguments[at + 1]
-        for at, each in enumerate(arguments[:-1])
-        if each in ("-fprint", "-fprint0", "-fprintf", "-fls")
-    ]
-
-
-def _linked(invocation: Invocation) -> Sequence[str]:
-    return [value for each in ("-o", "-out") for value in _after(invocation, each)] + values(invocation, "o")
-
-
-def _after(invocation: Invocation, word: str) -> Sequence[str]:
-    arguments = invocation.arguments
-    return [arguments[at + 1] for at, each in enumerate(arguments[:-1]) if each == word]
-
-
-_WRITERS: Mapping[str, Callable[[Invocation], Sequence[str]]] = {
-    **dict.fromkeys(
-        (
-            "tee",
-            "ed",
-            "ex",
-            "truncate",
-            "touch",
-            "rm",
-            "rmdir",
-            "unlink",
-            "shred",
-            "srm",
-            "mkdir",
-            "mkfifo",
-            "mknod",
-        ),
-        _all,
-    ),
-    **dict.fromkeys(("cp", "install", "ln", "rsync"), _copied),
-    **dict.fromkeys(("chmod", "chown", "chgrp", "chattr", "setfacl"), _after_first),
-    **dict.fromkeys(("sed", "gsed", "perl"), _edited),
-    **dict.fromkeys(("gzip", "gunzip", "bzip", "bunzip", "xz", "unxz", "zstd", "unzstd", "lzma"), _squeezed),
-    **dict.fromkeys(("gcc", "cc", "g++", "c++", "clang", "clang++", "ld", "rustc", "go", "pandoc"), _linked),
-    "split": _parts,
-    **dict.fromkeys(("uniq", "xxd"), _second),
-    **dict.fromkeys(("tar", "bsdtar", "gtar"), _packed),
-    "mv": _moved,
-    "dd": lambda invocation: [each[3:] for each in invocation.arguments if each.startswith("of=")],
-    "xattr": lambda invocation: invocation.operands[-1:],
-    "sort": _of("o", "--output"),
-    "curl": _of(
-        "oDc", "--output", "--output-dir", "--cookie-jar", "--dump-header", "--trace", "--trace-ascii"
-    ),
-    "wget": _of("OPoa", "--output-document", "--directory-prefix", "--output-file", "--append-output"),
-    "aria": _of("do", "--dir", "--out"),
-    "unzip": _of("d"),
-    "7z": _of("o"),
-    "zip": lambda invocation: invocation.operands[:1],
-    "openssl": lambda invocation: _after(invocation, "-out"),
-    "gpg": _of("o", "--output"),
-    "iconv": _of("o", "--output"),
-    "patch": _of("do", "--directory", "--output"),
-    "ssh-keygen": _of("f"),
-    "pip": _of("t", "--target", "--prefix", "--root"),
-    "npm": _of("", "--prefix"),
-    "virtualenv": _all,
-    "python": _environment,
-    "find": _found,
-    "csplit": _of("f", "--prefix"),
-    "ffmpeg": lambda invocation: invocation.operands[-1:],
-    "xmllint": _of("o", "--output"),
+_FINDERS: Mapping[str, _Finder] = {
+    "operands": lambda invocation: invocation.operands,
+    "later_operands": lambda invocation: invocation.operands[1:],
+    "first_operand": lambda invocation: invocation.operands[:1],
+    "second_operand": lambda invocation: invocation.operands[1:2],
+    "last_operand": lambda invocation: invocation.operands[-1:],
+    "copied": _copied,
+    "moved": _moved,
+    "edited": _edited,
+    "compressed": _squeezed,
+    "packed": _packed,
+    "environment": _environment,
+    "split_parts": _parts,
+    "converted": lambda invocation: [each[3:] for each in invocation.arguments if each.startswith("of=")],
 }
-"""By program, the words that name what it writes."""
+"""By the names in `data/writes.toml`."""

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from pathspec import GitIgnoreSpec
 
-from hermes_jobs.agent.tools.roots import Roots, verify_opened
+from hermes_jobs.agent.tools.path_policy import PathPolicy, verify_opened
 from hermes_jobs.agent.tools.tool import ToolFailed
 
 IGNORE_FILE = ".gitignore"
@@ -32,19 +32,19 @@ class Candidate:
     relative: str
 
 
-def candidates(base: str, top: str, roots: Roots) -> Iterator[Candidate]:
+def candidates(base: str, top: str, paths: PathPolicy) -> Iterator[Candidate]:
     """The files at or below the real path `base` in a fixed order; ignore files count up to the folder `top`.
 
     What was asked for by its own name is searched even where git ignores it. Keys and passwords are left out,
     unless the search begins among them: then a person has approved it.
     """
-    approved = roots.kind(base) == "secret"
+    approved = paths.kind(base) == "secret"
 
     def is_hidden(path: str) -> bool:
-        return roots.is_private(path) or (not approved and roots.kind(path) == "secret")
+        return paths.is_private(path) or (not approved and paths.kind(path) == "secret")
 
     if not os.path.isdir(base):
-        if not roots.is_private(base):
+        if not paths.is_private(base):
             yield Candidate(base, os.path.basename(base))
         return
     rules = {base: _rules_above(base, top)}

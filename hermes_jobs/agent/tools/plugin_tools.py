@@ -16,7 +16,7 @@ Run = Callable[[ToolContext, str, Mapping[str, Any]], str]
 """Runs a tool for a session: its name and arguments. Raises anything."""
 
 
-def provided_tools(
+def plugin_tools(
     specs: Sequence[ToolSpec], run: Run, *, toolset: str, taken: Collection[str] = ()
 ) -> tuple[Tool, ...]:
     """The tools, as the model sees them, but for those whose name is taken.

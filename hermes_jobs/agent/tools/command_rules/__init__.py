@@ -1,0 +1,1 @@
+"""Rules for commands: data files that say what is dangerous, and the checks that need code."""

@@ -1,0 +1,69 @@
+"""Where a command runs, and which files its words name."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from hermes_jobs.agent.tools.invocations import Invocation
+from hermes_jobs.agent.tools.path_policy import PathPolicy
+from hermes_jobs.agent.tools.sensitive_paths import Kind, kind_of
+from hermes_jobs.agent.tools.tables import words
+
+
+@dataclass(frozen=True)
+class CommandContext:
+    """The session's folder and the policy for paths, with what earlier rules looked up.
+
+    `substitutes`: the line holds a command substitution; `venv`: it activates an environment of Python.
+    """
+
+    workdir: str
+    paths: PathPolicy
+    substitutes: bool = False
+    venv: bool = False
+
+    def real(self, path: str) -> str:
+        """The real path, looked up once for a command line: it names the same folders often."""
+        known = self._real.get(path)
+        if known is None:
+            known = self._real[path] = os.path.realpath(path)
+        return known
+
+    @cached_property
+    def _real(self) -> dict[str, str]:
+        return {}
+
+    @cached_property
+    def home(self) -> str:
+        """The real path of the home of hermes-jobs."""
+        return os.path.realpath(self.paths.home)
+
+    @cached_property
+    def writable(self) -> tuple[str, ...]:
+        """The folders that a command may write in: the real roots, and those for scratch files."""
+        scratch = sorted(words("writes", "scratch"))
+        return (*self.paths.real_roots(self.workdir), *map(os.path.realpath, scratch), *scratch)
+
+    def kinds(self, path: str) -> tuple[Kind | None, Kind | None]:
+        """How a file is protected: by its name as it is written, and by its real path."""
+        found = self._kinds.get(path)
+        if found is None:
+            found = (kind_of(path, self.paths.user_home), self.paths.kind(self.real(path)))
+            self._kinds[path] = found
+        return found
+
+    @cached_property
+    def _kinds(self) -> dict[str, tuple[Kind | None, Kind | None]]:
+        return {}
+
+
+def path_words(invocation: Invocation) -> list[str]:
+    """The arguments and redirection targets, and their parts behind `=`, `@`, `:` or a short option."""
+    found: list[str] = []
+    for word in (*invocation.arguments, *(each.target for each in invocation.redirects)):
+        found.append(word)
+        found.extend(part for part in re.split(r"[=@:]|^-\w", word)[1:] if part)
+    return list(dict.fromkeys(found))

@@ -1,0 +1,88 @@
+"""Checks on git commands: settings that name a program, and folders that they write in."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from hermes_jobs.agent.tools.command_rules.context import CommandContext
+from hermes_jobs.agent.tools.command_rules.written_paths import values
+from hermes_jobs.agent.tools.invocations import Invocation
+from hermes_jobs.agent.tools.tables import words
+
+_VALUED = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env")
+
+_PLAIN_KEY = re.compile(
+    r"(?:user|color|advice|init|log|pull|push|gc|i18n|column|status|branch|fetch|tag|rerere|safe|blame|pack|index"
+    r"|feature|help|http\.(?:sslverify|lowspeed\w*|postbuffer|version)|commit\.(?:gpgsign|cleanup|verbose)"
+    r"|merge\.(?:conflictstyle|ff|renames)|diff\.(?:algorithm|renames|color\w*|noprefix|context)"
+    r"|rebase\.(?:auto\w+|updaterefs)|protocol\.version|submodule\.recurse|remote\.\w+\.fetch|branch\..*"
+    r"|core\.(?:quotepath|autocrlf|eol|filemode|ignorecase|longpaths|abbrev|whitespace|safecrlf|bare|precomposeunicode"
+    r"|preloadindex|untrackedcache|symlinks|logallrefupdates|compression))(?:\.|$)",
+    re.IGNORECASE,
+)
+_QUIET_VALUE = re.compile(r"(?:cat|less|more|true|:|)$")
+
+
+def split(invocation: Invocation) -> tuple[Invocation, list[str], list[str]]:
+    """The verb as a program of its own with its arguments, the settings of `-c`, the folders of `-C`."""
+    rest = list(invocation.arguments)
+    settings: list[str] = []
+    folders: list[str] = []
+    while rest and rest[0].startswith("-"):
+        option = rest.pop(0)
+        name, given, value = option.partition("=")
+        if option in _VALUED and rest:
+            value = rest.pop(0)
+        elif not given:
+            continue
+        if name in ("-c", "--config-env"):
+            settings.append(value)
+        elif name in ("-C", "--git-dir", "--work-tree"):
+            folders.append(value)
+    verb = rest[0] if rest else ""
+    return replace(invocation, name=verb, arguments=tuple(rest[1:])), settings, folders
+
+
+def git_sets_program(invocation: Invocation, _context: CommandContext) -> bool:
+    """Whether one of the settings given with `-c` names a program for git to run."""
+    return any(map(_sets_program, split(invocation)[1]))
+
+
+def _sets_program(setting: str) -> bool:
+    key, _, value = setting.partition("=")
+    return _PLAIN_KEY.match(key) is None and not (key.endswith("pager") and _QUIET_VALUE.match(value))
+
+
+def git_configures_program(verb: Invocation, _context: CommandContext) -> bool:
+    """Whether `git config` changes a setting that names a program, or settings beyond the repository's."""
+    reads = ("-l", "--list", "--get", "--get-all", "--get-regexp", "--get-urlmatch", "--show-origin")
+    if verb.has(*reads) or verb.operands[:1] in (("get",), ("list",)):
+        return False
+    if verb.has("--global", "--system", "-e", "--edit", "-f", "--file"):
+        return len(verb.operands) > 1 or verb.has("-e", "--edit", "--unset", "--add", "--replace-all")
+    setting = verb.operands[1:] if verb.operands[:1] in (("set",), ("unset",)) else verb.operands
+    return len(setting) > 1 and _sets_program("=".join(setting[:2]))
+
+
+def git_clones_with_program(verb: Invocation, _context: CommandContext) -> bool:
+    """Whether `git clone` writes such a setting into the new repository."""
+    return any(map(_sets_program, values(verb, "c", "--config")))
+
+
+def written_folders(invocation: Invocation) -> list[str]:
+    """The folders that a git command names to write in."""
+    if invocation.name != "git":
+        return []
+    verb, _settings, folders = split(invocation)
+    named = [] if verb.name in words("writes", "git_readers") else list(folders)
+    if verb.name in ("clone", "init"):
+        named += verb.operands[1:2] if verb.name == "clone" else verb.operands[:1]
+    if verb.name == "worktree" and verb.operands[:1] == ("add",):
+        named += verb.operands[1:2]
+    if verb.name in ("bundle", "archive", "format-patch"):
+        named += values(verb, "o", "--output", "--output-directory")
+    return named
+
+
+CHECKS = (git_sets_program, git_configures_program, git_clones_with_program)

@@ -1,0 +1,118 @@
+"""Checks on sending data to another machine, and on asking for what only this machine may see."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable, Mapping
+
+from hermes_jobs.agent.tools.command_rules.context import CommandContext
+from hermes_jobs.agent.tools.command_rules.written_paths import values
+from hermes_jobs.agent.tools.invocations import Invocation
+from hermes_jobs.agent.tools.tables import words
+from hermes_jobs.agent.tools.words import UNKNOWN
+
+_METADATA = re.compile(
+    r"metadata\.(?:google|goog|azure)|169\.254\.|fd00:ec2|100\.100\.100\.200|168\.63\.129\.16|instance-data"
+    r"|0xa9fe|2852039166|\[?::ffff:a9fe|0251\.0376|::ffff:169\.254",
+    re.IGNORECASE,
+)
+_HOST = re.compile(r"^(?:[a-z][a-z0-9+.-]*://)?(?:[^/@\s]*@)?(?P<host>\[[^\]]+\]|[^/:?#\s]+)", re.IGNORECASE)
+
+
+def asks_with_substitution(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether it asks another machine with words that a command substitution fills in."""
+    if not context.substitutes or invocation.name not in words("network", "askers"):
+        return False
+    return any(UNKNOWN in each for each in invocation.arguments)
+
+
+def names_metadata_service(invocation: Invocation, _context: CommandContext) -> bool:
+    """Whether it names the metadata service of a cloud."""
+    if invocation.name in ("echo", "grep", "rg", "printf"):
+        return False
+    return any(_METADATA.search(each) for each in (*invocation.arguments, invocation.input))
+
+
+def sends_data(invocation: Invocation, _context: CommandContext) -> bool:
+    """Whether a client of the web sends files or data."""
+    return _SENDS[invocation.name](invocation)
+
+
+def _curl_sends(curl: Invocation) -> bool:
+    if curl.has(
+        "-T",
+        "--upload-file",
+        "-F",
+        "--form",
+        "--form-string",
+        "-n",
+        "--netrc",
+        "-K",
+        "--config",
+        "--mail-from",
+    ):
+        return True
+    if curl.has("-G", "--get") and not any("@" in each for each in curl.arguments):
+        return False
+    if any(each.startswith(("--data", "--json")) for each in curl.arguments):
+        return True
+    if any(re.match(r"-[a-zA-Z]*d", each) for each in curl.arguments if not each.startswith("--")):
+        return True
+    methods = values(curl, "X", "--request")
+    if any(each.upper() not in ("GET", "HEAD", "OPTIONS") for each in methods):
+        return True
+    return any(re.search(r"^(?:-H|--header)?=?@", each) for each in curl.arguments)
+
+
+def _openssl_sends(openssl: Invocation) -> bool:
+    fed = (
+        openssl.piped
+        or openssl.input
+        or any("<" in each.operator and each.target != "/dev/null" for each in openssl.redirects)
+    )
+    return openssl.operands[:1] == ("s_server",) or (openssl.operands[:1] == ("s_client",) and bool(fed))
+
+
+def _httpie_sends(http: Invocation) -> bool:
+    verbs = {each for each in http.operands if re.fullmatch(r"[A-Z]+", each)}
+    return bool(verbs - {"GET", "HEAD", "OPTIONS"}) or any(
+        re.match(r"[\w-]+(?::?=@?|@)", each) for each in http.operands[1:]
+    )
+
+
+def is_this_machine(invocation: Invocation, _context: CommandContext) -> bool:
+    """Whether each host that it names is this machine, and no file is sent."""
+    skipped = set(
+        values(
+            invocation, "dFHXoAbcDeuTm", "--data", "--json", "--header", "--request", "--output", "--form",
+            "--data-raw", "--data-binary", "--data-urlencode", "--max-time", "--user", "--cookie",
+        )
+    )  # fmt: skip
+    hosts = [
+        match["host"].strip("[]").lower()
+        for each in invocation.operands
+        if each not in skipped and (match := _HOST.match(each)) and re.search(r"[.:/]|localhost", each)
+    ]
+    return bool(hosts) and all(map(_is_loopback, hosts))
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback or host == "0.0.0.0"
+    except ValueError:
+        return False
+
+
+_SENDS: Mapping[str, Callable[[Invocation], bool]] = {
+    "curl": _curl_sends,
+    "wget": lambda wget: wget.has("--post-file", "--body-file", "--post-data", "--body-data", "--method"),
+    "http": _httpie_sends,
+    "https": _httpie_sends,
+    "xh": _httpie_sends,
+    "openssl": _openssl_sends,
+}
+
+CHECKS = (asks_with_substitution, names_metadata_service, sends_data, is_this_machine)

@@ -1,0 +1,194 @@
+"""Checks on the files that a program deletes, writes, reads or searches."""
+
+# Paths are compared as text, which pathlib hides.
+# ruff: noqa: PTH118, PTH119, PTH120
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from hermes_jobs.agent.tools.command_rules import git
+from hermes_jobs.agent.tools.command_rules.context import CommandContext, path_words
+from hermes_jobs.agent.tools.command_rules.written_paths import written_paths
+from hermes_jobs.agent.tools.invocations import Invocation, find_starts, is_narrowed
+from hermes_jobs.agent.tools.path_policy import is_inside
+from hermes_jobs.agent.tools.sensitive_paths import kind_of, named
+from hermes_jobs.agent.tools.tables import words
+from hermes_jobs.agent.tools.words import UNKNOWN
+
+_GLOB = re.compile(r"[*?\[{]")
+_OWN_PROCESS = re.compile(r"/proc/(?:thread-)?self/(?!root/|cwd/)")
+_OTHER_PROCESS = re.compile(r"^//?proc/(?!(?:thread-)?self/)[^/]+/(?:task/[^/]+/)?(?:environ|mem)$")
+_PRIVATE_FILES = (".env", "config.yaml", "events.db", "events.db-wal", "views")
+MAX_PATH = 4096
+
+
+def deletes_whole_folder(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether it deletes a system folder, the person's home, or all that is in one."""
+    if invocation.name == "find":
+        starts = find_starts(invocation.arguments)
+        deletes = "-delete" in invocation.arguments and not is_narrowed(invocation.arguments)
+        return deletes and _names_whole_folder(invocation, context, starts)
+    if invocation.has("--no-preserve-root"):
+        return True
+    recursive = invocation.has("-r", "-R", "--recursive")
+    return recursive and _names_whole_folder(invocation, context, invocation.operands)
+
+
+def changes_whole_folder(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether it changes the rights of such a folder, all below included."""
+    recursive = invocation.has("-R", "--recursive")
+    return recursive and _names_whole_folder(invocation, context, invocation.operands[1:])
+
+
+def _names_whole_folder(invocation: Invocation, context: CommandContext, targets: Sequence[str]) -> bool:
+    precious = words("writes", "system_folders") | {os.path.normpath(context.paths.user_home)}
+    for word in targets:
+        path = invocation.path(word)
+        if path is None:
+            continue
+        folder, last = os.path.split(path)
+        takes_all = folder == "/" or (folder in precious and last.strip(".?[]!^{},*") == "")
+        if path in precious or (_GLOB.search(last) and takes_all):
+            return True
+    return False
+
+
+def deletes_many(invocation: Invocation, _context: CommandContext) -> bool:
+    """Whether it deletes or moves all files of a folder, or files that the shell alone will know."""
+    moves = invocation.name == "mv"
+    deleted = invocation.operands[:-1] if moves else invocation.operands
+    return invocation.given or any(
+        UNKNOWN in each or os.path.basename(each) in ("*", ".*", "**") for each in deleted
+    )
+
+
+# --- written files --------------------------------------------------------------------------------
+
+
+def _written(invocation: Invocation) -> list[str]:
+    return [*written_paths(invocation), *git.written_folders(invocation)]
+
+
+def writes_outside(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether it writes a file outside the folders where commands may."""
+    written = [path for word in _written(invocation) if (path := invocation.path(word)) is not None]
+    # The devices among them lead to wherever this process writes: their own name counts.
+    real = [path if path.startswith("/dev/") else context.real(path) for path in written]
+    return any(not any(is_inside(path, folder) for folder in context.writable) for path in real)
+
+
+def writes_startup_file(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether it writes a file that a shell, a session, an editor or git runs by itself."""
+    return "startup" in _kinds(invocation, context, _written(invocation))
+
+
+# --- secrets --------------------------------------------------------------------------------------
+
+
+def uses_secrets(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether it reads or writes a file with keys or passwords; programs that list names read none."""
+    if "secret" in _kinds(invocation, context, _written(invocation)):
+        return True
+    if invocation.name in words("secrets", "listers"):
+        return any("secret" in _kinds(invocation, context, (each.target,)) for each in invocation.redirects)
+    patterns: tuple[str, ...] = ()
+    if invocation.name in words("secrets", "searchers") and not invocation.has("-e", "-f"):
+        patterns = invocation.operands[:1]
+    return "secret" in _kinds(
+        invocation, context, [each for each in path_words(invocation) if each not in patterns]
+    )
+
+
+def _kinds(invocation: Invocation, context: CommandContext, files: Sequence[str]) -> Iterator[str | None]:
+    """How the files that the words name are protected: by name, by link, by pattern."""
+    user_home = context.paths.user_home
+    for word in files:
+        path = invocation.path(word)
+        if path is None:
+            yield kind_of("/" + word.rpartition(UNKNOWN)[2].lstrip("/"), user_home)
+            continue
+        if _OWN_PROCESS.match(path) or len(path) > MAX_PATH:
+            continue
+        if re.search(r"\s", word) and not os.path.lexists(path):
+            continue
+        yield from context.kinds(path)
+        if _GLOB.search(word) and _may_be_secret(path, user_home):
+            yield "secret"
+
+
+def _may_be_secret(pattern: str, user_home: str) -> bool:
+    """Whether a pattern can stand for a path at or below one of the secrets."""
+    parts = pattern.split("/")
+    for each in (*(os.path.join(user_home, one) for one in named("secrets")), *named("system_secrets")):
+        wanted = each.split("/")
+        if len(parts) < len(wanted):
+            continue
+        pairs = list(zip(wanted, parts, strict=False))
+        if all(fnmatch.fnmatchcase(name, part) for name, part in pairs) and not all(
+            part.strip("*") == "" for name, part in pairs if name != part
+        ):
+            return True
+    return False
+
+
+def reads_whole_home(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether it reads all that is in the person's home, keys among them."""
+    above = {"/", "/home", "/Users", "/root", os.path.normpath(context.paths.user_home)}
+    if invocation.name == "find":
+        runs = {"-exec", "-execdir", "-ok", "-okdir"}.intersection(invocation.arguments)
+        starts = map(invocation.path, find_starts(invocation.arguments))
+        return bool(runs) and not above.isdisjoint(starts)
+    greps = invocation.name in ("grep", "egrep", "fgrep") and invocation.has("-r", "-R", "--recursive")
+    if not greps and invocation.name not in words("secrets", "recursive_readers"):
+        return False
+    read = [invocation.path(each) or "" for each in path_words(invocation)]
+    return any(each in above or each.removesuffix("/*") in above for each in read)
+
+
+# --- the home of hermes-jobs ----------------------------------------------------------------------
+
+
+def touches_private(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether it names settings, secrets or databases of hermes-jobs: as a path, by a pattern, or in code."""
+    named_words = path_words(invocation)
+    if any(_is_private(invocation, context, word) for word in named_words):
+        return True
+    if invocation.name in words("secrets", "listers") or not invocation.arguments:
+        return False
+    home = re.escape(os.path.normpath(context.paths.home))
+    pattern = home + r"/(?:\.env|config\.yaml|views|events\.db)"
+    return any(re.search(pattern, word) for word in named_words)
+
+
+def _is_private(invocation: Invocation, context: CommandContext, word: str) -> bool:
+    if _OTHER_PROCESS.match(os.path.normpath(os.path.join(invocation.folder, word))):
+        return True
+    path = invocation.path(word)
+    if path is None or len(path) > MAX_PATH:
+        return False
+    real, home = context.real(path), context.home
+    lists = invocation.name in words("secrets", "listers")
+    if real == home:
+        runs = any(each.startswith(("-exec", "-ok")) for each in invocation.arguments)
+        reads = invocation.name in words("secrets", "whole_folder_readers")
+        return (invocation.name == "find" and runs) or reads
+    if context.paths.is_private(real):
+        return not lists or bool(invocation.redirects)
+    if _GLOB.search(word) and not lists and fnmatch.fnmatch(home, os.path.dirname(real)):
+        return any(fnmatch.fnmatch(each, os.path.basename(real)) for each in _PRIVATE_FILES)
+    return False
+
+
+CHECKS = (
+    deletes_whole_folder,
+    changes_whole_folder,
+    deletes_many,
+    writes_outside,
+    writes_startup_file,
+    uses_secrets,
+    touches_private,
+)

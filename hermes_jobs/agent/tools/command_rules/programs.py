@@ -1,0 +1,120 @@
+"""Checks on what a program runs that cannot be seen, which processes it ends, and where `pip` installs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hermes_jobs.agent.tools.command_rules.context import CommandContext
+from hermes_jobs.agent.tools.command_rules.written_paths import values
+from hermes_jobs.agent.tools.invocations import SHELLS, Invocation, without_version
+from hermes_jobs.agent.tools.path_policy import is_inside
+from hermes_jobs.agent.tools.shell import ASSIGNMENT
+from hermes_jobs.agent.tools.tables import words
+from hermes_jobs.agent.tools.words import SUBSTITUTED, UNKNOWN
+
+_GLOB = re.compile(r"[*?\[{]")
+_QUIET_PROGRAM = re.compile(
+    r"(?:/usr)?(?:/bin/)?(?:cat|less|more|true|false|echo|vi|vim|nvim|nano|emacs|code|:|)(?: -[\w-]+)*"
+)
+_LOADS_CODE = re.compile(r"(?:^|\s)(?:-r|--require|--import|--eval|-e|--(?:experimental-)?loader)\b")
+
+
+def runs_unseen(invocation: Invocation, _context: CommandContext) -> bool:
+    """Whether a program, its script or its input is known only when the command runs."""
+    name, first = invocation.name, invocation.operands[:1]
+    if UNKNOWN in name or "{}" in name or (_GLOB.search(name) and "/" in invocation.program):
+        return True
+    if name == "parallel" and not "".join(first).strip(":+"):
+        return True
+    if name in ("eval", "source", "."):
+        return any(each.startswith((UNKNOWN, SUBSTITUTED)) for each in invocation.arguments[:1])
+    plain = without_version(name)
+    runs_code = plain.lower() in words("interpreters", "languages") | SHELLS
+    if runs_code and UNKNOWN in invocation.input and not first:
+        return True
+    if plain not in SHELLS | words("interpreters", "interpreters"):
+        return False
+    unseen = (UNKNOWN, SUBSTITUTED) if plain in SHELLS else SUBSTITUTED
+    if any(each.startswith(unseen) for each in first):
+        return True
+    return (invocation.piped or invocation.given) and _reads_program(plain, invocation.arguments)
+
+
+def _reads_program(name: str, arguments: Sequence[str]) -> bool:
+    """Whether an interpreter that is called so runs its input, not a file or one of its arguments."""
+    rest = list(arguments)
+    options: list[str] = []
+    while rest and rest[0].startswith("-") and rest[0] not in ("-", "--"):
+        options.append(rest.pop(0))
+        if name in SHELLS and re.fullmatch(r"-\w*[oO]", options[-1]):  # as in `-euo pipefail`
+            del rest[:1]
+    letters = {letter for each in options if not each.startswith("--") for letter in each[1:]}
+    if name in SHELLS and "s" in letters and "c" not in letters:
+        return True  # what follows are its arguments
+    if rest[:1] == ["--"]:
+        del rest[0]
+    if rest and rest[0] not in words("interpreters", "standard_input"):
+        return False
+    if name in SHELLS:
+        return letters.isdisjoint("cn") and not {"--version", "--help"}.intersection(options)
+    return all(each in ("-s", "-x", "-e", "-u", "-l", "-i") for each in options)
+
+
+def packs_with_program(invocation: Invocation, _context: CommandContext) -> bool:
+    """Whether `tar` compresses with a program that is no known compressor."""
+    programs = values(invocation, "I", "--use-compress-program")
+    return any(
+        each.split(" ")[0].rpartition("/")[2] not in words("interpreters", "packers") for each in programs
+    )
+
+
+def sets_program(invocation: Invocation, _context: CommandContext) -> bool:
+    """Whether it sets a variable by which other programs run something."""
+    settings = []
+    for each in invocation.written:
+        if ASSIGNMENT.fullmatch(each) is None:
+            break
+        settings.append(each)
+    if invocation.name in words("interpreters", "setters"):
+        settings += invocation.arguments
+    return any(_is_launching(each) for each in settings)
+
+
+def _is_launching(assignment: str) -> bool:
+    match = ASSIGNMENT.fullmatch(assignment)
+    if match is None:
+        return False
+    name, value = match["name"], match["value"]
+    launching = words("interpreters", "launching_variables")
+    if name in launching or name.startswith(("GIT_CONFIG_KEY_", "BASH_FUNC_")):
+        return bool(value)
+    if name in words("interpreters", "program_variables"):
+        return _QUIET_PROGRAM.fullmatch(value) is None
+    if name == "NODE_OPTIONS":
+        return _LOADS_CODE.search(value) is not None
+    shared = ("/tmp", "/var/tmp", "/dev/shm")
+    return name == "PATH" and any(each in ("", ".") or each.startswith(shared) for each in value.split(":"))
+
+
+# --- processes and software -----------------------------------------------------------------------
+
+
+def kills_by_number(invocation: Invocation, _context: CommandContext) -> bool:
+    """Whether `kill` ends other processes than jobs of this shell."""
+    arguments = invocation.arguments
+    targets = arguments[1:] if arguments[:1] and arguments[0].startswith("-") else arguments
+    # Without a target it is `xargs` that gives it some.
+    return not targets or any(UNKNOWN in each or re.fullmatch(r"-?\d+", each) for each in targets)
+
+
+def is_in_environment(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether `pip` is that of an environment in the session's folder."""
+    if context.venv:
+        return True
+    path = invocation.path(invocation.program) if "/" in invocation.program else None
+    roots = context.paths.real_roots(context.workdir)
+    return path is not None and any(is_inside(path, root) for root in roots)
+
+
+CHECKS = (runs_unseen, packs_with_program, sets_program, kills_by_number, is_in_environment)

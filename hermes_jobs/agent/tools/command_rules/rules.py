@@ -1,0 +1,198 @@
+"""The rules for commands, and the one matcher: which rule does a program with its arguments meet.
+
+The rules are in `data/*.toml`: `rule` tables with the fields of `Rule`. A field with `_of` behind its name is
+a table: each entry makes a rule of its own for the programs in its key.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from hermes_jobs.agent.tools.command_rules import git, inline_code, network, paths, programs, services
+from hermes_jobs.agent.tools.command_rules.context import CommandContext, path_words
+from hermes_jobs.agent.tools.command_rules.written_paths import written_paths
+from hermes_jobs.agent.tools.invocations import Invocation, without_version
+from hermes_jobs.agent.tools.tables import load
+
+FILES = (
+    "privileges", "deletions", "interpreters", "software", "secrets", "writes", "network", "services",
+    "system",
+)  # fmt: skip
+"""In this order: the first rule that a command meets names it."""
+
+Decision: TypeAlias = Literal["ask", "deny"]
+Check: TypeAlias = Callable[[Invocation, CommandContext], bool]
+
+CHECKS: Mapping[str, Check] = {
+    check.__name__: check
+    for module in (paths, programs, inline_code, git, network, services)
+    for check in module.CHECKS
+}
+"""Conditions that need code, by the name that a rule calls them."""
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is never run (`deny`) or asked about, in words for the user (`name`), and when.
+
+    The rule is for the `programs` named, separated by blanks and with `*` for any end; for all programs if
+    none are. A verb of git is the program `git-VERB`, a module of Python `python-m-MODULE`. The rule is met
+    when one of its conditions holds, or it has none, and nothing excuses the command. Regular expressions
+    match the whole of what they are for.
+
+    Conditions: `options` (`-x` also in a cluster), `first` (the first operand), `verbs` (one of the first
+    two operands), `pattern` (one of the arguments, or of the first `within`), `line` (the arguments, joined
+    by blanks), `redirects` (the target of a redirection), `writes` (the absolute path of a written file),
+    `paths` (that of any named file), `given` (`xargs` or the like adds arguments), `check` (of `CHECKS`).
+    Required besides: `also_options`, `also_first`. Excuses: all fields that begin with `unless`.
+    """
+
+    name: str
+    decision: Decision = "ask"
+    programs: str = ""
+    options: str = ""
+    first: str | None = None
+    verbs: str = ""
+    pattern: str | None = None
+    within: int | None = None
+    line: str | None = None
+    redirects: str | None = None
+    writes: str | None = None
+    paths: str | None = None
+    given: bool = False
+    check: str | None = None
+    also_options: str = ""
+    also_first: str | None = None
+    unless: str = ""
+    unless_options: str = ""
+    unless_first: str | None = None
+    unless_pattern: str | None = None
+    unless_check: str | None = None
+    unless_programs: str = ""
+
+    def is_met(self, invocation: Invocation, context: CommandContext) -> bool:
+        """Whether a program that `programs` names meets the rule."""
+        conditions = [holds for field, holds in CONDITIONS.items() if getattr(self, field)]
+        if conditions and not any(holds(self, invocation, context) for holds in conditions):
+            return False
+        if self.also_options and not invocation.has(*self.also_options.split()):
+            return False
+        if self.also_first is not None and not _any(self.also_first, invocation.operands[:1]):
+            return False
+        return not self._is_excused(invocation, context)
+
+    def _is_excused(self, invocation: Invocation, context: CommandContext) -> bool:
+        return (
+            not set(self.unless.split()).isdisjoint(invocation.arguments)
+            or (bool(self.unless_options) and invocation.has(*self.unless_options.split()))
+            or _any(self.unless_first, invocation.operands[:1])
+            or _any(self.unless_pattern, invocation.arguments)
+            or invocation.name in self.unless_programs.split()
+            or (self.unless_check is not None and CHECKS[self.unless_check](invocation, context))
+        )
+
+
+CONDITIONS: Mapping[str, Callable[[Rule, Invocation, CommandContext], bool]] = {
+    "given": lambda _rule, each, _context: each.given,
+    "options": lambda rule, each, _context: each.has(*rule.options.split()),
+    "verbs": lambda rule, each, _context: not set(rule.verbs.split()).isdisjoint(each.operands[:2]),
+    "first": lambda rule, each, _context: _any(rule.first, each.operands[:1]),
+    "pattern": lambda rule, each, _context: _any(rule.pattern, each.arguments[: rule.within]),
+    "line": lambda rule, each, _context: _any(rule.line, (" ".join(each.arguments),)),
+    "redirects": lambda rule, each, _context: _any(rule.redirects, [one.target for one in each.redirects]),
+    "writes": lambda rule, each, _context: _any(rule.writes, _absolute(each, written_paths(each))),
+    "paths": lambda rule, each, _context: _any(rule.paths, _absolute(each, path_words(each))),
+    "check": lambda rule, each, context: rule.check is not None and CHECKS[rule.check](each, context),
+}
+
+
+def _any(pattern: str | None, texts: Sequence[str]) -> bool:
+    return pattern is not None and any(_compiled(pattern).fullmatch(each) for each in texts)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.DOTALL)
+
+
+def _absolute(invocation: Invocation, named: Sequence[str]) -> list[str]:
+    return [path for each in named if (path := invocation.path(each)) is not None]
+
+
+class RuleSet:
+    """Rules of one decision, found by the program's name."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._rules = rules
+        self._general: list[int] = []
+        self._by_name: dict[str, list[int]] = {}
+        self._by_prefix: dict[str, list[int]] = {}
+        for index, rule in enumerate(rules):
+            if not rule.programs:
+                self._general.append(index)
+            for name in rule.programs.split():
+                table = self._by_prefix if name.endswith("*") else self._by_name
+                table.setdefault(name.removesuffix("*"), []).append(index)
+
+    def first_met(self, invocation: Invocation, context: CommandContext) -> str | None:
+        """The name of the first rule that an invocation meets, or what it runs with its own arguments."""
+        found = [(index, view) for view in _views(invocation) for index in self._candidates(view.name)]
+        found += [(index, invocation) for index in self._general]
+        for index, view in sorted(found, key=lambda each: each[0]):
+            if self._rules[index].is_met(view, context):
+                return self._rules[index].name
+        return None
+
+    def _candidates(self, name: str) -> set[int]:
+        unversioned = without_version(name)
+        found = {*self._by_name.get(name, ()), *self._by_name.get(unversioned, ())}
+        for prefix, indexes in self._by_prefix.items():
+            if name.startswith(prefix):
+                found.update(indexes)
+        return found
+
+
+def _views(invocation: Invocation) -> Iterator[Invocation]:
+    """The invocation, a verb of git as the program `git-VERB`, a module of Python as `python-m-MODULE`."""
+    yield invocation
+    if invocation.name == "git":
+        verb = git.split(invocation)[0]
+        yield replace(verb, name=f"git-{verb.name}")
+    elif without_version(invocation.name) == "python":
+        for index, each in enumerate(invocation.arguments):
+            if match := _MODULE.fullmatch(each):
+                after = invocation.arguments[index + 1 :]
+                name, rest = (match["name"], after) if match["name"] else ("".join(after[:1]), after[1:])
+                yield replace(invocation, name=f"python-m-{name}", arguments=rest)
+                return
+
+
+_MODULE = re.compile(r"-\w*m(?P<name>.*)", re.DOTALL)
+
+
+def _entries() -> Iterator[dict[str, Any]]:
+    """The fields of each rule, in order."""
+    for name in FILES:
+        for rule in load(name).get("rule", ()):
+            plain = {field: value for field, value in rule.items() if not field.endswith("_of")}
+            tables = [(field, value) for field, value in rule.items() if field.endswith("_of")]
+            if not tables:
+                yield plain
+            for field, table in tables:
+                for names, value in table.items():
+                    yield {**plain, "programs": names, field.removesuffix("_of"): value}
+
+
+@cache
+def rule_set(decision: Decision) -> RuleSet:
+    """The rules of the data files with one decision. Raises `ValueError` for a rule that is badly written."""
+    rules = [msgspec.convert(each, Rule) for each in _entries()]
+    unknown = {each for rule in rules for each in (rule.check, rule.unless_check)} - {None, *CHECKS}
+    if unknown:
+        raise ValueError(f"rules call checks that are not there: {', '.join(map(str, unknown))}")
+    return RuleSet([each for each in rules if each.decision == decision])

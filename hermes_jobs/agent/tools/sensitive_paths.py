@@ -1,0 +1,112 @@
+"""Protected files outside the home of hermes-jobs: keys and credentials, and files that run by themselves.
+
+The lists are in `data/sensitive_paths.toml`. File tools, rules for commands and the sandbox use them.
+"""
+
+# Paths are compared as text, which pathlib hides.
+# ruff: noqa: PTH118
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Literal
+
+from hermes_jobs.agent.tools.tables import load
+
+Kind = Literal["secret", "startup"]
+KINDS: tuple[Kind, ...] = ("secret", "startup")
+
+_ANYWHERE_SECRET = re.compile(
+    r"^/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem)$|/\.(?:ssh|gnupg|aws|azure|kube|password-store)(?:/|$)|/\.(?:netrc|pgpass|git-credentials|vault-token)$"
+    r"|/id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?$|/etc/ssh/ssh_host_\w+_key$"
+)
+_SHAREABLE = re.compile(r"\.pub$|/\.ssh/(?:known_hosts(?:\.old)?|config)$")
+_ANYWHERE_STARTUP = re.compile(
+    r"/\.git/(?:.*/)?(?:hooks(?:/|$)|config(?:\.worktree)?$)|/\.(?:husky|githooks)/|\.git/hooks/|/\.(?:bash|zsh)(?:rc|_profile|_login|env)$|/\.(?:profile|zprofile|envrc)$"
+    r"|/authorized_keys2?$|/etc/(?:profile|bash\.bashrc|profile\.d/.*|cron[^/]*(?:/.*)?|crontab|rc\.local"
+    r"|ld\.so\.preload|ld\.so\.conf.*|init\.d/.*|systemd/.*|pam\.d/.*|environment)$"
+    r"|/var/spool/cron(?:/|$)|/(?:site|user)customize\.py$|/site-packages/[^/]*\.pth$|/\.vscode/tasks\.json$"
+)
+
+
+def named(table: str) -> tuple[str, ...]:
+    """The paths of `secrets` and `startup`, from the person's home, or of `system_secrets`."""
+    return tuple(load("sensitive_paths")[table])
+
+
+def needed_by() -> Mapping[str, Sequence[str]]:
+    """By program, the secrets that it may use where a command line holds such programs alone."""
+    needed: Mapping[str, Sequence[str]] = load("sensitive_paths")["needed"]
+    return needed
+
+
+def kind_of(real: str, user_home: str) -> Kind | None:
+    """What the file at a real absolute path is of these; None for any other.
+
+    Capitals do not count: there are file systems to which `.SSH` is `.ssh`.
+    """
+    path = real.casefold()
+    below = set(_below(path, user_home))
+    if _SHAREABLE.search(path):
+        return None
+    if _ANYWHERE_STARTUP.search(path) or not below.isdisjoint(_folded("startup")):
+        return "startup"
+    if _ANYWHERE_SECRET.search(path) or not below.isdisjoint(_folded("secrets")):
+        return "secret"
+    system = any(path == each or path.startswith(f"{each}/") for each in named("system_secrets"))
+    return "secret" if system else None
+
+
+@cache
+def _folded(table: str) -> frozenset[str]:
+    return frozenset(each.casefold() for each in named(table))
+
+
+@cache
+def _deepest() -> int:
+    """The parts of the longest of these paths."""
+    return max(each.count("/") + 1 for each in (*named("secrets"), *named("startup")))
+
+
+def _below(path: str, user_home: str) -> Iterator[str]:
+    """The path from the person's home, and the folders there above it; nothing for a path elsewhere."""
+    for home in (user_home.casefold(), _real_home(user_home)):
+        if path.startswith(f"{home.rstrip('/')}/"):
+            parts = path[len(home.rstrip("/")) + 1 :].split("/", _deepest())
+            return ("/".join(parts[:length]) for length in range(1, min(len(parts), _deepest()) + 1))
+    return iter(())
+
+
+@lru_cache(maxsize=8)
+def _real_home(user_home: str) -> str:
+    return os.path.realpath(user_home).casefold()
+
+
+def secret_places(user_home: str) -> Iterator[str]:
+    """The real paths of the secrets that exist."""
+    yield from _existing(user_home, named("secrets"))
+
+
+def startup_places(user_home: str) -> Iterator[str]:
+    """The real paths that exist of what runs by itself."""
+    yield from _existing(user_home, named("startup"))
+
+
+def _existing(user_home: str, places: tuple[str, ...]) -> Iterator[str]:
+    for each in places:
+        path = os.path.join(user_home, each)
+        if os.path.lexists(path):
+            yield os.path.realpath(path)
+
+
+def escapes(uid: int) -> Iterator[str]:
+    """The real paths that exist of sockets by which others can be made to run something."""
+    for each in (
+        "/run/docker.sock", "/run/podman", "/run/containerd", "/run/crio", "/run/systemd/private",
+        "/run/dbus/system_bus_socket", f"/run/user/{uid}", f"/tmp/tmux-{uid}", "/run/screen",
+    ):  # fmt: skip
+        if os.path.lexists(each):
+            yield os.path.realpath(each)

@@ -1,0 +1,21 @@
+"""Tables that are data: `data/*.toml`, most of them texts of words separated by blanks."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+
+@cache
+def load(name: str) -> Mapping[str, Any]:
+    """The file `data/NAME.toml`."""
+    return tomllib.loads(resources.files(__package__).joinpath(f"data/{name}.toml").read_text("utf-8"))
+
+
+@cache
+def words(file: str, table: str) -> frozenset[str]:
+    """The words of one of a file's `tables`."""
+    return frozenset(load(file)["tables"][table].split())
