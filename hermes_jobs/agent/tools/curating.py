@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Protocol
 
 from msgspec import Meta
 
-from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, tool
+from hermes_jobs.agent.tools.tool import Tool, ToolFailed, evidence_of, shared, tool
 from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.events import Evidence
 from hermes_jobs.domain.session.reviews import CURATED
 from hermes_jobs.engine.ports import ToolContext, ToolOutcome
-from hermes_jobs.errors import Rejected
 
 Names = Annotated[tuple[str, ...], Meta(min_length=1, max_length=20)]
 
@@ -45,13 +43,13 @@ def curator_tools(curator: Curator) -> tuple[Tool, ...]:
     tools = _CuratorTools(curator)
     return (
         tool(toolset="curation", effect="read")(tools.skill_read),
-        tool(toolset="curation", effect="idempotent", writes=_the_proposals)(tools.propose_merge),
-        tool(toolset="curation", effect="idempotent", writes=_the_proposals)(tools.propose_archive),
+        tool(toolset="curation", effect="idempotent", writes=shared("/the proposals of this review"))(
+            tools.propose_merge
+        ),
+        tool(toolset="curation", effect="idempotent", writes=shared("/the proposals of this review"))(
+            tools.propose_archive
+        ),
     )
-
-
-def _the_proposals(_arguments: Arguments) -> Sequence[str]:
-    return ("/the proposals of this review",)
 
 
 class _CuratorTools:
@@ -64,10 +62,7 @@ class _CuratorTools:
         file_path: Annotated[str, "One of its files, such as references/api.md; left out: SKILL.md."] = "",
     ) -> str:
         """Read a skill, or one file of it. Read skills whole before you propose to merge them."""
-        try:
-            return self._curator.read(name.strip(), file_path.strip())
-        except Rejected as refused:
-            raise _failed(refused) from refused
+        return self._curator.read(name.strip(), file_path.strip())
 
     def propose_merge(
         self,
@@ -79,18 +74,15 @@ class _CuratorTools:
         category: Annotated[str | None, "The folder to sort a new one into."] = None,
     ) -> ToolOutcome:
         """Propose that skills become one. A skill can be in one proposal only."""
-        try:
-            change = self._curator.merge(
-                _review(context),
-                into=into.strip(),
-                skills=tuple(each.strip() for each in skills),
-                content=content,
-                category=(category or "").strip() or None,
-                reason=" ".join(reason.split()),
-                evidence=_evidence(context),
-            )
-        except Rejected as refused:
-            raise _failed(refused) from refused
+        change = self._curator.merge(
+            _review(context),
+            into=into.strip(),
+            skills=tuple(each.strip() for each in skills),
+            content=content,
+            category=(category or "").strip() or None,
+            reason=" ".join(reason.split()),
+            evidence=evidence_of(context),
+        )
         return ToolOutcome(content="", change=change)
 
     def propose_archive(
@@ -100,15 +92,12 @@ class _CuratorTools:
         reason: Annotated[str, "For the user, in a sentence: why it is of no more use."],
     ) -> ToolOutcome:
         """Propose to put a skill away: it is kept with its files, and no longer told of."""
-        try:
-            change = self._curator.archive(
-                _review(context),
-                skill=name.strip(),
-                reason=" ".join(reason.split()),
-                evidence=_evidence(context),
-            )
-        except Rejected as refused:
-            raise _failed(refused) from refused
+        change = self._curator.archive(
+            _review(context),
+            skill=name.strip(),
+            reason=" ".join(reason.split()),
+            evidence=evidence_of(context),
+        )
         return ToolOutcome(content="", change=change)
 
 
@@ -117,11 +106,3 @@ def _review(context: ToolContext) -> str:
     if context.source != CURATED:
         raise ToolFailed("proposals are made in a review of all skills only.")
     return context.lineage
-
-
-def _evidence(context: ToolContext) -> Evidence:
-    return Evidence(session=context.session, turn=context.turn, call=context.call)
-
-
-def _failed(refused: Rejected) -> ToolFailed:
-    return ToolFailed(refused.for_model)

@@ -21,7 +21,6 @@ from hermes_jobs.agent.tools.path_policy import PathPolicy, verify_opened
 from hermes_jobs.agent.tools.terminal import check_workdir
 from hermes_jobs.agent.tools.tool import Arguments, Guard, Tool, ToolFailed, tool
 from hermes_jobs.engine.ports import ToolContext, ToolOutcome
-from hermes_jobs.errors import Rejected
 from hermes_jobs.text.patch import patched
 from hermes_jobs.text.plural import pluralize
 
@@ -141,10 +140,7 @@ class Files:
             refuse_binary(file, path, seen.st_size)
             # Bytes that are no UTF-8 come through as they were.
             text = file.read().decode(errors="surrogateescape")
-        try:
-            done = patched(text, old_string, new_string, replace_all=replace_all)
-        except Rejected as refused:
-            raise ToolFailed(refused.message) from refused
+        done = patched(text, old_string, new_string, replace_all=replace_all)
         try:
             _replace(real, done.text.encode(errors="surrogateescape"), seen)
         except OSError as error:

@@ -8,8 +8,8 @@ from typing import Annotated, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, tool
-from hermes_jobs.domain.events import Evidence, MemoryTarget
+from hermes_jobs.agent.tools.tool import Tool, ToolFailed, evidence_of, shared, tool
+from hermes_jobs.domain.events import MemoryTarget
 from hermes_jobs.domain.memory.memory import Limits
 from hermes_jobs.domain.memory.writes import MemoryAction, Operation, Origin, Write
 from hermes_jobs.engine.ports import ToolContext, ToolOutcome
@@ -41,8 +41,11 @@ class MemoryTools:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        # Two calls of one reply write the same memory: naming it like a file keeps their order.
-        return (tool(toolset="memory", effect="idempotent", writes=_the_memory)(self.memory),)
+        return (
+            tool(toolset="memory", effect="idempotent", writes=shared("/the memory of this home"))(
+                self.memory
+            ),
+        )
 
     def memory(
         self,
@@ -67,14 +70,9 @@ class MemoryTools:
         is true once. It is saved at once, and stands in the prompt from the next session on.
         """
         asked = _operations(action, target, content, old_text, operations)
-        evidence = Evidence(session=context.session, turn=context.turn, call=context.call)
         self._settle()
-        origin = Origin(context.author, evidence, context.lineage)
+        origin = Origin(context.author, evidence_of(context), context.lineage)
         return ToolOutcome(content="", change=Write(asked, origin, self._limits))
-
-
-def _the_memory(_arguments: Arguments) -> Sequence[str]:
-    return ("/the memory of this home",)
 
 
 def _operations(

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from hermes_jobs.agent.tools.tool import Arguments, InvalidArguments, Tool, ToolFailed
+from hermes_jobs.agent.tools.tool import Arguments, InvalidArguments, Tool
 from hermes_jobs.domain.events import Effect
 from hermes_jobs.engine.ports import Cancel, ProvidedSpec, ToolContext, ToolSpec
 
@@ -43,10 +43,7 @@ def _provided(spec: ToolSpec, run: Run, toolset: str) -> Tool:
         return _with_all(required, written)
 
     def call(arguments: Arguments, context: ToolContext, _cancel: Cancel) -> str:
-        try:
-            return run(context, spec.name, arguments)
-        except Exception as error:
-            raise ToolFailed(f"{spec.name} failed: {type(error).__name__}: {error}") from error
+        return run(context, spec.name, arguments)
 
     return Tool(
         name=spec.name,

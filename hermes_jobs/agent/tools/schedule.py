@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeAlias, assert_never
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, tool
+from hermes_jobs.agent.tools.tool import Tool, ToolFailed, shared, tool
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.domain.delivery import INBOX
 from hermes_jobs.domain.events import MissedPolicy, OverlapPolicy, Plan
@@ -20,7 +20,6 @@ from hermes_jobs.domain.schedule.names import name_from, unused
 from hermes_jobs.domain.schedule.schedule import SOURCE, Schedule, evolve
 from hermes_jobs.domain.schedule.timing import zone_of
 from hermes_jobs.engine.ports import Clock, Ids, ToolContext, ToolOutcome
-from hermes_jobs.errors import Rejected
 from schedules.phrases import Refused, Understood, parse
 from schedules.timing import kind_of, written
 
@@ -51,8 +50,11 @@ class ScheduleTool:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        # Calls of one reply that add and remove keep their order.
-        return (tool(toolset="schedule", effect="idempotent", writes=_the_schedules)(self.schedule),)
+        return (
+            tool(toolset="schedule", effect="idempotent", writes=shared("/the schedules of this home"))(
+                self.schedule
+            ),
+        )
 
     def schedule(
         self,
@@ -135,10 +137,7 @@ class ScheduleTool:
         return change
 
     def _understood(self, when: str, timezone: str, now: float) -> Understood:
-        try:
-            zone_of(timezone)
-        except Rejected as refused:
-            raise ToolFailed(refused.for_model) from refused
+        zone_of(timezone)
         found = parse(when, datetime.fromtimestamp(now, UTC), timezone)
         if isinstance(found, Refused):
             raise ToolFailed(f"`when` was not understood: {found.reason} {found.proposal}".rstrip())
@@ -173,7 +172,3 @@ def _answered(act: ScheduleCommand, load: StateLoader, done: str) -> DecisionRes
         f". Its answers go to {', '.join(plan.deliver)}" if isinstance(act, Add) and plan is not None else ""
     )
     return replace(changed, answer=f"{done}: {named}{rest}{goes}.")
-
-
-def _the_schedules(_arguments: Arguments) -> Sequence[str]:
-    return ("/the schedules of this home",)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Annotated, Literal, Protocol
 
-from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, tool
+from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, evidence_of, shared, tool
 from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.events import Author, Evidence, SkillRequest
 from hermes_jobs.engine.ports import ToolContext, ToolOutcome
-from hermes_jobs.errors import Rejected
 
 Action = Literal["create", "edit", "patch", "delete", "write_file", "remove_file"]
 
@@ -35,7 +34,7 @@ def skill_tools(skills: Skills) -> tuple[Tool, ...]:
     """The tools on these skills."""
     tools = _SkillTools(skills)
     return (
-        tool(toolset="skills", effect="read", reads=lambda _: (_PLACE,))(tools.skills_list),
+        tool(toolset="skills", effect="read", reads=shared(_PLACE))(tools.skills_list),
         tool(toolset="skills", effect="read", reads=_the_skill)(tools.skill_view),
         tool(toolset="skills", effect="idempotent", writes=_the_skill)(tools.skill_manage),
     )
@@ -56,10 +55,7 @@ class _SkillTools:
 
         Look before hard or unfamiliar work, and before you write a new skill.
         """
-        try:
-            return self._skills.listing(category, _toolsets(context))
-        except Rejected as refused:
-            raise _failed(refused) from refused
+        return self._skills.listing(category, _toolsets(context))
 
     def skill_view(
         self,
@@ -68,10 +64,7 @@ class _SkillTools:
         file_path: Annotated[str, "One of its files, such as references/api.md; left out: SKILL.md."] = "",
     ) -> str:
         """Read a skill, or one file of it. Read it whole before you follow it or change it."""
-        try:
-            return self._skills.view(name, file_path, _toolsets(context))
-        except Rejected as refused:
-            raise _failed(refused) from refused
+        return self._skills.view(name, file_path, _toolsets(context))
 
     def skill_manage(  # noqa: PLR0913, PLR0917 - what the six actions take between them
         self,
@@ -121,11 +114,8 @@ class _SkillTools:
         )
         if not name.strip():
             raise ToolFailed("`name` is empty: give the skill's name.")
-        evidence = Evidence(session=context.session, turn=context.turn, call=context.call)
-        try:
-            change = self._skills.writing(name.strip(), request, context.author, evidence, context.lineage)
-        except Rejected as refused:
-            raise _failed(refused) from refused
+        evidence = evidence_of(context)
+        change = self._skills.writing(name.strip(), request, context.author, evidence, context.lineage)
         return ToolOutcome(content="", change=change)
 
 
@@ -142,7 +132,3 @@ _NEEDED: dict[Action, tuple[str, ...]] = {
 def _toolsets(context: ToolContext) -> Collection[str] | None:
     """By which skills are chosen: a review tends those of every toolset."""
     return context.toolsets if context.author == "turn" else None
-
-
-def _failed(refused: Rejected) -> ToolFailed:
-    return ToolFailed(refused.for_model)

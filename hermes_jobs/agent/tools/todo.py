@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, tool
+from hermes_jobs.agent.tools.tool import Tool, ToolFailed, shared, tool
 from hermes_jobs.domain.events import Todo, TodoStatus, TodosWritten
 from hermes_jobs.engine.ports import ToolContext, ToolOutcome
 
@@ -30,12 +30,7 @@ Items: TypeAlias = Annotated[tuple[Item, ...], Meta(max_length=MAX_ITEMS)]
 
 def todo_tools() -> tuple[Tool, ...]:
     """The tool by itself: it works on nothing but the session."""
-    # Two calls of one reply write the same list: naming it like a file keeps their order.
-    return (tool(toolset="todo", effect="idempotent", writes=_the_list)(todo),)
-
-
-def _the_list(_arguments: Arguments) -> Sequence[str]:
-    return ("/the todos of this session",)
+    return (tool(toolset="todo", effect="idempotent", writes=shared("/the todos of this session"))(todo),)
 
 
 def todo(

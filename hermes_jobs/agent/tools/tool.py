@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hin
 import msgspec
 
 from hermes_jobs.agent.tools.lenient import arguments_of, choices_at, meant
-from hermes_jobs.domain.events import Effect
+from hermes_jobs.domain.events import Effect, Evidence
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, ToolSpec, Verdict
 
 Arguments: TypeAlias = Mapping[str, Any]
@@ -34,6 +34,16 @@ class InvalidArguments(Exception):
     """The call does not fit the tool's schema. The message names the field."""
 
 
+def shared(name: str) -> Paths:
+    """The `writes` of a tool that changes one thing which is no file: calls of one reply keep their order."""
+    return lambda _arguments: (name,)
+
+
+def evidence_of(context: ToolContext) -> Evidence:
+    """The call as the origin of what it writes."""
+    return Evidence(session=context.session, turn=context.turn, call=context.call)
+
+
 def _nothing(_arguments: Arguments) -> Sequence[str]:
     return ()
 
@@ -50,8 +60,9 @@ def _harmless(_arguments: Arguments, _context: ToolContext) -> Verdict:
 class Tool:
     """One thing that the model can ask for.
 
-    `validate` raises `InvalidArguments`; `call` may raise `ToolFailed`, or anything. `reads` and `writes` are
-    the paths, as the model wrote them, that a call touches: calls that meet there keep their order.
+    `validate` raises `InvalidArguments`. `call` may raise `ToolFailed` or `Rejected`, whose messages the
+    model reads, or anything else. `reads` and `writes` are the paths, as the model wrote them, that a call
+    touches: calls that meet there keep their order.
     """
 
     name: str

@@ -15,6 +15,7 @@ from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.domain.events import PlannedCall
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, ToolSpec, Verdict
+from hermes_jobs.errors import Rejected
 
 TOOLSETS: Mapping[str, tuple[str, ...]] = {
     "coding": ("terminal", "files"),
@@ -223,6 +224,8 @@ def _called(known: Tool, arguments: Arguments, context: ToolContext, cancel: Can
         result = known.call(arguments, context, cancel)
     except ToolFailed as error:
         return ToolOutcome(content=f"Error: {error}", ok=False)
+    except Rejected as refused:
+        return ToolOutcome(content=f"Error: {refused.for_model}", ok=False)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - who fails answers the model, and ends no turn
         text = f"Error: {known.name} failed: {type(error).__name__}: {error}"
         return ToolOutcome(content=text[:MAX_ERROR_CHARS], ok=False)
