@@ -9,8 +9,12 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
+
+import msgspec
 
 from hermes_jobs.agent.tools.shell import ASSIGNMENT, parse
+from hermes_jobs.agent.tools.tables import load
 from hermes_jobs.agent.tools.words import UNKNOWN, Redirect, SimpleCommand, Unparsable
 
 _SPLIT_STRING = re.compile(r"(?:-[iv0]*S|--split-string(?:=|$))(?P<text>.*)", re.DOTALL)  # of `env`
@@ -127,8 +131,7 @@ def _layers(command: SimpleCommand, folder: str) -> Iterator[tuple[SimpleCommand
 # --- what runs something else ------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Wrapper:
+class Wrapper(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A program that runs the program after its own arguments. `valued`: its short options with a value;
     `joins`: it gives what follows to a shell, as one text."""
 
@@ -138,59 +141,9 @@ class Wrapper:
     joins: bool = False
 
 
-WRAPPERS: Mapping[str, Wrapper] = {
-    "builtin": Wrapper(),
-    "busybox": Wrapper(),
-    "catchsegv": Wrapper(),
-    "ccache": Wrapper(),
-    "chronic": Wrapper(),
-    "chrt": Wrapper(operands=1),
-    "dbus-run-session": Wrapper(),
-    "dumb-init": Wrapper(),
-    "eatmydata": Wrapper(),
-    "fakeroot": Wrapper("lsb"),
-    "faketime": Wrapper(operands=1),
-    "gosu": Wrapper(operands=1),
-    "ltrace": Wrapper("eopsS"),
-    "numactl": Wrapper("CmNi"),
-    "perf": Wrapper(operands=1),
-    "prlimit": Wrapper(),
-    "proxychains": Wrapper("f"),
-    "proxychains4": Wrapper("f"),
-    "rlwrap": Wrapper("a"),
-    "setarch": Wrapper(operands=1),
-    "su-exec": Wrapper(operands=1),
-    "taskset": Wrapper(operands=1),
-    "tini": Wrapper(),
-    "toybox": Wrapper(),
-    "torsocks": Wrapper(),
-    "valgrind": Wrapper(),
-    "xvfb-run": Wrapper("nes"),
-    "caffeinate": Wrapper("tw"),
-    "chroot": Wrapper(operands=1),
-    "command": Wrapper(),
-    "doas": Wrapper("uC"),
-    "entr": Wrapper(),
-    "env": Wrapper("uCS", long_valued=("--unset", "--chdir")),
-    "exec": Wrapper("a"),
-    "flock": Wrapper("wE", operands=1),
-    "ionice": Wrapper("cn"),
-    "nice": Wrapper("n", long_valued=("--adjustment",)),
-    "nohup": Wrapper(),
-    "nsenter": Wrapper("tSG"),
-    "parallel": Wrapper("jIN", joins=True),
-    "setsid": Wrapper(),
-    "stdbuf": Wrapper("ioe"),
-    "strace": Wrapper("eopsS"),
-    "sudo": Wrapper("ughpCrtUDRT", long_valued=("--user", "--group", "--chdir")),
-    "systemd-run": Wrapper("upEHM", long_valued=("--unit", "--property", "--setenv")),
-    "time": Wrapper("fo"),
-    "timeout": Wrapper("ks", operands=1, long_valued=("--signal", "--kill-after")),
-    "unbuffer": Wrapper(),
-    "unshare": Wrapper("SG"),
-    "watch": Wrapper("n", long_valued=("--interval",), joins=True),
-    "xargs": Wrapper("InPLdEsa", long_valued=("--max-args", "--max-procs", "--delimiter", "--arg-file")),
-}
+@cache
+def _wrappers() -> Mapping[str, Wrapper]:
+    return msgspec.convert(load("wrappers")["wrappers"], dict[str, Wrapper])
 
 
 def _wrapped(name: str, arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -207,7 +160,7 @@ def _wrapped(name: str, arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 def _text_for_shell(name: str, arguments: tuple[str, ...]) -> str | None:
     """The text that a wrapper gives to a shell; None where it runs its words as they are."""
-    wrapper = WRAPPERS.get(name)
+    wrapper = _wrappers().get(name)
     words = _after_own(name, arguments)
     if wrapper is not None and wrapper.joins:
         return " ".join(words)
@@ -216,7 +169,7 @@ def _text_for_shell(name: str, arguments: tuple[str, ...]) -> str | None:
 
 def _after_own(name: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
     """What follows a wrapper's own arguments; nothing where it is none."""
-    wrapper = WRAPPERS.get(name)
+    wrapper = _wrappers().get(name)
     if wrapper is None or (name == "command" and _ASKS_WHERE.fullmatch(next(iter(arguments), ""))):
         return ()
     rest = list(arguments)

@@ -9,27 +9,14 @@ The lists are in `data/sensitive_paths.toml`. File tools, rules for commands and
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Literal
 
-from hermes_jobs.agent.tools.tables import load
+from hermes_jobs.agent.tools.tables import load, pattern
 
 Kind = Literal["secret", "startup"]
 KINDS: tuple[Kind, ...] = ("secret", "startup")
-
-_ANYWHERE_SECRET = re.compile(
-    r"^/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem)$|/\.(?:ssh|gnupg|aws|azure|kube|password-store)(?:/|$)|/\.(?:netrc|pgpass|git-credentials|vault-token)$"
-    r"|/id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?$|/etc/ssh/ssh_host_\w+_key$"
-)
-_SHAREABLE = re.compile(r"\.pub$|/\.ssh/(?:known_hosts(?:\.old)?|config)$")
-_ANYWHERE_STARTUP = re.compile(
-    r"/\.git/(?:.*/)?(?:hooks(?:/|$)|config(?:\.worktree)?$)|/\.(?:husky|githooks)/|\.git/hooks/|/\.(?:bash|zsh)(?:rc|_profile|_login|env)$|/\.(?:profile|zprofile|envrc)$"
-    r"|/authorized_keys2?$|/etc/(?:profile|bash\.bashrc|profile\.d/.*|cron[^/]*(?:/.*)?|crontab|rc\.local"
-    r"|ld\.so\.preload|ld\.so\.conf.*|init\.d/.*|systemd/.*|pam\.d/.*|environment)$"
-    r"|/var/spool/cron(?:/|$)|/(?:site|user)customize\.py$|/site-packages/[^/]*\.pth$|/\.vscode/tasks\.json$"
-)
 
 
 def named(table: str) -> tuple[str, ...]:
@@ -50,11 +37,11 @@ def kind_of(real: str, user_home: str) -> Kind | None:
     """
     path = real.casefold()
     below = set(_below(path, user_home))
-    if _SHAREABLE.search(path):
+    if pattern("sensitive_paths", "shareable").search(path):
         return None
-    if _ANYWHERE_STARTUP.search(path) or not below.isdisjoint(_folded("startup")):
+    if pattern("sensitive_paths", "startup").search(path) or not below.isdisjoint(_folded("startup")):
         return "startup"
-    if _ANYWHERE_SECRET.search(path) or not below.isdisjoint(_folded("secrets")):
+    if pattern("sensitive_paths", "secret").search(path) or not below.isdisjoint(_folded("secrets")):
         return "secret"
     system = any(path == each or path.startswith(f"{each}/") for each in named("system_secrets"))
     return "secret" if system else None

@@ -1,7 +1,8 @@
-"""Tables that are data: `data/*.toml`, most of them texts of words separated by blanks."""
+"""Tables that are data: `data/*.toml`, words separated by blanks, and regular expressions."""
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -19,3 +20,9 @@ def load(name: str) -> Mapping[str, Any]:
 def words(file: str, table: str) -> frozenset[str]:
     """The words of one of a file's `tables`."""
     return frozenset(load(file)["tables"][table].split())
+
+
+@cache
+def pattern(file: str, name: str) -> re.Pattern[str]:
+    """One of a file's `patterns`."""
+    return re.compile(load(file)["patterns"][name])

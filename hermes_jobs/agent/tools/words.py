@@ -49,17 +49,7 @@ class SimpleCommand:
 _PLAIN = re.compile(r"[\w./,:=@%+*?\[\]!^#-]+")
 _NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]")
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
-_ANSI_ESCAPES = {
-    "n": "\n",
-    "t": "\t",
-    "r": "\r",
-    "a": "\a",
-    "b": "\b",
-    "e": "\x1b",
-    "E": "\x1b",
-    "f": "\f",
-    "v": "\v",
-}
+_ANSI_ESCAPES = dict(zip("ntrabeEfv", "\n\t\r\a\b\x1b\x1b\f\v", strict=True))
 _ANSI_NUMBER = re.compile(r"x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}")
 
 

@@ -8,19 +8,10 @@ from dataclasses import replace
 from hermes_jobs.agent.tools.command_rules.context import CommandContext
 from hermes_jobs.agent.tools.command_rules.written_paths import values
 from hermes_jobs.agent.tools.invocations import Invocation
-from hermes_jobs.agent.tools.tables import words
+from hermes_jobs.agent.tools.tables import pattern, words
 
 _VALUED = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env")
 
-_PLAIN_KEY = re.compile(
-    r"(?:user|color|advice|init|log|pull|push|gc|i18n|column|status|branch|fetch|tag|rerere|safe|blame|pack|index"
-    r"|feature|help|http\.(?:sslverify|lowspeed\w*|postbuffer|version)|commit\.(?:gpgsign|cleanup|verbose)"
-    r"|merge\.(?:conflictstyle|ff|renames)|diff\.(?:algorithm|renames|color\w*|noprefix|context)"
-    r"|rebase\.(?:auto\w+|updaterefs)|protocol\.version|submodule\.recurse|remote\.\w+\.fetch|branch\..*"
-    r"|core\.(?:quotepath|autocrlf|eol|filemode|ignorecase|longpaths|abbrev|whitespace|safecrlf|bare|precomposeunicode"
-    r"|preloadindex|untrackedcache|symlinks|logallrefupdates|compression))(?:\.|$)",
-    re.IGNORECASE,
-)
 _QUIET_VALUE = re.compile(r"(?:cat|less|more|true|:|)$")
 
 
@@ -51,7 +42,9 @@ def git_sets_program(invocation: Invocation, _context: CommandContext) -> bool:
 
 def _sets_program(setting: str) -> bool:
     key, _, value = setting.partition("=")
-    return _PLAIN_KEY.match(key) is None and not (key.endswith("pager") and _QUIET_VALUE.match(value))
+    if pattern("interpreters", "harmless_git_settings").match(key):
+        return False
+    return not (key.endswith("pager") and _QUIET_VALUE.match(value))
 
 
 def git_configures_program(verb: Invocation, _context: CommandContext) -> bool:

@@ -11,35 +11,11 @@ from collections.abc import Iterator
 
 from hermes_jobs.agent.tools.command_rules.context import CommandContext
 from hermes_jobs.agent.tools.invocations import Invocation, without_version
-from hermes_jobs.agent.tools.tables import words
+from hermes_jobs.agent.tools.tables import pattern, words
 from hermes_jobs.agent.tools.words import UNKNOWN
 
 _CODE_OPTION = re.compile(r"-[a-zA-Z0-9]*[ceErRp]|--(?:eval|print|execute|run)")
 
-_ACTS = re.compile(
-    r"""\b(?: rmtree | unlink(?:Sync)? | rmdir(?:Sync)? | removedirs | rm_rf? | rmSync | rm(?=\s*\()
-    | process\.binding |
-    remove_(?:dir|entry)\w* | remove_tree | delete_(?:file|tree) | truncate | shutil | FileUtils |
-    subprocess | child_process | popen\w* | pty\.spawn | spawn(?:Sync|[lv]p?e?)? |
-    exec(?:[lv]p?e?|Sync|File\w*|ute)? | system | passthru | shell_exec | proc_open |
-    os\.(?:remove|rename|replace|system|kill\w*|ch(?:mod|own|root)|symlink|link|execute|putenv|fork) |
-    Deno\.(?:remove|run|Command|write\w*) | Bun\.(?:spawn\w*|write) |
-    File\.(?:delete|write|rename|chmod|symlink|open) | Dir\.(?:unlink|delete) | IO\.(?:popen|write) |
-    write_(?:text|bytes) | (?:append|write)File(?:Sync)? | createWriteStream | file_put_contents |
-    fwrite | rename(?:Sync)? | ch(?:mod|own)(?:Sync)? | symlink(?:Sync|_to)? | hardlink_to | copyFile\w*
-    | kill | fork | eval | (?<!re\.)compile | __import__ | importlib | import_module | getattr | globals
-    | ctypes
-    | cffi | mmap | loadstring | dofile | instance_eval | class_eval | send | method_missing | Function
-    | vm\.run\w* | b64decode | a85decode | b32decode | unhexlify | fromhex | atob | base64_decode |
-    decode64 | unpack | fromCharCode | rot13 | marshal | pickle | socket | smtplib | ftplib | paramiko |
-    TCPSocket | net\.connect | requests\.(?:post|put|patch|delete) | httpx\.(?:post|put|patch|delete) |
-    method\s*[:=]\s*['"](?!GET) | Net::HTTP(?:::Post|\.post) | urlretrieve | webbrowser | winreg |
-    setuid | ptrace | \.ssh | \.aws | \.gnupg | authorized_keys | id_(?:rsa|ed25519) | hermes[_-]jobs |
-    /etc/(?:shadow|sudoers) | proc/\w+/(?:environ|mem) )\b | (?<![\w.]) remove\s*\( | \.unlink\b |
-    \bqx\b | %x[\(\[{] | \bopen\s*\(?\s*\w+\s*,\s*['"][|>+] | ['"]\s*\.join\s*\(\s*map\s*\(\s*chr |
-    \[::-1\] | \bchr\s*\(""",
-    re.VERBOSE | re.IGNORECASE,
-)
 _OPENS = re.compile(
     r"\bopen\s*\(\s*(?P<path>[^,\n]{0,200}?)\s*,\s*(?:mode\s*=\s*)?(?P<mode>['\"][\w+]{1,4}['\"]|\w+\s*\))"
 )
@@ -79,7 +55,9 @@ def _acts(name: str, code: str) -> bool:
         return True  # nothing of it can be read
     if name in words("interpreters", "backticks") and "`" in code:
         return True
-    return bool(_ACTS.search(code)) or any(_writes(match) for match in _OPENS.finditer(code))
+    return bool(pattern("interpreters", "acts").search(code)) or any(
+        _writes(match) for match in _OPENS.finditer(code)
+    )
 
 
 def _writes(opened: re.Match[str]) -> bool:

@@ -9,14 +9,9 @@ from collections.abc import Callable, Mapping
 from hermes_jobs.agent.tools.command_rules.context import CommandContext
 from hermes_jobs.agent.tools.command_rules.written_paths import values
 from hermes_jobs.agent.tools.invocations import Invocation
-from hermes_jobs.agent.tools.tables import words
+from hermes_jobs.agent.tools.tables import pattern, words
 from hermes_jobs.agent.tools.words import UNKNOWN
 
-_METADATA = re.compile(
-    r"metadata\.(?:google|goog|azure)|169\.254\.|fd00:ec2|100\.100\.100\.200|168\.63\.129\.16|instance-data"
-    r"|0xa9fe|2852039166|\[?::ffff:a9fe|0251\.0376|::ffff:169\.254",
-    re.IGNORECASE,
-)
 _HOST = re.compile(r"^(?:[a-z][a-z0-9+.-]*://)?(?:[^/@\s]*@)?(?P<host>\[[^\]]+\]|[^/:?#\s]+)", re.IGNORECASE)
 
 
@@ -31,7 +26,10 @@ def names_metadata_service(invocation: Invocation, _context: CommandContext) -> 
     """Whether it names the metadata service of a cloud."""
     if invocation.name in ("echo", "grep", "rg", "printf"):
         return False
-    return any(_METADATA.search(each) for each in (*invocation.arguments, invocation.input))
+    return any(
+        pattern("network", "metadata_services").search(each)
+        for each in (*invocation.arguments, invocation.input)
+    )
 
 
 def sends_data(invocation: Invocation, _context: CommandContext) -> bool:

@@ -10,14 +10,10 @@ from hermes_jobs.agent.tools.command_rules.written_paths import values
 from hermes_jobs.agent.tools.invocations import SHELLS, Invocation, without_version
 from hermes_jobs.agent.tools.path_policy import is_inside
 from hermes_jobs.agent.tools.shell import ASSIGNMENT
-from hermes_jobs.agent.tools.tables import words
+from hermes_jobs.agent.tools.tables import pattern, words
 from hermes_jobs.agent.tools.words import SUBSTITUTED, UNKNOWN
 
 _GLOB = re.compile(r"[*?\[{]")
-_QUIET_PROGRAM = re.compile(
-    r"(?:/usr)?(?:/bin/)?(?:cat|less|more|true|false|echo|vi|vim|nvim|nano|emacs|code|:|)(?: -[\w-]+)*"
-)
-_LOADS_CODE = re.compile(r"(?:^|\s)(?:-r|--require|--import|--eval|-e|--(?:experimental-)?loader)\b")
 
 
 def runs_unseen(invocation: Invocation, _context: CommandContext) -> bool:
@@ -90,9 +86,9 @@ def _is_launching(assignment: str) -> bool:
     if name in launching or name.startswith(("GIT_CONFIG_KEY_", "BASH_FUNC_")):
         return bool(value)
     if name in words("interpreters", "program_variables"):
-        return _QUIET_PROGRAM.fullmatch(value) is None
+        return pattern("interpreters", "harmless_programs").fullmatch(value) is None
     if name == "NODE_OPTIONS":
-        return _LOADS_CODE.search(value) is not None
+        return pattern("interpreters", "node_options_that_load").search(value) is not None
     shared = ("/tmp", "/var/tmp", "/dev/shm")
     return name == "PATH" and any(each in ("", ".") or each.startswith(shared) for each in value.split(":"))
 
