@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from hermes_jobs.agent.skills.presenter import Librarian
 from hermes_jobs.agent.tools.builtin import default_tools
-from hermes_jobs.agent.tools.curating import curator_tools
 from hermes_jobs.agent.tools.docker import DockerOptions
 from hermes_jobs.agent.tools.memory import MemoryTools
 from hermes_jobs.agent.tools.path_policy import PathPolicy
@@ -17,6 +16,7 @@ from hermes_jobs.agent.tools.recall_compacted import RecallCompacted
 from hermes_jobs.agent.tools.sandbox import Sandbox
 from hermes_jobs.agent.tools.schedule import Defaults, ScheduleTool
 from hermes_jobs.agent.tools.session_search import SessionSearch, summary_tokens
+from hermes_jobs.agent.tools.skill_curation import curator_tools
 from hermes_jobs.agent.tools.skills import skill_tools
 from hermes_jobs.agent.tools.summaries import Summariser
 from hermes_jobs.agent.tools.terminal import TerminalOptions

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.tools import addresses, fetching
+from hermes_jobs.agent.tools import addresses, fetch_process
 from hermes_jobs.agent.tools.addresses import PublicNetwork, Refused, is_public
-from hermes_jobs.agent.tools.fetching import decoded
+from hermes_jobs.agent.tools.fetch_process import decoded
 from hermes_jobs.agent.tools.toolbox import Toolbox
 from hermes_jobs.agent.tools.web import Wanted, Web, WebOptions
 from hermes_jobs.domain.session.messages import ToolCall
@@ -366,7 +366,7 @@ def test_a_redirect_from_outside_to_the_inside_is_refused_at_the_connection(serv
     url = f"{server.url}/out"
     wanted = Wanted(url=url, allow_private=False, max_bytes=1_000, seconds=20, offset=0, room=1_000)
     with pytest.raises(Refused, match=r"127\.0\.0\.2"):
-        fetching.fetch(wanted)
+        fetch_process.fetch(wanted)
     assert server.asked == ["/out"]
 
 

@@ -99,7 +99,7 @@ def resolved(host: str, port: int) -> Sequence[str]:
 
 
 class PublicNetwork(httpcore2.NetworkBackend):
-    """Connects to the very addresses that it has checked; the name server is not asked again."""
+    """Connects to the addresses that it has checked, without a second DNS lookup."""
 
     def __init__(self, *, allow_private: bool) -> None:
         self._allow_private = allow_private

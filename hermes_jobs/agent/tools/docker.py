@@ -1,4 +1,4 @@
-"""How `docker` is asked to run one command in a container that can harm nothing but the working folder.
+"""Arguments of `docker` for one command in a container that can write nothing but the working folder.
 
 Sources: `docker run --help` and the engine's reference on run, mounts and security options.
 """

@@ -1,4 +1,4 @@
-"""What a command may see of our environment: everything but secrets and what is ours."""
+"""The environment of commands: the worker's, without secrets and without variables of hermes-jobs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ NO_TERMINAL = {
     "MANPAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
 }
-"""So that programs do not wait for a person who is not there."""
+"""Keeps programs from waiting for input on a terminal."""
 
 
 def filtered_environment(environ: Mapping[str, str], secrets: Iterable[str] = ()) -> dict[str, str]:
     """A copy of the environment for a command.
 
-    Left out is every variable whose name speaks of a secret, whose value holds a known one or a URL with a
+    Left out is every variable whose name suggests a secret, whose value holds a known one or a URL with a
     password, and all of hermes-jobs', OpenAI's and Anthropic's own.
     """
     known = [each for each in secrets if len(each) >= SHORTEST_SECRET]

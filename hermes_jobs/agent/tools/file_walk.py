@@ -1,4 +1,4 @@
-"""Which files a search looks into: never through a link, nor into what git ignores or hermes-jobs keeps."""
+"""The files that a search reads: no links, nothing that git ignores or that belongs to hermes-jobs."""
 
 # Paths are compared as text and opened by descriptor here, which pathlib hides.
 # ruff: noqa: PTH110, PTH112, PTH118, PTH119, PTH120
@@ -35,8 +35,8 @@ class Candidate:
 def candidates(base: str, top: str, paths: PathPolicy) -> Iterator[Candidate]:
     """The files at or below the real path `base` in a fixed order; ignore files count up to the folder `top`.
 
-    What was asked for by its own name is searched even where git ignores it. Keys and passwords are left out,
-    unless the search begins among them: then a person has approved it.
+    A file or folder that the call names is searched even where git ignores it. Keys and passwords are left
+    out, unless the search begins among them: then the user has approved it.
     """
     approved = paths.kind(base) == "secret"
 
@@ -64,7 +64,7 @@ def candidates(base: str, top: str, paths: PathPolicy) -> Iterator[Candidate]:
 
 
 def opened(path: str) -> int | None:
-    """The descriptor of the file at a real path; null where it is gone, a link, or not to be read."""
+    """The descriptor of the file at a real path; None if it is gone, a link, or cannot be read."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

@@ -29,7 +29,7 @@ MAX_PATCHED_BYTES = 20 * 1024 * 1024
 
 
 KeptFile = Callable[[str], Path | None]
-"""The file with the whole result of a call; null where none is kept."""
+"""The file with the whole result of a call; None if there is none."""
 
 
 def nothing_kept(call: str) -> Path | None:  # noqa: ARG001 - a `KeptFile`
@@ -41,11 +41,11 @@ class Files:
     """Files inside the roots.
 
     `write_file` is of effect `write`: repeated it gives the same file, but what somebody changed in it
-    meanwhile would be lost unseen. `patch_file` may fit again into what it has changed.
+    meanwhile would be lost. `patch_file` may fit again into what it has changed.
     """
 
     def __init__(self, paths: PathPolicy, kept: KeptFile = nothing_kept) -> None:
-        """`kept` finds the file of a large result that was kept apart, by its call."""
+        """`kept` finds the file of a large result by its call."""
         self._paths = paths
         self._kept = kept
 

@@ -13,9 +13,9 @@ from functools import cache
 
 import msgspec
 
-from hermes_jobs.agent.tools.shell import ASSIGNMENT, parse
+from hermes_jobs.agent.tools.shell_parser import ASSIGNMENT, parse
+from hermes_jobs.agent.tools.shell_words import UNKNOWN, Redirect, SimpleCommand, Unparsable
 from hermes_jobs.agent.tools.tables import load
-from hermes_jobs.agent.tools.words import UNKNOWN, Redirect, SimpleCommand, Unparsable
 
 _SPLIT_STRING = re.compile(r"(?:-[iv0]*S|--split-string(?:=|$))(?P<text>.*)", re.DOTALL)  # of `env`
 _ASKS_WHERE = re.compile(r"-p?[vV]")  # of `command`, which then runs nothing

@@ -1,4 +1,4 @@
-"""The `memory` tool: what the agent keeps between sessions. Its whole effect is facts of one stream."""
+"""The `memory` tool: entries that last between sessions. Its only effect is events of one stream."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hermes_jobs.engine.ports import ToolContext, ToolOutcome
 MAX_OPERATIONS = 50
 
 Settle: TypeAlias = Callable[[], object]
-"""Takes in what people did to the memory's files."""
+"""Imports edits that users made to the memory's files."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -33,7 +33,7 @@ Steps: TypeAlias = Annotated[tuple[Step, ...], Meta(max_length=MAX_OPERATIONS)]
 
 
 class MemoryTools:
-    """The tool, with what every write begins with. `limits` hold for every session."""
+    """The tool. `limits` hold for every session; `settle` runs before each write."""
 
     def __init__(self, limits: Limits, settle: Settle) -> None:
         self._limits = limits

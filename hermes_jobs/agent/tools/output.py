@@ -1,4 +1,4 @@
-"""A command's output: bounded while it comes in, readable when it is shown."""
+"""A command's output: bounded in memory, and as readable text."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import codecs
 import re
 
 KEPT_SHARE = 8
-"""Of output that is too long, this part of the limit is kept of its head, and as much of its tail."""
+"""Of output over the limit, this fraction of the limit is stored from its head, and as much from its tail."""
 
 
 class BoundedOutput:
-    """Bytes as they come: whole up to `limit`, beyond it the head and the tail of them."""
+    """Output up to `limit` bytes; beyond that only its head and tail are stored."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -20,7 +20,7 @@ class BoundedOutput:
         self._total = 0
 
     def add(self, chunk: bytes) -> None:
-        """Take in the next bytes."""
+        """Append bytes."""
         self._total += len(chunk)
         if self._tail is None:
             self._head += chunk
@@ -35,17 +35,17 @@ class BoundedOutput:
 
     @property
     def head(self) -> bytes:
-        """All of it, or what is kept of the beginning."""
+        """The whole output, or the part stored of its beginning."""
         return bytes(self._head)
 
     @property
     def tail(self) -> bytes:
-        """Nothing, or what is kept of the end."""
+        """Empty, or the part stored of its end."""
         return b"" if self._tail is None else bytes(self._tail[-self._keep :])
 
     @property
     def cut(self) -> int:
-        """How many bytes were left out between the two."""
+        """The number of bytes left out between the two."""
         return self._total - len(self.head) - len(self.tail)
 
 

@@ -1,4 +1,4 @@
-"""Where the file tools may go: inside the roots, never to the home, to keys and the like when approved."""
+"""Which files tools may use: inside the roots; never the home; keys and startup files only when approved."""
 
 # Paths are compared as text and opened by descriptor here, which pathlib hides.
 # ruff: noqa: PTH112, PTH115, PTH116, PTH118
@@ -27,12 +27,12 @@ RULES: Mapping[tuple[Kind, bool], str] = {
     ("secret", True): "changing keys or passwords",
     ("startup", True): "writing files that run by themselves",
 }
-"""By kind and whether it is written, what a person is asked about."""
+"""By kind and whether it is written: the rule for which the user is asked."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PathPolicy:
-    """`roots` null: the session's working folder. `home` is hermes-jobs' own, `user_home` is `~`."""
+    """`roots` None: the session's working folder. `home` is hermes-jobs' own, `user_home` is `~`."""
 
     home: str
     user_home: str
@@ -78,20 +78,20 @@ class PathPolicy:
         return is_inside(real.casefold(), _real(self.home).casefold())
 
     def is_private(self, real: str) -> bool:
-        """Whether a real path is of the home and no tool may read it, under whatever name."""
+        """Whether a real path leads into the home, where no tool may read; hard links count."""
         home = _real(self.home)
         if self._in_home(real) and not any(is_inside(real, os.path.join(home, each)) for each in READABLE):
             return real != home
         return self._linked(real) == "private"
 
     def kind(self, real: str) -> Kind | None:
-        """What a real path is of what is the person's alone, also by another name of the same file."""
+        """How a file is protected, under any of its names (hard links too); None if it is not."""
         return kind_of(real, self.user_home) or next(
             (kind for kind in KINDS if kind == self._linked(real)), None
         )
 
     def _linked(self, real: str) -> str | None:
-        """What the file is by its other names; None for the usual file, which has but one."""
+        """How a file with several names is protected by one of the others; None for a file with one name."""
         try:
             status = os.stat(real, follow_symlinks=False)
         except (OSError, ValueError):
@@ -102,7 +102,7 @@ class PathPolicy:
         return known.get((status.st_dev, status.st_ino))
 
     def verdict(self, path: str, context: ToolContext, *, writes: bool) -> Verdict:
-        """Whether a call may use the file: a person is asked about keys, and what runs by itself."""
+        """Whether a call may use the file: keys and startup files need approval."""
         if not path or "\0" in path:
             return ALLOW
         kind = self.kind(self.real(path, context.workdir))
@@ -114,9 +114,9 @@ class PathPolicy:
         return Verdict("deny", f"{rule} (nobody can be asked in this turn)")
 
     def check_approved(self, real: str, context: ToolContext, *, writes: bool) -> None:
-        """Raise `ToolFailed` where a person would have to be asked and was not.
+        """Raise `ToolFailed` for a protected file without approval.
 
-        Between the question and the use a link on the way may have been changed.
+        A link on the way may have changed after `verdict`.
         """
         kind = self.kind(real)
         if kind is not None and (kind, writes) in RULES and not context.approved:
@@ -146,7 +146,7 @@ def _real(folder: str) -> str:
 
 @lru_cache(maxsize=8)
 def _linkable(home: str, user_home: str, moment: int) -> Mapping[tuple[int, int], str]:  # noqa: ARG001
-    """By device and inode, the files that must not be reached by another name; anew at each `moment`.
+    """By device and inode, the files that must not be reached by another name; one result for each `moment`.
 
     By stat alone: to open and close a database of SQLite drops its locks.
     """
@@ -200,7 +200,7 @@ def verify_opened(descriptor: int, expected: str) -> None:
 
 
 def _path_of(descriptor: int) -> str | None:
-    """Where an open file lies, as the system knows it; null where it cannot be asked."""
+    """The path of an open file as the kernel knows it; None where there is no way to ask."""
     if sys.platform == "darwin":
         import fcntl
 

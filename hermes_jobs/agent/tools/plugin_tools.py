@@ -1,4 +1,4 @@
-"""Tools that a part of the installation brings along, with its own descriptions, and runs itself."""
+"""Tools that plugins (memory providers, context engines) declare and run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hermes_jobs.engine.ports import Cancel, ProvidedSpec, ToolContext, ToolSpec
 logger = logging.getLogger(__name__)
 
 Run = Callable[[ToolContext, str, Mapping[str, Any]], str]
-"""Runs a tool for a session: its name and arguments. Raises anything."""
+"""Runs a tool by name and arguments for a session. May raise anything."""
 
 
 def plugin_tools(

@@ -17,9 +17,9 @@ from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.processes import MAX_COMMAND_BYTES
 from hermes_jobs.agent.tools.sandbox import Reach
 from hermes_jobs.agent.tools.sensitive_paths import needed_by
+from hermes_jobs.agent.tools.shell_words import UNKNOWN, Unparsable
 from hermes_jobs.agent.tools.tables import words
 from hermes_jobs.agent.tools.tool import ALLOW
-from hermes_jobs.agent.tools.words import UNKNOWN, Unparsable
 from hermes_jobs.engine.ports import ToolContext, Verdict
 
 _FORK_BOMB = re.compile(r"(?P<name>[\w:.]{1,40})\(\)\{[^}]{0,200}(?P=name)\|(?P=name)&[^}]{0,200}\}")

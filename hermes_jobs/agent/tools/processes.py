@@ -1,4 +1,4 @@
-"""Runs commands from a worker: each under its own supervisor, its output bounded, its end certain."""
+"""Runs commands from a worker, each under a supervisor process, with bounded output."""
 
 # Paths are compared as text and opened by descriptor here, which pathlib hides.
 # ruff: noqa: PTH110
@@ -36,7 +36,7 @@ LAST_READS = 16  # more than a pipe holds; a process that could not be killed ma
 class Completed:
     """How a command ended.
 
-    `exit_code` is the shell's (128 + n for signal n), null when the command was killed. `cut` bytes were left
+    `exit_code` is the shell's (128 + n for signal n), None when the command was killed. `cut` bytes were left
     out of the middle of `output`. `lost`: the supervisor itself was killed. `left` counts the processes that
     could not be.
     """
@@ -98,10 +98,10 @@ class _Never:
 
 
 def _spawn(
-    asked: tuple[str, str, str, str], cwd: str, env: Mapping[str, str], cancel: Cancel
+    call: tuple[str, str, str, str], cwd: str, env: Mapping[str, str], cancel: Cancel
 ) -> tuple[subprocess.Popen[bytes], int]:
     """Start the supervisor for (timeout, command, afterwards, wall); it, and the output's descriptor."""
-    timeout, *rest = asked
+    timeout, *rest = call
     lease = cancel.share_lease()
     shell = next((path for path in SHELLS if os.path.exists(path)), SHELLS[-1])
     reader, writer = os.pipe()
@@ -171,7 +171,7 @@ def _follow(
 ) -> dict[str, list[str]]:
     """Read the output until the supervisor says that the command has ended, or has itself ended."""
     assert process.stdout is not None
-    said = b""
+    lines_read = b""
     with selectors.DefaultSelector() as selector:
         selector.register(output, selectors.EVENT_READ)
         status = selector.register(process.stdout, selectors.EVENT_READ).fd
@@ -181,12 +181,12 @@ def _follow(
                 selector.unregister(output)
             if status in ready:
                 words = os.read(status, 4096)
-                said += words
-                if not words or b"ended" in said:
+                lines_read += words
+                if not words or b"ended" in lines_read:
                     break
             if time.monotonic() > control.give_up_at:
                 process.kill()
-    lines = dict(_split(line) for line in said.decode().splitlines())
+    lines = dict(_split(line) for line in lines_read.decode().splitlines())
     if "ended" not in lines:
         _kill_orphans(lines.get("started", []))
     for _ in range(LAST_READS):
@@ -201,7 +201,7 @@ def _split(line: str) -> tuple[str, list[str]]:
 
 
 def _read(output: int, collected: BoundedOutput) -> int | None:
-    """Take in what there is; return how many bytes, 0 at the end, null when there is nothing just now."""
+    """Read what is there; return the number of bytes, 0 at the end, None if there is nothing yet."""
     try:
         chunk = os.read(output, CHUNK)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""Which wall a command gets: what is hidden from it, and by which layer of the kernel."""
+"""The sandbox plan of a command: what is hidden from it, and by which feature of the kernel."""
 
 # Paths are compared as text, which pathlib hides.
 # ruff: noqa: PTH110, PTH118
@@ -44,7 +44,7 @@ class Layer:
 
 @cache
 def layer() -> Layer:
-    """Find out, once in a process, by raising a wall around a file that is then looked for."""
+    """Detect it, once in a process, by hiding a file and trying to open it."""
     with tempfile.TemporaryDirectory() as folder:
         real = os.path.realpath(folder)
         Path(real, "file").touch()
@@ -71,7 +71,7 @@ class Sandbox:
     visible: tuple[str, ...] = ()
 
     def plan(self, workdir: str, reach: Reach) -> str:
-        """The wall of a command as the supervisor reads it; empty for none. Raises `ToolFailed`."""
+        """The sandbox of a command as the supervisor reads it; empty for none. Raises `ToolFailed`."""
         home, real = self._checked(workdir)
         if self.mode == "off" or reach.everything:
             return ""

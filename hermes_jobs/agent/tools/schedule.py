@@ -1,4 +1,4 @@
-"""The `schedule` tool: the agent's way to prompts that are sent by the clock. Its whole effect is facts."""
+"""The `schedule` tool: the agent adds and changes schedules. Its only effect is events."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from schedules.timing import kind_of, written
 
 Action: TypeAlias = Literal["add", "list", "pause", "resume", "remove"]
 Streams: TypeAlias = Callable[[], Sequence[str]]
-"""The names of the streams of all schedules that there ever were."""
+"""The names of the streams of all schedules, removed ones included."""
 
 DONE = {Pause: "Paused", Resume: "It goes on", Remove: "Removed"}
 
 
 class Defaults(msgspec.Struct, frozen=True, kw_only=True):
-    """What a schedule gets that says nothing else; `by_schedules`: whether scheduled prompts may add some."""
+    """Defaults of a new schedule; `by_schedules`: whether scheduled prompts may add schedules."""
 
     timezone: str
     missed: MissedPolicy = "run_once"

@@ -1,4 +1,4 @@
-"""The `search_files` tool: a search by a process of its own, its results as pages."""
+"""The `search_files` tool: a search in a subprocess, with its results in pages."""
 
 # Paths are compared as text and opened by descriptor here, which pathlib hides.
 # ruff: noqa: PTH110
@@ -14,7 +14,7 @@ from msgspec import Meta
 from hermes_jobs.agent.tools.paging import PAGE_CHARS
 from hermes_jobs.agent.tools.path_policy import PathPolicy, is_inside
 from hermes_jobs.agent.tools.processes import Completed
-from hermes_jobs.agent.tools.searching import MAX_FILE_BYTES, Ending, Mode, Query
+from hermes_jobs.agent.tools.search_process import MAX_FILE_BYTES, Ending, Mode, Query
 from hermes_jobs.agent.tools.subprocess_call import request, responses
 from hermes_jobs.agent.tools.terminal import check_workdir
 from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, tool
@@ -22,7 +22,7 @@ from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, Verdict
 from hermes_jobs.text.plural import pluralize
 
 SECONDS = 20
-BACKSTOP = 5  # seconds more, after which the process is killed although it said nothing
+BACKSTOP = 5  # seconds more, after which the process is killed without a response
 HEADER_CHARS = 1_000
 RESULTS = 200
 
@@ -92,7 +92,7 @@ class Search:
             seconds=self._seconds,
         )
         completed = request(
-            "hermes_jobs.agent.tools.searching", query, timeout=self._seconds + BACKSTOP, cancel=cancel
+            "hermes_jobs.agent.tools.search_process", query, timeout=self._seconds + BACKSTOP, cancel=cancel
         )
         return _outcome(completed, query)
 
@@ -102,9 +102,9 @@ def _path(arguments: Arguments) -> tuple[str, ...]:
 
 
 def _outcome(completed: Completed, query: Query) -> ToolOutcome:
-    said = responses(completed)
-    results = [each for each in said if isinstance(each, str)]
-    endings = [msgspec.convert(each, Ending) for each in said if isinstance(each, dict)]
+    values = responses(completed)
+    results = [each for each in values if isinstance(each, str)]
+    endings = [msgspec.convert(each, Ending) for each in values if isinstance(each, dict)]
     if completed.interrupted:
         return ToolOutcome(content="Interrupted.", ok=False, interrupted=True)
     ending = endings[-1] if endings else _unsaid(completed, len(results))

@@ -1,4 +1,4 @@
-"""The skills tools: which procedures there are, what one says, and writing them down."""
+"""The skills tools: list, read and write skills."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _PLACE = "/the skills"  # calls of one reply that touch the same skill keep thei
 
 
 class Skills(Protocol):
-    """What is known of skills. Every method may raise `Rejected`."""
+    """Reads and writes skills. Every method may raise `Rejected`."""
 
     def listing(self, category: str | None, toolsets: Collection[str] | None) -> str:
-        """Names and descriptions, for an agent with these toolsets; null: for one who keeps them all."""
+        """Names and descriptions, for an agent with these toolsets; None: with all."""
 
     def view(self, name: str, path: str, toolsets: Collection[str] | None) -> str:
         """A skill whole, or one of its files."""
@@ -27,7 +27,7 @@ class Skills(Protocol):
     def writing(
         self, name: str, request: SkillRequest, author: Author, evidence: Evidence, lineage: str
     ) -> Decision:
-        """The change that a request of a model in that lineage comes to."""
+        """The change for a request of a model in that lineage."""
 
 
 def skill_tools(skills: Skills) -> tuple[Tool, ...]:
@@ -130,5 +130,5 @@ _NEEDED: dict[Action, tuple[str, ...]] = {
 
 
 def _toolsets(context: ToolContext) -> Collection[str] | None:
-    """By which skills are chosen: a review tends those of every toolset."""
+    """The toolsets whose skills are listed; a review sees all (None)."""
     return context.toolsets if context.author == "turn" else None

@@ -1,7 +1,7 @@
-"""Work that could hang, crash or fill a worker, done by a process of its own: a question in, lines out.
+"""Calls of a module in a subprocess, for work that could hang, crash or use too much memory.
 
-The process runs under the same supervisor as commands: it ends at a time limit, at a cancel, and with the
-worker.
+The request goes in an environment variable, the response comes as JSON lines. The subprocess runs under the
+same supervisor as commands: it ends at a time limit, when the call is cancelled, and with the worker.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from hermes_jobs.engine.ports import Cancel
 from hermes_jobs.system.isolation import python_module
 
 REQUEST = "HERMES_JOBS_QUESTION"
-"""The environment variable with the question: unlike arguments, other users cannot see it."""
+"""The environment variable with the request: other users cannot read it, unlike arguments."""
 
 PACKAGES = str(Path(__file__).parents[3])
 
 
 def request(
     module: str,
-    question: msgspec.Struct,
+    content: msgspec.Struct,
     *,
     env: Mapping[str, str] = {},
     timeout: float,
     cancel: Cancel,
 ) -> Completed:
-    """Run the module's `main`, which reads `question` and prints JSON lines with `tell`.
+    """Run the module's `main`, which reads `content` from `REQUEST` and prints JSON lines with `respond`.
 
-    Raises `ValueError` for a question over 100,000 bytes.
+    `timeout` is in seconds. Raises `ValueError` for content over 100,000 bytes.
     """
-    encoded = msgspec.json.encode(question).decode()
+    encoded = msgspec.json.encode(content).decode()
     if len(encoded) > 100_000:
         raise ValueError("the arguments are longer than 100,000 bytes")
     command = shlex.join(python_module(module))
@@ -48,16 +48,16 @@ def request(
     )
 
 
-def respond(*said: object) -> None:
-    """Print values as lines of plain ASCII, which nothing on the way changes; at once."""
+def respond(*values: object) -> None:
+    """Print values as JSON lines in ASCII, unbuffered."""
     import json
 
-    for each in said:
+    for each in values:
         os.write(1, json.dumps(each).encode() + b"\n")
 
 
 def responses(completed: Completed) -> Sequence[object]:
-    """What was told, in order; a last line that was cut short is left out, as is whatever is no JSON."""
+    """The values in the output, in order; lines that are not JSON, such as one cut short, are left out."""
     found = []
     for line in completed.output.splitlines():
         try:

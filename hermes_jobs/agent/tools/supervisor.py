@@ -1,4 +1,4 @@
-"""Runs one command in its own process and leaves nothing of it behind, whatever happens to either side.
+"""Supervisor of one command: runs it, limits it, and kills every process it started, whatever happens.
 
 Run as `python -I -S supervisor.py TIMEOUT PARENT LEASE SHELL COMMAND AFTERWARDS WALL`; imports only what
 starts fast.
@@ -40,7 +40,7 @@ GIVE_UP = (
     5.0  # what cannot be killed for so long (another user's, or stuck in the kernel) is reported as left
 )
 AFTERWARDS_LIMIT = 10.0
-PARENT_CHECK = 1.0  # the pipe tells at once; this is for a copy of its end that another process holds
+PARENT_CHECK = 1.0  # the pipe closes at once; this is for a copy of its end in another process
 
 NOT_BEGUN = 125  # the exit code of a shell that was not started
 KILLED_AT_ONCE = ("parent", "lease")
@@ -49,7 +49,7 @@ PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36
 
 
 def main() -> None:
-    """Run the command, say how it ended, and exit."""
+    """Run the command, report how it ended, and exit."""
     timeout, worker = float(sys.argv[1]), Worker(int(sys.argv[2]), int(sys.argv[3]))
     shell, command, afterwards, wall = sys.argv[4:8]
     prctl = _prctl()
@@ -75,7 +75,7 @@ def main() -> None:
 
 
 class Worker:
-    """Whom the command is run for: its process id, and the descriptor that says until when it may act."""
+    """The worker that runs the command: its process id, and the descriptor with the end of its lease."""
 
     def __init__(self, pid: int, lease: int) -> None:
         self._pid = pid
@@ -88,7 +88,7 @@ class Worker:
         return os.getppid() != self._pid
 
     def seconds_left(self) -> float:
-        """For how long it may act by now; 0 or less: it may not."""
+        """Seconds until its lease ends; 0 or less: it has ended."""
         if self._lease < 0:
             return float("inf")
         try:
@@ -274,7 +274,7 @@ def _say(line: str) -> None:
     try:
         os.write(1, line.encode() + b"\n")
     except OSError:
-        pass  # the worker is gone: there is nobody to tell
+        pass  # the worker is gone
 
 
 def _signal(send: Callable[[int, int], None], target: int, number: int) -> None:

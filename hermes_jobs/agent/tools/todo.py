@@ -1,4 +1,4 @@
-"""The `todo` tool: the agent's own list for a session. Its whole effect is a fact of the session."""
+"""The `todo` tool: the agent's list for a session. Its only effect is an event of the session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tool is, and how a typed function becomes one: its schema, its validation, its effect class."""
+"""Tools: a typed function with its JSON schema, validation and effect class."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hin
 
 import msgspec
 
-from hermes_jobs.agent.tools.lenient import arguments_of, choices_at, meant
+from hermes_jobs.agent.tools.argument_coercion import choices_at, coerced, decoded_arguments
 from hermes_jobs.domain.events import Effect, Evidence
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, ToolSpec, Verdict
 
@@ -27,7 +27,7 @@ ALLOW = Verdict("allow")
 
 
 class ToolFailed(Exception):
-    """The tool could not do it. The message tells the model why, and what to do instead."""
+    """The tool failed. The message says why, and what the model can do instead."""
 
 
 class InvalidArguments(Exception):
@@ -79,7 +79,7 @@ class Tool:
 
     @property
     def spec(self) -> ToolSpec:
-        """The tool as the model is told of it."""
+        """The tool as it is offered to the model."""
         return ToolSpec(self.name, self.description, dict(self.parameters))
 
     def decode(self, text: str) -> Arguments:
@@ -88,7 +88,7 @@ class Tool:
         Raises `InvalidArguments`.
         """
         try:
-            written = arguments_of(text)
+            written = decoded_arguments(text)
         except (msgspec.DecodeError, RecursionError) as error:
             raise InvalidArguments(f"the arguments are not valid JSON: {error}") from error
         if not isinstance(written, dict):
@@ -139,11 +139,11 @@ def tool(
 
 
 def validated(shape: type[msgspec.Struct], written: Arguments) -> Arguments:
-    """The arguments as the shape's types, read leniently: see `hermes_jobs.agent.tools.lenient`.
+    """The arguments as the shape's types, coerced where they differ.
 
     Raises `InvalidArguments`.
     """
-    written = meant(shape, written)
+    written = coerced(shape, written)
     fields = _fields_of(shape)
     for name in written:
         if name not in fields:
@@ -166,7 +166,7 @@ def _fields_of(shape: type[msgspec.Struct]) -> Mapping[str, msgspec.structs.Fiel
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """«: did you mean …?» with the nearest of the known names, or a full stop."""
+    """The text `; did you mean …?` with the nearest of the known names, or a full stop."""
     nearest = difflib.get_close_matches(name.lower(), list(known), n=3, cutoff=0.5)
     return f"; did you mean {' or '.join(f'`{each}`' for each in nearest)}?" if nearest else "."
 
@@ -195,7 +195,7 @@ def _flat(node: Any, definitions: Mapping[str, Any], inside: tuple[str, ...]) ->
         return {**_flat(definitions[name], definitions, (*inside, name)), **around}
     branches = [each for each in node.get("anyOf", ()) if each != {"type": "null"}]
     if len(branches) == 1:
-        # «T or null» is said by leaving the argument out; several providers refuse unions.
+        # A value for "T or null" is left out of the call instead; several providers reject unions.
         around = {key: value for key, value in node.items() if key != "anyOf" and value is not None}
         return _flat({**branches[0], **around}, definitions, inside)
     return {
@@ -244,10 +244,12 @@ def _explain(message: str, written: Arguments, shape: type[msgspec.Struct]) -> s
         return message
     where = match["where"]
     given = written.get(re.split(r"[.\[]", where, maxsplit=1)[0])
-    said = match["what"].replace("`", "")
+    problem = match["what"].replace("`", "")
     words = choices_at(shape, where)
     right = f"; it is one of {', '.join(words)}" if words else ""
-    return f"the argument `{where}` is wrong: {said[:1].lower()}{said[1:]} (given: {_shown(given)}){right}"
+    return (
+        f"the argument `{where}` is wrong: {problem[:1].lower()}{problem[1:]} (given: {_shown(given)}){right}"
+    )
 
 
 def _shown(value: object) -> str:

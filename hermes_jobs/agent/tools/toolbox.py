@@ -1,4 +1,4 @@
-"""All tools of a worker: which are on, in what order the calls of a reply run, and how one is run safely."""
+"""All tools of a worker: which are enabled, in what order the calls of a reply run, and how one runs."""
 
 # Paths are compared as text and opened by descriptor here, which pathlib hides.
 # ruff: noqa: PTH111, PTH118
@@ -33,7 +33,7 @@ ALONE = frozenset({"review", "memory-review", "skills-review", "curate"})
 """Toolsets that bring nothing but what they include."""
 
 ON_FILES = frozenset({"terminal", "files"})
-"""Toolsets that work on the same files: what a command touches cannot be told from its call."""
+"""Toolsets that work on the same files: which files a command touches is not known from its call."""
 
 MAX_ERROR_CHARS = 2_000
 
@@ -67,11 +67,11 @@ class Toolbox:
 
     @property
     def toolsets(self) -> tuple[str, ...]:
-        """The names that may be asked for: those of the tools here, and those that include others."""
+        """All toolset names: those of the tools, and those that include others."""
         return tuple(sorted({each.toolset for each in self._tools.values()} | set(self._toolsets)))
 
     def specs(self, toolsets: Sequence[str] | None) -> tuple[ToolSpec, ...]:
-        """The tools of these toolsets (null: the configured ones) that are available here, by name."""
+        """The tools of these toolsets (None: the configured ones) that are available here, by name."""
         return tuple(each.spec for each in self._offered(toolsets).values())
 
     def toolsets_on(self, toolsets: Sequence[str] | None) -> tuple[str, ...]:
@@ -106,13 +106,13 @@ class Toolbox:
             return ALLOW
         try:
             return known.guard(arguments, context)
-        except Exception as error:  # noqa: BLE001 - a guard that fails must not open the door
+        except Exception as error:  # noqa: BLE001 - a guard that fails allows nothing
             return Verdict("deny", f"the guard of `{call.name}` failed ({type(error).__name__})")
 
     def run(
         self, call: ToolCall, context: ToolContext, toolsets: Sequence[str] | None, cancel: Cancel
     ) -> ToolOutcome:
-        """Validate and run the call. A verdict of `deny` holds here too; `ask` was the caller's to settle."""
+        """Validate and run the call. A verdict of `deny` holds here too; the caller handles `ask`."""
         if cancel.reason is not None:
             return ToolOutcome(content="Interrupted before it began.", ok=False, interrupted=True)
         offered = self._offered(toolsets)
@@ -166,7 +166,7 @@ class Toolbox:
             arguments = known.decode(call.arguments)
             reads, writes = known.reads(arguments), known.writes(arguments)
             return _Touched(_resolved(reads, workdir), _resolved(writes, workdir), on_files)
-        except Exception:  # noqa: BLE001 - a call that cannot be read runs nothing, so nothing waits for it
+        except Exception:  # noqa: BLE001 - an invalid call runs nothing, so no call waits for it
             return _Touched()
 
 
@@ -215,7 +215,7 @@ def _resolved(paths: Sequence[str], workdir: str) -> frozenset[str]:
 def _is_available(known: Tool) -> bool:
     try:
         return known.available()
-    except Exception:  # noqa: BLE001 - a check that fails is a tool that is not there
+    except Exception:  # noqa: BLE001 - a tool whose check fails is not available
         return False
 
 
@@ -226,7 +226,7 @@ def _called(known: Tool, arguments: Arguments, context: ToolContext, cancel: Can
         return ToolOutcome(content=f"Error: {error}", ok=False)
     except Rejected as refused:
         return ToolOutcome(content=f"Error: {refused.for_model}", ok=False)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - who fails answers the model, and ends no turn
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a failure is the answer to the model; the turn goes on
         text = f"Error: {known.name} failed: {type(error).__name__}: {error}"
         return ToolOutcome(content=text[:MAX_ERROR_CHARS], ok=False)
     return ToolOutcome(content=result) if isinstance(result, str) else result

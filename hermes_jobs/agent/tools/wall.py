@@ -1,4 +1,4 @@
-"""The wall around a command: the kernel hides files from it, whatever the command does.
+"""The sandbox of a command: the kernel hides files from it.
 
 Called by `supervisor` between fork and exec, and run as `python -I -S wall.py` to find out which layer there
 is; so it imports only what starts fast. Two layers, the better one first:
@@ -9,7 +9,7 @@ is; so it imports only what starts fast. Two layers, the better one first:
                 is hidden is allowed one by one, and a folder that holds something hidden cannot get new
                 entries. Source: https://docs.kernel.org/userspace-api/landlock.html
 
-Either way no process outside the wall can be traced or read by way of /proc from within.
+Either way no process outside can be traced or read through /proc from inside.
 """
 
 # Each import costs milliseconds of every command: pathlib and contextlib are not worth theirs here.
@@ -33,18 +33,18 @@ ST_KEPT, ST_RELATIME = 2 | 4 | 8 | 1024 | 2048, 4096  # nosuid, nodev, noexec, n
 PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
 
 DROPPED = (2, 16, 17, 19, 21, 22, 27, 32, 33, 34, 38, 39, 40)
-"""Capabilities that root gives up, each a way around the mounts (capabilities(7)): open by handle, modules,
-raw devices, ptrace, administration, reboot, device nodes, security modules, the kernel's log, tracing."""
+"""Capabilities that root gives up, each of which would bypass the mounts (capabilities(7)): open by handle,
+modules, raw devices, ptrace, administration, reboot, device nodes, security modules, kernel log, tracing."""
 
 NOTHING = ".nothing"
 
 
 class WallFailed(Exception):
-    """The wall cannot be raised. The message says at what."""
+    """The sandbox could not be set up. The message names the step."""
 
 
 class Plan:
-    """What a wall hides. All paths are real and absolute.
+    """What the sandbox hides. All paths are real and absolute.
 
     `home` is hidden but for its folders `shown`, which can be read; `hidden` files and folders are empty;
     `locked` ones cannot be written.
@@ -77,7 +77,7 @@ def decode(text: str) -> Plan:
 
 
 def raise_wall(plan: Plan) -> None:
-    """Put this process, which must have a single thread, behind the wall for good. Raises `WallFailed`."""
+    """Enter the sandbox: this process, which must have a single thread, cannot leave. Raises `WallFailed`."""
     if plan.layer == NAMESPACE:
         _mount_over(plan)
     elif plan.layer == LANDLOCK:
@@ -220,7 +220,7 @@ def _landlock_version(libc: Any) -> int:
     return int(_check(libc.syscall(LANDLOCK_CREATE_RULESET, None, 0, 1), "landlock"))
 
 
-# --- which there is ---------------------------------------------------------------------------------
+# --- detection --------------------------------------------------------------------------------------
 
 
 def available(home: str) -> tuple[str, str]:
@@ -235,7 +235,7 @@ def available(home: str) -> tuple[str, str]:
 
 
 def _tried(plan: Plan) -> str | None:
-    """Why the wall cannot be raised, or does not hide; None where it can."""
+    """Why the sandbox cannot be set up, or does not hide; None if it works."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

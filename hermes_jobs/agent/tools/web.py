@@ -15,7 +15,7 @@ from hermes_jobs.agent.tools.subprocess_call import request, responses
 from hermes_jobs.agent.tools.tool import Tool, ToolFailed, tool
 from hermes_jobs.engine.ports import Cancel, ToolOutcome
 
-BACKSTOP = 5  # seconds more, after which the process is killed although it said nothing
+BACKSTOP = 5  # seconds more, after which the process is killed without a response
 HEADER_CHARS = 1_000
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
@@ -53,7 +53,7 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Web:
-    """Fetches pages directly, without a proxy: behind one, nothing could be said of the address reached."""
+    """Fetches pages directly, never through a proxy: behind one the address reached cannot be checked."""
 
     def __init__(self, options: WebOptions) -> None:
         self._options = options
@@ -83,7 +83,7 @@ class Web:
             room=PAGE_CHARS - HEADER_CHARS,
         )
         completed = request(
-            "hermes_jobs.agent.tools.fetching",
+            "hermes_jobs.agent.tools.fetch_process",
             wanted,
             env=self._environment,
             timeout=wanted.seconds + BACKSTOP,

@@ -1,7 +1,7 @@
-"""Programs that are given on a command line to an interpreter, `awk` or `sed`: whether they only compute.
+"""Checks on code on the command line of an interpreter, `awk` or `sed`: does it only compute.
 
-Reading code well is beyond any list: a person is asked about what names a way to delete, write, run or send,
-and about what decodes or looks up names so that it cannot be read.
+No list can read code well: the user is asked about code that names a way to delete, write, run or send, and
+about code that decodes text or looks up names.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from hermes_jobs.agent.tools.command_rules.context import CommandContext
 from hermes_jobs.agent.tools.invocations import Invocation, without_version
+from hermes_jobs.agent.tools.shell_words import UNKNOWN
 from hermes_jobs.agent.tools.tables import pattern, words
-from hermes_jobs.agent.tools.words import UNKNOWN
 
 _CODE_OPTION = re.compile(r"-[a-zA-Z0-9]*[ceErRp]|--(?:eval|print|execute|run)")
 

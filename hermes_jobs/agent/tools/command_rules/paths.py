@@ -16,8 +16,8 @@ from hermes_jobs.agent.tools.command_rules.written_paths import written_paths
 from hermes_jobs.agent.tools.invocations import Invocation, find_starts, is_narrowed
 from hermes_jobs.agent.tools.path_policy import is_inside
 from hermes_jobs.agent.tools.sensitive_paths import kind_of, named
+from hermes_jobs.agent.tools.shell_words import UNKNOWN
 from hermes_jobs.agent.tools.tables import words
-from hermes_jobs.agent.tools.words import UNKNOWN
 
 _GLOB = re.compile(r"[*?\[{]")
 _OWN_PROCESS = re.compile(r"/proc/(?:thread-)?self/(?!root/|cwd/)")

@@ -9,9 +9,9 @@ from hermes_jobs.agent.tools.command_rules.context import CommandContext
 from hermes_jobs.agent.tools.command_rules.written_paths import values
 from hermes_jobs.agent.tools.invocations import SHELLS, Invocation, without_version
 from hermes_jobs.agent.tools.path_policy import is_inside
-from hermes_jobs.agent.tools.shell import ASSIGNMENT
+from hermes_jobs.agent.tools.shell_parser import ASSIGNMENT
+from hermes_jobs.agent.tools.shell_words import SUBSTITUTED, UNKNOWN
 from hermes_jobs.agent.tools.tables import pattern, words
-from hermes_jobs.agent.tools.words import SUBSTITUTED, UNKNOWN
 
 _GLOB = re.compile(r"[*?\[{]")
 

@@ -7,8 +7,8 @@ import re
 from hermes_jobs.agent.tools.command_rules.context import CommandContext
 from hermes_jobs.agent.tools.command_rules.written_paths import values
 from hermes_jobs.agent.tools.invocations import Invocation, without_version
+from hermes_jobs.agent.tools.shell_words import UNKNOWN
 from hermes_jobs.agent.tools.tables import pattern, words
-from hermes_jobs.agent.tools.words import UNKNOWN
 
 
 def controls_service(invocation: Invocation, _context: CommandContext) -> bool:

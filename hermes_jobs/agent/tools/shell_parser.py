@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from hermes_jobs.agent.tools.words import UNKNOWN, Redirect, SimpleCommand, Unparsable, WordReader
+from hermes_jobs.agent.tools.shell_words import UNKNOWN, Redirect, SimpleCommand, Unparsable, WordReader
 
 ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)\+?=(?P<value>.*)", re.DOTALL)
 _OPERATORS = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|()]")

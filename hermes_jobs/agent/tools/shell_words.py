@@ -1,6 +1,7 @@
 """Reads one word of shell text: quotes, variables, braces and substitutions.
 
-The word's fields are what the shell would make of it, as far as the text tells; `shell` reads what is around.
+A word's fields are those after the shell's expansions, as far as the text tells. `shell_parser` reads what is
+around it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
-"""Stands in a word for what only the shell will know."""
+"""Stands in a word for text that is known only when the command runs."""
 
 SUBSTITUTED = f"/dev/fd/{UNKNOWN}"
 """Stands for a file that holds what a command prints."""
@@ -20,7 +21,7 @@ MAX_BRACES = 256
 
 
 class Unparsable(Exception):
-    """The text is no shell command, or one that is too odd to be judged."""
+    """The text is not a shell command, or cannot be analysed."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ class WordReader(ABC):
     # --- substitutions ---------------------------------------------------------------------------
 
     def _nested(self) -> str:
-        """Read the commands up to the closing parenthesis; what they print, if that can be told."""
+        """Read the commands up to the closing parenthesis; what they print, if that is known."""
         commands, self.at = self.read_nested(self.text, self.at, ")")
         self.commands.extend(commands)
         return _printed(commands)

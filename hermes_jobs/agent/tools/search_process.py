@@ -1,6 +1,6 @@
-"""One search, by a process of its own, which `children` asks: `python -m …tools.searching`.
+"""One search of files, in a subprocess: `subprocess_call` runs this module.
 
-Python's expressions can take for ever and cannot be stopped in a thread; here the alarm stops them.
+A regular expression of Python can run without end and cannot be stopped in a thread; here SIGALRM stops it.
 """
 
 # Paths are compared as text and opened by descriptor here, which pathlib hides.
@@ -27,7 +27,7 @@ from hermes_jobs.agent.tools.subprocess_call import REQUEST, respond
 Mode = Literal["content", "files", "count", "names"]
 
 MAX_FILE_BYTES = 5 * 1024 * 1024
-MAX_NAMED_BYTES = 64 * 1024 * 1024  # of a file that was asked for by its name
+MAX_NAMED_BYTES = 64 * 1024 * 1024  # of a file that the call names
 MAX_MEMORY = 2 * 1024**3
 SNIFFED = 8_192
 SHOWN_LINE = 300
@@ -54,7 +54,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """The last line told. `more`: there are results behind the last one shown."""
+    """The last line of the response. `more`: there are results after the last one shown."""
 
     shown: int = 0
     more: bool = False
@@ -66,16 +66,16 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutOfTime(BaseException):
-    """The alarm rang."""
+    """The time limit has passed."""
 
 
 class PageFull(Exception):
-    """There is a result that the page has no room for."""
+    """A result does not fit on the page."""
 
 
 @dataclass
 class Page:
-    """What was found so far, and where the search is."""
+    """The results so far, and the file that is being searched."""
 
     query: Query
     passed: int = 0
@@ -86,7 +86,7 @@ class Page:
     large: list[str] = field(default_factory=list)
 
     def add(self, text: str) -> bool:
-        """Take in the next result; false where it is on an earlier page. Raises `PageFull`."""
+        """Print the next result; return False if it belongs to an earlier page. Raises `PageFull`."""
         if self.passed < self.query.offset:
             self.passed += 1
             return False
@@ -111,7 +111,7 @@ class Page:
 
 
 def main() -> None:
-    """Answer the question of the environment."""
+    """Read the request from the environment, search, and print the results."""
     query = msgspec.json.decode(os.environ[REQUEST], type=Query)
     with suppress(ValueError, OSError):  # not every system has it
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
@@ -151,7 +151,7 @@ def _search(query: Query, page: Page) -> Ending:
 
 
 def _wanted(glob: str) -> Callable[[str], bool]:
-    """Whether a path fits the glob, which means what it means in an ignore file; with `!` if it does not."""
+    """A test of paths against a glob with the syntax of .gitignore; `!` inverts it. Raises `ValueError`."""
     spec = GitIgnoreSpec.from_lines(_written_out(glob.removeprefix("!")))
     return lambda relative: spec.match_file(relative) != glob.startswith("!")
 
@@ -196,7 +196,7 @@ def _shown(path: str, workdir: str) -> str:
 
 
 def _text(candidate: Candidate, query: Query, page: Page) -> str | None:
-    """The file's text; null for what is no text, too large, or not to be read."""
+    """The file's text; None if it is binary, too large, or cannot be read."""
     descriptor = opened(candidate.path)
     if descriptor is None:
         return None

@@ -1,4 +1,4 @@
-"""Reading what a model wrote for an argument, where it is plain what it meant.
+"""Coercion of arguments as a model wrote them to the types of a tool, where the meaning is clear.
 
 | asked for            | accepted as well                                                             |
 |----------------------|------------------------------------------------------------------------------|
@@ -27,8 +27,8 @@ NOTHING = frozenset({"", "null", "none"})
 WRAPPERS = frozenset({"arguments", "args", "parameters", "params", "input"})
 
 
-def arguments_of(text: str) -> Any:
-    """The JSON value of a call's arguments; no text stands for none, and so does `null`.
+def decoded_arguments(text: str) -> Any:
+    """The JSON value of a call's arguments; empty text and `null` stand for no arguments.
 
     Raises `msgspec.DecodeError`, `RecursionError`.
     """
@@ -40,8 +40,8 @@ def arguments_of(text: str) -> Any:
     return {} if value is None else value
 
 
-def meant(shape: type[msgspec.Struct], written: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments in the types of a shape's fields, as far as it is plain what was meant."""
+def coerced(shape: type[msgspec.Struct], written: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments in the types of a shape's fields, where the meaning is clear; else as they are."""
     fields = _fields_of(shape)
     if len(written) == 1 and not fields.keys() & written.keys():
         ((wrapper, value),) = written.items()
@@ -88,7 +88,7 @@ def _fields(fields: Mapping[str, inspect.Field], written: Mapping[str, Any]) -> 
 
 
 def _is_nothing(kind: inspect.Type, value: Any) -> bool:
-    """Whether a string says that there is no value, where a text is not asked for."""
+    """Whether a string stands for no value, for a field that is not a text."""
     if not isinstance(value, str) or isinstance(_bare(kind), inspect.StrType):
         return False
     return value.strip().lower() in NOTHING
@@ -167,7 +167,7 @@ def _decoded(text: str, kind: Any) -> Any:
 
 
 def _bare(kind: inspect.Type) -> inspect.Type:
-    """The type without descriptions, and without «or null»."""
+    """The type without descriptions, and without "or null"."""
     while True:
         if isinstance(kind, inspect.Metadata):
             kind = kind.type

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_jobs.agent.tools.invocations import Invocation, invocations
-from hermes_jobs.agent.tools.words import UNKNOWN, Unparsable
+from hermes_jobs.agent.tools.shell_words import UNKNOWN, Unparsable
 
 BASH = shutil.which("bash")
 

@@ -1,4 +1,4 @@
-"""The curator's tools: it reads skills and proposes, and whatever comes of that is a person's decision."""
+"""Tools of a review of all skills: it reads skills and proposes changes for the user to decide."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Names = Annotated[tuple[str, ...], Meta(min_length=1, max_length=20)]
 
 
 class Curator(Protocol):
-    """What takes proposals. Every method may raise `Rejected`."""
+    """Records proposals. Every method may raise `Rejected`."""
 
     def read(self, name: str, path: str) -> str:
         """A skill whole, or one of its files."""
@@ -35,7 +35,7 @@ class Curator(Protocol):
         """The change by which a merge is proposed."""
 
     def archive(self, review: str, *, skill: str, reason: str, evidence: Evidence) -> Decision:
-        """The change by which it is proposed to put a skill away."""
+        """The change by which archiving a skill is proposed."""
 
 
 def curator_tools(curator: Curator) -> tuple[Tool, ...]:

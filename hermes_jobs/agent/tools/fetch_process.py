@@ -1,4 +1,4 @@
-"""One web page as text, by a process of its own, which `children` asks: `python -m …tools.fetching`.
+"""One web page as text, by a process of its own, run by `subprocess_call`.
 
 There a hostile page can exhaust or crash the parser, and a name server can keep silent, without harm.
 """
