@@ -326,6 +326,8 @@ npx e-com-tool
 pip install requests
 pip install git+https://e.com/x
 npm install left-pad
+npm --prefix x exec left-pad
+python3 -m pdb -p 1234
 uvx tool
 pipx run tool
 go install e.com/x@latest

@@ -661,6 +661,7 @@ pdflatex paper.tex
 latexmk -pdf paper.tex
 jupyter notebook list
 python3 -m pdb -c continue app.py
+pdb app.py
 python3 -m cProfile -s time app.py
 py-spy --version
 perf stat ./prog

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import dropwhile
 
 import msgspec
 
@@ -23,6 +24,7 @@ _FIND_OPTION = re.compile(r"-[HLP]|-O\d")  # they stand before the folders
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"})
 MAX_INVOCATIONS = 1_000
+MAX_WRAPPED = 100  # programs that one command runs by way of its arguments
 
 
 @dataclass(frozen=True)
@@ -109,13 +111,15 @@ def _add(
 
 
 def _layers(command: SimpleCommand, folder: str) -> Iterator[tuple[SimpleCommand, Invocation]]:
-    """The command itself, then what it wraps, outer before inner."""
+    """The command itself, then what it wraps, outer before inner. Raises `Unparsable`."""
     open_words = [command.words]
-    given = False
+    given, count = False, 0
     while open_words:
-        words = plain = open_words.pop(0)
-        while plain and ASSIGNMENT.fullmatch(plain[0]):
-            plain = plain[1:]
+        count += 1
+        if count > MAX_WRAPPED:
+            raise Unparsable("it holds too many commands")
+        words = open_words.pop(0)
+        plain = tuple(dropwhile(ASSIGNMENT.fullmatch, words))
         inner = replace(command, words=plain)
         name = os.path.basename(plain[0]) if plain else ""
         yield (

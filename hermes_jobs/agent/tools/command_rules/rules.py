@@ -128,7 +128,7 @@ class RuleSet:
     """Rules of one decision, found by the program's name."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
-        self._rules = rules
+        self.rules = tuple(rules)
         self._general: list[int] = []
         self._by_name: dict[str, list[int]] = {}
         self._by_prefix: dict[str, list[int]] = {}
@@ -144,8 +144,8 @@ class RuleSet:
         found = [(index, view) for view in _views(invocation) for index in self._candidates(view.name)]
         found += [(index, invocation) for index in self._general]
         for index, view in sorted(found, key=lambda each: each[0]):
-            if self._rules[index].is_met(view, context):
-                return self._rules[index].name
+            if self.rules[index].is_met(view, context):
+                return self.rules[index].name
         return None
 
     def _candidates(self, name: str) -> set[int]:
