@@ -1,4 +1,4 @@
-"""The wall around commands: what it hides whatever a command does, and what works as ever behind it."""
+"""The sandbox of commands: what it hides whatever a command does, and what works in it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.tools import sandbox, wall
+from hermes_jobs.agent.tools import sandbox
 from hermes_jobs.agent.tools.environment import filtered_environment
 from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.policy import CommandPolicy
 from hermes_jobs.agent.tools.processes import Completed, run
 from hermes_jobs.agent.tools.sandbox import Layer, Reach, Sandbox
+from hermes_jobs.agent.tools.sandbox_layer import LANDLOCK, NAMESPACE, NONE
 from hermes_jobs.agent.tools.sensitive_paths import needed_by
 from hermes_jobs.agent.tools.tool import ToolFailed
 from hermes_jobs.system.isolation import INSIDE_TOOL
@@ -28,7 +29,7 @@ SECRET = "the-needle-in-the-haystack"
 def layers() -> list[str]:
     """The layers of this machine."""
     best = sandbox.layer().name
-    return {wall.NAMESPACE: [wall.NAMESPACE, wall.LANDLOCK], wall.LANDLOCK: [wall.LANDLOCK]}.get(best, [])
+    return {NAMESPACE: [NAMESPACE, LANDLOCK], LANDLOCK: [LANDLOCK]}.get(best, [])
 
 
 LAYERS = layers()
@@ -64,7 +65,7 @@ class Person:
     def run(self, command: str, reach: Reach = USUAL, mode: sandbox.Mode = "on") -> Completed:
         plan = Sandbox(paths=self.paths, mode=mode).plan(str(self.work), reach)
         env = filtered_environment({**os.environ, "HOME": str(self.folder)})
-        return run(command, cwd=str(self.work), env=env, timeout=60, cancel=Switch(), wall=plan)
+        return run(command, cwd=str(self.work), env=env, timeout=60, cancel=Switch(), sandbox=plan)
 
 
 @pytest.fixture(params=LAYERS)
@@ -159,7 +160,7 @@ def test_everyday_commands_work_as_ever(person: Person, command: str) -> None:
 
 def test_new_files_can_be_made_in_the_home_folder_behind_mounts(person: Person) -> None:
     done = person.run("echo x > ~/new && mkdir ~/folder && cat ~/new")
-    if sandbox.layer().name == wall.NAMESPACE:
+    if sandbox.layer().name == NAMESPACE:
         assert done.exit_code == 0
     else:
         assert "Permission denied" in done.output  # what landlock cannot express, it forbids
@@ -188,7 +189,7 @@ def test_what_the_user_made_visible_is(person: Person) -> None:
 def test_a_wall_that_cannot_be_raised_stops_the_command(person: Person) -> None:
     plan = Sandbox(paths=person.paths, mode="on").plan(str(person.work), Reach())
     broken = plan.replace(f"home {person.home}", "home /nowhere/at/all").replace("landlock", "unknown")
-    done = run("echo ran", cwd="/", env={}, timeout=20, cancel=Switch(), wall=broken)
+    done = run("echo ran", cwd="/", env={}, timeout=20, cancel=Switch(), sandbox=broken)
     assert done.exit_code == 126
     assert "The sandbox could not be set up" in done.output
     assert "ran\n" not in done.output
@@ -212,7 +213,7 @@ def test_a_container_of_the_home_folder_sees_neither_keys_nor_the_home(tmp_path:
 def test_without_a_layer_commands_run_unless_the_sandbox_is_required(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: sandbox.Mode, there_is: bool
 ) -> None:
-    monkeypatch.setattr(sandbox, "layer", lambda: Layer(name=wall.NONE, why="an old kernel"))
+    monkeypatch.setattr(sandbox, "layer", lambda: Layer(name=NONE, why="an old kernel"))
     person = Person(tmp_path.resolve())
     made = Sandbox(paths=person.paths, mode=mode)
     if there_is:
@@ -264,7 +265,7 @@ OURS = f"{sys.executable} -m hermes_jobs"
     ],
 )
 def test_our_own_commands_refuse_inside_a_tool_also_without_the_marker(tmp_path: Path, command: str) -> None:
-    """Given a command of the agent without any wall, when it runs hermes-jobs, then that refuses."""
+    """Given a command of the agent without a sandbox, when it runs hermes-jobs, then that refuses."""
     person = Person(tmp_path.resolve())
     done = person.run(command, mode="off")
     assert "hermes-jobs is the user's to run" in done.output

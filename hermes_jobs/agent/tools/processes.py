@@ -59,18 +59,18 @@ def run(  # noqa: PLR0913 - what a process is started with
     cancel: Cancel,
     max_bytes: int = MAX_OUTPUT_BYTES,
     afterwards: str = "",
-    wall: str = "",
+    sandbox: str = "",
 ) -> Completed:
     """Run a shell command for at most `timeout` seconds and wait until nothing of it is left.
 
     It has no terminal and no input, and is neither begun nor goes on where the lease of `cancel` has run out.
     Unless it succeeded, the command `afterwards` is run behind it, also when this process has died meanwhile.
-    `wall` is what `sandbox.Sandbox.plan` made for it. Raises `OSError` where the folder cannot be used,
+    `sandbox` is its plan, from `sandbox.Sandbox.plan`. Raises `OSError` where the folder cannot be used,
     `ValueError` for a command that no process can be given (a NUL character, over 100,000 bytes).
     """
     if "\0" in command or len(os.fsencode(command)) > MAX_COMMAND_BYTES:
         raise ValueError(f"a command must be under {MAX_COMMAND_BYTES:,} bytes and without NUL characters")
-    process, output = _spawn((str(timeout), command, afterwards, wall), cwd, env, cancel)
+    process, output = _spawn((str(timeout), command, afterwards, sandbox), cwd, env, cancel)
     control = _Control(process, timeout, HANG + AFTERWARDS if afterwards else HANG)
     forget = cancel.on_cancel(control.stop)
     try:
@@ -100,7 +100,7 @@ class _Never:
 def _spawn(
     call: tuple[str, str, str, str], cwd: str, env: Mapping[str, str], cancel: Cancel
 ) -> tuple[subprocess.Popen[bytes], int]:
-    """Start the supervisor for (timeout, command, afterwards, wall); it, and the output's descriptor."""
+    """Start the supervisor for (timeout, command, afterwards, sandbox); it, and the output's descriptor."""
     timeout, *rest = call
     lease = cancel.share_lease()
     shell = next((path for path in SHELLS if os.path.exists(path)), SHELLS[-1])

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Literal
 
 from hermes_jobs.agent.tools.path_policy import READABLE, PathPolicy, is_inside
+from hermes_jobs.agent.tools.sandbox_layer import NONE, Plan
 from hermes_jobs.agent.tools.sensitive_paths import escapes, secret_places, startup_places
 from hermes_jobs.agent.tools.tool import ToolFailed
-from hermes_jobs.agent.tools.wall import NONE, Plan
 
-WALL = Path(__file__).with_name("wall.py")
+LAYER_SCRIPT = Path(__file__).with_name("sandbox_layer.py")
 PROBE_SECONDS = 10
 
 Mode = Literal["auto", "on", "off"]
@@ -28,7 +28,7 @@ Mode = Literal["auto", "on", "off"]
 @dataclass(frozen=True, kw_only=True)
 class Reach:
     """How far a command may reach beyond the usual: `everything`, for what a person has approved and cannot
-    work behind a wall; else the places in `visible`, of which `None` stands for all but the home."""
+    work in a sandbox; else the places in `visible`, of which `None` stands for all but the home."""
 
     everything: bool = False
     visible: tuple[str, ...] | None = ()
@@ -36,7 +36,7 @@ class Reach:
 
 @dataclass(frozen=True, kw_only=True)
 class Layer:
-    """The layer that this machine offers, by `wall.py`'s names, and why no better one."""
+    """The layer that this machine offers, by the names in `sandbox_layer`, and why no better one."""
 
     name: str
     why: str = ""
@@ -50,7 +50,7 @@ def layer() -> Layer:
         Path(real, "file").touch()
         try:
             done = subprocess.run(
-                [sys.executable, "-I", "-S", str(WALL), real],
+                [sys.executable, "-I", "-S", str(LAYER_SCRIPT), real],
                 capture_output=True,
                 text=True,
                 timeout=PROBE_SECONDS,

@@ -1,6 +1,6 @@
 """Supervisor of one command: runs it, limits it, and kills every process it started, whatever happens.
 
-Run as `python -I -S supervisor.py TIMEOUT PARENT LEASE SHELL COMMAND AFTERWARDS WALL`; imports only what
+Run as `python -I -S supervisor.py TIMEOUT PARENT LEASE SHELL COMMAND AFTERWARDS SANDBOX`; imports only what
 starts fast.
 
     stdin    from the worker: a byte asks to stop; its end means that the worker is gone
@@ -21,7 +21,8 @@ this host from taking the worker for dead, is held until nothing is left. Unless
 shell command AFTERWARDS then ends what was begun elsewhere and is no process below this one, such as a
 container.
 
-Unless WALL is empty, the command runs behind the wall that it describes (see `wall`), or not at all.
+Unless SANDBOX is empty, the command runs in the sandbox that it describes (see `sandbox_layer`), or not at
+all.
 """
 
 # Each import costs milliseconds of every command: pathlib and contextlib are not worth theirs here.
@@ -51,12 +52,12 @@ PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36
 def main() -> None:
     """Run the command, report how it ended, and exit."""
     timeout, worker = float(sys.argv[1]), Worker(int(sys.argv[2]), int(sys.argv[3]))
-    shell, command, afterwards, wall = sys.argv[4:8]
+    shell, command, afterwards, sandbox = sys.argv[4:8]
     prctl = _prctl()
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     prctl(PR_SET_NAME, b"hermes-command")  # so that `pkill python` in a command does not hit its supervisor
     wakeup = _wake_on_children()
-    child = _start(shell, command, prctl, worker, wall)
+    child = _start(shell, command, prctl, worker, sandbox)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # the output ends when the last process of the command does
     _say(f"started {child}")
     watch = Watch(child, wakeup)
@@ -220,17 +221,17 @@ def _start(
     command: str,
     prctl: Callable[[int, int | bytes], int],
     worker: Worker | None,
-    wall: str = "",
+    sandbox: str = "",
 ) -> int:
     """Fork the shell that runs the command, unless its worker has gone; return the process id."""
-    raise_wall = _wall(wall)
+    enter_sandbox = _sandbox(sandbox)
     child = os.fork()
     if child:
         return child
     try:
         os.setsid()
-        raise_wall()
-        prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))  # after the wall: new capabilities would undo it
+        enter_sandbox()
+        prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))  # after the sandbox: new capabilities would undo it
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -252,22 +253,22 @@ def _above(path: str, levels: int) -> str:
     return path
 
 
-def _wall(plan: str) -> Callable[[], None]:
-    """What puts a process behind the wall; it ends the process where that fails."""
+def _sandbox(plan: str) -> Callable[[], None]:
+    """A function that puts a process into the sandbox, or ends the process if that fails."""
     if not plan:
         return lambda: None
     sys.path.append(_above(os.path.abspath(__file__), 4))
-    from hermes_jobs.agent.tools import wall
+    from hermes_jobs.agent.tools import sandbox_layer
 
-    def raise_wall() -> None:
+    def enter() -> None:
         try:
-            wall.raise_wall(wall.decode(plan))
-            os.chdir(os.getcwd())  # the folder as it is behind the wall
-        except (wall.WallFailed, OSError) as error:
+            sandbox_layer.enter(sandbox_layer.decode(plan))
+            os.chdir(os.getcwd())  # the folder as it is in the sandbox
+        except (sandbox_layer.SandboxFailed, OSError) as error:
             os.write(2, f"The sandbox could not be set up ({error}). Nothing was run.\n".encode())
             os._exit(126)
 
-    return raise_wall
+    return enter
 
 
 def _say(line: str) -> None:

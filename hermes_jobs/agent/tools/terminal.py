@@ -90,7 +90,6 @@ class Terminal:
         there may exist all the same. Do not look for a way around it: tell the user.
         """
         check_workdir(context.workdir)
-        wall = self._wall(command, context)
         seconds = min(timeout or self._options.timeout, MAX_TIMEOUT)
         try:
             completed = run(
@@ -101,7 +100,7 @@ class Terminal:
                 cancel=cancel,
                 max_bytes=self._options.max_bytes,
                 afterwards=self._afterwards(context),
-                wall=wall,
+                sandbox=self._sandbox(command, context),
             )
         except ValueError as error:
             raise ToolFailed(f"{error}. Write a script to a file and run that.") from error
@@ -125,8 +124,8 @@ class Terminal:
         )
         return f"exec {shlex.join(arguments)}"
 
-    def _wall(self, command: str, context: ToolContext) -> str:
-        """The wall around the command; a container is one itself."""
+    def _sandbox(self, command: str, context: ToolContext) -> str:
+        """The sandbox of the command; empty for a container, which is one itself."""
         if self._options.docker is not None:
             return ""
         return self._options.sandbox.plan(context.workdir, self._options.policy.reach(command, context))

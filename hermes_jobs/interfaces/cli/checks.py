@@ -284,9 +284,9 @@ def commands(environ: Mapping[str, str]) -> Finding:
 
 
 def sandbox(settings: Settings) -> Finding:
-    """Which wall stands between the agent's commands and the person's keys and this home."""
+    """Which sandbox hides the user's keys and this home from the agent's commands."""
     from hermes_jobs.agent.tools.sandbox import layer
-    from hermes_jobs.agent.tools.wall import LANDLOCK, NONE
+    from hermes_jobs.agent.tools.sandbox_layer import LANDLOCK, NONE
 
     if settings.terminal.backend == "docker":
         return Finding(check="sandbox", status="ok", message="commands run in containers")

@@ -1,7 +1,7 @@
 """The sandbox of a command: the kernel hides files from it.
 
-Called by `supervisor` between fork and exec, and run as `python -I -S wall.py` to find out which layer there
-is; so it imports only what starts fast. Two layers, the better one first:
+Called by `supervisor` between fork and exec, and run as `python -I -S sandbox_layer.py` to detect the layer
+of this machine; so it imports only what starts fast. Two layers, the better one first:
 
     namespace   a mount namespace of the command's own: empty folders and files lie over what is hidden.
                 Without root by way of a user namespace. Sources: mount_namespaces(7), user_namespaces(7)
@@ -39,7 +39,7 @@ modules, raw devices, ptrace, administration, reboot, device nodes, security mod
 NOTHING = ".nothing"
 
 
-class WallFailed(Exception):
+class SandboxFailed(Exception):
     """The sandbox could not be set up. The message names the step."""
 
 
@@ -76,14 +76,14 @@ def decode(text: str) -> Plan:
     return Plan(found["layer"][0], found["home"][0], found["shown"], found["hidden"], found["locked"])
 
 
-def raise_wall(plan: Plan) -> None:
-    """Enter the sandbox: this process, which must have a single thread, cannot leave. Raises `WallFailed`."""
+def enter(plan: Plan) -> None:
+    """Enter the sandbox for the rest of this process, which has a single thread. Raises `SandboxFailed`."""
     if plan.layer == NAMESPACE:
         _mount_over(plan)
     elif plan.layer == LANDLOCK:
         _restrict(plan)
     elif plan.layer != NONE:
-        raise WallFailed(f"there is no layer {plan.layer}")
+        raise SandboxFailed(f"there is no layer {plan.layer}")
 
 
 # --- namespace --------------------------------------------------------------------------------------
@@ -241,9 +241,9 @@ def _tried(plan: Plan) -> str | None:
     if child == 0:
         said = "it ended"
         try:
-            raise_wall(plan)
+            enter(plan)
             said = "it hides nothing" if _can_read(plan.home) else ""
-        except (WallFailed, OSError) as error:
+        except (SandboxFailed, OSError) as error:
             said = str(error)
         finally:
             os.write(writer, said.encode()[:4000] or b"\0")
@@ -281,7 +281,7 @@ def _check(result: int, what: str) -> int:
     if result < 0:
         import ctypes
 
-        raise WallFailed(f"{what}: {os.strerror(ctypes.get_errno())}")
+        raise SandboxFailed(f"{what}: {os.strerror(ctypes.get_errno())}")
     return result
 
 
@@ -290,7 +290,7 @@ def _write(path: str, text: str) -> None:
         with open(path, "w") as file:
             file.write(text)
     except OSError as error:
-        raise WallFailed(f"{path}: {error.strerror}") from error
+        raise SandboxFailed(f"{path}: {error.strerror}") from error
 
 
 if __name__ == "__main__":
