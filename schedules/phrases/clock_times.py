@@ -15,6 +15,20 @@ Form = Literal["exact", "digits", "bare"]
 UNCLEAR_HOURS = range(1, 7)
 """Bare hours that people mean in the morning as often as in the afternoon."""
 
+PART_HOURS: dict[DayPart, frozenset[int]] = {
+    "morning": frozenset(range(12)),
+    "afternoon": frozenset(range(12, 19)),
+    "evening": frozenset(range(16, 24)),
+    "night": frozenset([*range(18, 24), *range(6)]),
+}
+"""The hours of the 24-hour clock in each part of the day."""
+
+CLEAR_HOURS: dict[DayPart, frozenset[int]] = PART_HOURS | {
+    "morning": frozenset(range(1, 12)),
+    "night": frozenset([*range(19, 24), *range(5)]),
+}
+"""The hours that a bare hour can mean beside a part of the day."""
+
 _DIGITS = re.compile(r"(\d{1,2})(?:h|uhr|[:.])?(\d\d)?(?:[:.](\d\d))?\D*")
 
 
@@ -76,18 +90,18 @@ def minute_of_day(reading: Reading, part: DayPart | None) -> int:
             raise unclear(reading)
         return reading.minutes
     if reading.form == "exact":
-        if not _fits(reading.minutes, part):
+        if reading.hour not in PART_HOURS[part]:
             proposal = f"Leave out {part!r}, or name a time that is in it."
             raise contradictory(f"{reading.shown} is not in the {part}.", proposal)
         return reading.minutes
-    hour = _SHIFTS[part].get(reading.hour)
-    if hour is None:
+    hours = {reading.hour % 12, reading.hour % 12 + 12} & CLEAR_HOURS[part]
+    if not hours:
         raise Refusal(
             "ambiguous" if reading.hour in {12, 5, 6} else "contradictory",
             f"{reading.shown} is no time in the {part} that everybody would understand alike.",
             f"Leave out {part!r} and say the time with am or pm, or by the 24-hour clock.",
         )
-    return hour * 60 + reading.minute
+    return min(hours) * 60 + reading.minute
 
 
 def unclear(reading: Reading) -> Refusal:
@@ -226,24 +240,3 @@ _ALONE: dict[str, _Read] = {
     "<hour_words> <oclock> [<meridiem=meridiem>]": _hour_words,
     "<hour=whole> <oclock> [<meridiem=meridiem>]": _hour_words,
 }
-
-
-def _fits(minutes: int, part: DayPart) -> bool:
-    match part:
-        case "morning":
-            return minutes < NOON.minutes
-        case "afternoon":
-            return NOON.minutes <= minutes < 19 * 60
-        case "evening":
-            return minutes >= 16 * 60
-        case "night":
-            return minutes >= 18 * 60 or minutes < 6 * 60
-
-
-_SHIFTS: dict[DayPart, dict[int, int]] = {
-    "morning": {hour: hour for hour in range(1, 12)},
-    "afternoon": {12: 12} | {hour: hour + 12 for hour in range(1, 7)},
-    "evening": {hour: hour + 12 for hour in range(4, 12)},
-    "night": {12: 0} | {hour: hour for hour in range(1, 5)} | {hour: hour + 12 for hour in range(7, 12)},
-}
-"""The hour of the 24-hour clock that a bare hour is, in each part of the day."""

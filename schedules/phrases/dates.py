@@ -10,7 +10,6 @@ from schedules.phrases.clock_times import read_clock
 from schedules.phrases.draft import (
     Bound,
     ComingWeekday,
-    Found,
     OnDate,
     Part,
     RelativeDay,
@@ -21,9 +20,9 @@ from schedules.phrases.draft import (
 )
 from schedules.phrases.lengths import read_length
 from schedules.phrases.outcome import ambiguous, impossible
-from schedules.phrases.rules import Rule
+from schedules.phrases.rules import Found, Rule, read_first
 from schedules.phrases.tokens import Phrase, Sentence
-from schedules.phrases.vocabulary import ABOUT, MONTH_NUMBERS, PARTS, VAGUE_TIMES
+from schedules.phrases.vocabulary import MONTH_NUMBERS, PARTS, VAGUE_TIMES
 from schedules.phrases.weekdays import DAYS, ONE_DATE, day_names
 from schedules.timing.names import MONTHS
 
@@ -38,14 +37,6 @@ _VAGUE = (
     " | year's end"
     " | middle of the (day | month | night) | day and night | around the clock | n:24 / n:7"
 )
-
-
-def read_date(sentence: Sentence, at: int) -> Found | None:
-    """A day of the calendar, with or without its year. Raises `Refusal` where there is no such day."""
-    for rule in DATE_RULES:
-        if (phrase := sentence.match(rule.pattern, at)) and (found := rule.read(phrase)):
-            return found
-    return None
 
 
 def months_of(phrase: Phrase, slot: str) -> tuple[int, ...]:
@@ -147,10 +138,9 @@ def _vague(phrase: Phrase) -> Found:
 
 def _bound(sentence: Sentence, at: int) -> tuple[Bound | datetime, int] | None:
     """One day that is named alone, or a moment, and the place after it."""
-    for rule in (*DATE_RULES, *RELATIVE_RULES):
-        if (phrase := sentence.match(rule.pattern, at)) and (found := rule.read(phrase)):
-            day = found.draft.day or found.draft.moment
-            return (day, found.end) if day and found.draft.part is None else None
+    if found := read_first((*DATE_RULES, *RELATIVE_RULES), sentence, at):
+        day = found.draft.day or found.draft.moment
+        return (day, found.end) if day and found.draft.part is None else None
     phrase = sentence.match("[on] <days=days> [parted=(<part> | <parts>)]", at)
     named = day_names(phrase, "days") if phrase else None
     if phrase is None or named is None or named.number != 1 or named.plural or phrase.has("parted"):
@@ -259,12 +249,12 @@ RELATIVE_RULES = (
 RULES = (
     Rule(
         f"({_START} | from) (right now | now | immediately | right away | today on) [on | onwards | onward]",
-        lambda phrase: Found(TimingDraft(starting=Starting()), phrase.end),
+        TimingDraft(starting=Starting()),
     ),
     Rule(_START, _starting),
     Rule("from", _from),
     Rule("until | till | til | through | up to | ending [on]", _until),
-    Rule(f"word=(in) [about=(`{'|'.join(sorted(ABOUT))}`)] [{_EXACTLY}]", _ahead),
+    Rule(f"word=(in) [<about=about>] [{_EXACTLY}]", _ahead),
     Rule("word=(for)", _ahead),
     Rule(_NUMBER, _from_now),
 )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from schedules.phrases.clock_times import NOON, ClockRead, Reading, minute_of_day, read_clock
-from schedules.phrases.draft import Found, Part, PastHour, TimingDraft, Window
+from schedules.phrases.draft import Part, PastHour, TimingDraft, Window
 from schedules.phrases.outcome import Refusal, ambiguous
-from schedules.phrases.rules import Rule
+from schedules.phrases.rules import Found, Rule
 from schedules.phrases.tokens import Phrase, Sentence, number_of
-from schedules.phrases.vocabulary import ABOUT, AFTER_HOUR, PARTS, PLURAL_PARTS, REMINDERS
+from schedules.phrases.vocabulary import PARTS, PLURAL_PARTS
 
 _PART = "in the <part=part> | at night"
 _TO = "to | until | till | through | - | up to"
@@ -22,9 +22,9 @@ def _clocks(phrase: Phrase) -> Found | None:
     """`at 9 and 17`, `9am`, `for 7:30` after `alarm`. Raises `Refusal`."""
     sentence, begin = phrase.sentence, phrase.end
     introduced = phrase.has("at")
-    if phrase.text("at") == "for" and sentence.text(phrase.start - 1) not in REMINDERS:
+    if phrase.text("at") == "for" and not sentence.match("<reminder>", phrase.start - 1):
         return None
-    if introduced and sentence.text(begin) in ABOUT:
+    if introduced and sentence.match("<about>", begin):
         if read_clock(sentence, begin + 1, introduced=True):
             raise ambiguous("A schedule needs an exact time.", f"Leave out {sentence.raw(begin)!r}.")
         return None
@@ -72,9 +72,8 @@ def _ends_well(sentence: Sentence, clock: ClockRead) -> bool:
         clock.reading.form != "bare"
         or clock.reading.meridiem != ""
         or sentence.kind(end) in {None, "mark", "path", "iso", "clock"}
-        or sentence.text(end) in AFTER_HOUR
+        or sentence.match("<after_hour> | <days>", end) is not None
         or sentence.text(end - 1) in {"o'clock", "oclock"}
-        or sentence.match("<days>", end) is not None
         or sentence.raw(end).isupper()
     )
 
@@ -146,12 +145,6 @@ def _clear_window(first: Reading, last: Reading, words: str) -> Window:
     return Window(first, last)
 
 
-def _full_hours(phrase: Phrase) -> Found:
-    """`on the hour`, `on the half hour`."""
-    minute = 30 if phrase.has("half") else 0
-    return Found(TimingDraft(past_hour=PastHour((minute,), every_hour=False)), phrase.end)
-
-
 def _past_hour(phrase: Phrase) -> Found | None:
     """`at :15 and :45`, `at quarter past every hour`, `at minute 30`, `at 15 past`."""
     minutes = tuple(_minute(text) for text in phrase.sentence.texts(_MINUTE, *phrase.span("minutes")))
@@ -189,8 +182,11 @@ WINDOW_RULES = (
     Rule(r"`[nc]:\d\S*`", _bare_window, after_timing=True),
 )
 PAST_HOUR_RULES = (
-    Rule("on the half=(half) [-] hour", _full_hours),
-    Rule("on the hour | at the (top of the | full) hour", _full_hours),
+    Rule("on the half [-] hour", TimingDraft(past_hour=PastHour((30,), every_hour=False))),
+    Rule(
+        "on the hour | at the (top of the | full) hour",
+        TimingDraft(past_hour=PastHour((0,), every_hour=False)),
+    ),
     Rule(f"{_AT} minutes=({_MINUTES}) ({_PAST}) every_hour=([every | each | the] hour)", _past_hour),
     Rule(f"(at the | <at>) minutes=({_MINUTES}) ({_PAST})", _past_unnamed_hour),
     Rule(f"{_AT} minutes=({_SHOWN_MINUTES}) [every_hour=(of (every | each | the) hour)]", _past_hour),

@@ -215,17 +215,6 @@ _OF_DAYS = frozenset(
 _OF_TIMES = frozenset(["clocks", "window", "past_hour", "moment", "ahead"])
 
 
-class Found(NamedTuple):
-    """What some words say, and the place after them.
-
-    `firm`: the words can hardly be anything but timing; others (`Monday`, `9:30`) may belong to the task.
-    """
-
-    draft: TimingDraft
-    end: int
-    firm: bool = True
-
-
 def merged(drafts: Iterable[TimingDraft]) -> TimingDraft:
     """One draft of several. Raises `Refusal` where two of them differ about the same."""
     values: dict[str, Any] = {}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from schedules.phrases.dates import months_of
-from schedules.phrases.draft import Found, MonthRule, TimingDraft
+from schedules.phrases.draft import MonthRule, TimingDraft
 from schedules.phrases.outcome import ambiguous, impossible, unknown
-from schedules.phrases.rules import Rule
+from schedules.phrases.rules import Found, Rule
 from schedules.phrases.tokens import Phrase
 from schedules.phrases.weekdays import day_names
 from schedules.timing.values import LAST, WORKDAYS

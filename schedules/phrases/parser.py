@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from schedules.phrases.absence import absence
+from schedules.phrases.clock_times import read_clock
 from schedules.phrases.exact import read_canonical, read_cron
 from schedules.phrases.guards import check_after, check_before, check_rest
 from schedules.phrases.intent import check_asks
-from schedules.phrases.outcome import Refusal, Refused, Understood, absent, unknown
-from schedules.phrases.scan import Cluster, scan
+from schedules.phrases.lengths import read_length
+from schedules.phrases.outcome import (
+    Refusal,
+    Refused,
+    Understood,
+    absent,
+    ambiguous,
+    incomplete,
+    not_a_schedule,
+    past,
+    unknown,
+)
+from schedules.phrases.scan import Cluster, PhraseScan, scan
 from schedules.phrases.selection import select
 from schedules.phrases.task import task_of
 from schedules.phrases.tokens import Sentence
-from schedules.phrases.vocabulary import POLITE
 from schedules.phrases.zones import refuse_place
 
 LONGEST = 10_000
@@ -45,7 +55,7 @@ def _parse(text: str, now: datetime, zone: str) -> Understood:
     found = scan(sentence)
     check_asks(sentence, found.used)
     if not found.used:
-        raise absence(sentence, found)
+        raise _absence(sentence, found)
     used, resolved = select(sentence, found, now, zone)
     task = task_of(sentence, used)
     if task is not None and resolved.draft.zone is not None:
@@ -61,7 +71,43 @@ def _parse(text: str, now: datetime, zone: str) -> Understood:
 def _task_stands_before(sentence: Sentence, used: tuple[Cluster, ...], cluster: Cluster) -> bool:
     """Whether something to do is told before the cluster."""
     return any(
-        sentence.kind(at) == "word" and sentence.text(at) not in POLITE
+        sentence.kind(at) == "word" and not sentence.match("<polite>", at)
         for at in range(cluster.start)
         if not any(each.holds(at) for each in used)
     )
+
+
+def _absence(sentence: Sentence, found: PhraseScan) -> Refusal:
+    """The refusal of a sentence without a timing, by what it has instead."""
+    mentioned = [draft for cluster in found.mentions for draft in cluster.drafts]
+    if any(draft.past for draft in mentioned):
+        return past("The sentence speaks of the past.", "Name a time in the future.")
+    if vague := next((draft.vague for draft in mentioned if draft.vague), None):
+        return incomplete(f"{vague.words!r} is not exact enough.", f"Say {vague.proposal}.")
+    if any(token.kind == "opaque" and _quotes_timing(token.raw) for token in sentence.tokens):
+        return not_a_schedule("It only quotes a timing.", "Write the timing without quotes to ask for it.")
+    shown = sentence.source
+    length = read_length(sentence, 0)
+    if length is not None and length.end == len(sentence):
+        return ambiguous(
+            f"{shown!r} may be once or again and again.", f"Say 'every {shown}' or 'in {shown}'."
+        )
+    clock = read_clock(sentence, 0, introduced=True)
+    if clock is not None and clock.end == len(sentence):
+        return ambiguous(
+            f"{shown!r} may be once or every day.",
+            f"Say 'every day at {shown}' or 'at {shown}'.",
+        )
+    return absent(
+        "The sentence does not say when.",
+        "Say it as 'every weekday at 9', 'every 2 hours', 'in 30 minutes', 'tomorrow at 14:00' "
+        "or '0 9 * * 1-5'.",
+    )
+
+
+def _quotes_timing(raw: str) -> bool:
+    inner = raw.strip("\"'`«»“”‘’„")
+    try:
+        return inner != raw and bool(scan(Sentence(inner)).timings)
+    except Refusal:
+        return True

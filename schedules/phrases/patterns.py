@@ -11,6 +11,7 @@ a clock time `c:9:30`, and what has a form of its own is `iso:`, `date:`, `path:
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 
 from schedules.phrases.vocabulary import (
@@ -23,6 +24,7 @@ from schedules.phrases.vocabulary import (
     SHORT_MONTHS,
     TENS,
     UNITS,
+    WORDS,
 )
 
 CLASSES = (
@@ -33,9 +35,16 @@ CLASSES = (
     | dict.fromkeys(SHORT_MONTHS, "SHORTMONTH")
     | {word: "DIGIT" if 1 <= number <= 9 else "TEEN" for word, number in CARDINALS.items()}
     | dict.fromkeys(TENS, "TENS")
-    | {word: "NTH" if number <= 9 else "TEENTH" for word, number in ORDINALS.items() if number > 2}
+    | {word: "NTH" if number <= 9 else "TEENTH" for word, number in ORDINALS.items() if number > 3}
 )
-"""The words that stand for their class. `first`, `second` and `last` are words of other phrases too."""
+"""The words that stand for their class. The first ordinals and `last` are words of other phrases too."""
+
+
+def _one_of(words: Iterable[str]) -> str:
+    """The pattern of any of the words."""
+    tags = sorted({CLASSES.get(word, word) for word in words})
+    return f"`{'|'.join(re.escape(tag) for tag in tags)}`"
+
 
 _UNIT_WORDS = "|".join(sorted(UNITS, key=len, reverse=True))
 
@@ -46,13 +55,14 @@ PHRASES = {
     "whole": "<digits> | <cardinal>",
     "amount": r"`n:\d{1,9}(?:[.,]\d{1,2})?` | <cardinal>",
     "nth": r"`\d{1,2}(?:st|nd|rd|th)`",
-    "ordinal": "first | second | last | NTH | TEENTH | <nth> | TENS [-] (first | second | NTH)",
+    "low_ordinal": "first | second | third | NTH",
+    "ordinal": "<low_ordinal> | last | TEENTH | <nth> | TENS [-] <low_ordinal>",
     "wholes": "<whole> ((, and | , | and | &) <whole>)*",
     "ordinals": "<ordinal> ((, [and] [the] | and [the | on the] | & [the]) <ordinal>)*",
     # lengths of time
-    "unit": "`" + "|".join(sorted(word for word in UNITS if len(word) > 2 or word == "hr")) + "`",
+    "unit": _one_of(word for word in UNITS if len(word) > 2 or word == "hr"),
     "unit_after_number": "<unit> | wk | yr",
-    "unit_letter": "`" + "|".join(word for word, unit in UNITS.items() if len(word) == 1) + "`",
+    "unit_letter": _one_of(word for word in UNITS if len(word) == 1),
     "short_length": rf"`(?:\d+(?:\.\d+)?(?:{_UNIT_WORDS}))+(?:(?<=\dh)[0-5]?\d)?`",
     # times of day
     "clock": r"`c:\d\S*`",
@@ -78,8 +88,11 @@ PHRASES = {
     "other": "other | alternate | alternating",
     "and": ", and | , | and | &",
     "at": "at | @",
+    "any": r"`\S+`",
 }
 """Phrases that other patterns are made of."""
+
+PHRASES |= {name: _one_of(words) for name, words in WORDS.items()}
 
 _PIECE = re.compile(r"<(?:(\w+)=)?(\w+)>|(\w+)=\(|`([^`]*)`|([\[\]()|*])|([^\s\[\]()|*<>`]+)")
 _MARKS = {"[": "(?:", "]": ")?", "(": "(?:"}

@@ -7,13 +7,14 @@ from functools import partial
 
 from schedules.phrases import dates, month_days, weekdays
 from schedules.phrases.clock_times import MIDNIGHT, NOON
-from schedules.phrases.draft import Found, Length, OnDate, Part, TimingDraft, Vague
+from schedules.phrases.draft import Length, OnDate, Part, TimingDraft, Vague
 from schedules.phrases.lengths import read_length
 from schedules.phrases.outcome import ambiguous
-from schedules.phrases.rules import Rule
+from schedules.phrases.rules import Found, Rule, read_first
 from schedules.phrases.tokens import Phrase
-from schedules.phrases.vocabulary import ADVERB_OWNERS, AFTER_ADVERB, PARTS, UNITS, Unit
+from schedules.phrases.vocabulary import PARTS, UNITS, Unit
 
+DAY = Length(Fraction(1), "day")
 QUARTERLY = "on the first day of every quarter at 9"
 
 
@@ -76,7 +77,7 @@ def _every_ordinal_weekday(phrase: Phrase) -> Found:
 
 def _every_date(phrase: Phrase) -> Found | None:
     """`every December 24`, `every year on the 24th of December`."""
-    found = dates.read_date(phrase.sentence, phrase.end)
+    found = read_first(dates.DATE_RULES, phrase.sentence, phrase.end)
     if found is None or not isinstance(found.draft.day, OnDate) or found.draft.day.year is not None:
         return None
     return Found(TimingDraft(day=found.draft.day._replace(yearly=True)), found.end)
@@ -91,25 +92,16 @@ def _every_part(phrase: Phrase) -> Found:
     return Found(TimingDraft(part=Part(PARTS[phrase.text("part")], repeats=True)), phrase.end)
 
 
-def _every_noon(phrase: Phrase) -> Found:
-    clock = MIDNIGHT if phrase.has("midnight") else NOON
-    return Found(TimingDraft(step=Length(Fraction(1), "day"), clocks=(clock,)), phrase.end)
-
-
 def _every_month_name(phrase: Phrase) -> Found:
     months = dates.months_of(phrase, "months")
     return Found(TimingDraft(months=months, step=Length(Fraction(1), "year")), phrase.end)
 
 
-def _every_quarter(phrase: Phrase) -> Found:
-    return Found(TimingDraft(vague=Vague("every quarter", QUARTERLY)), phrase.end)
-
-
 def _adverb(phrase: Phrase) -> Found | None:
     """`daily`, `hourly`, `weekly`, where they are a timing. Raises `Refusal` for those with two meanings."""
     sentence, start, end = phrase.sentence, phrase.start, phrase.end
-    leads_on = sentence.text(end) in AFTER_ADVERB or sentence.kind(end) in {None, "clock", "iso", "mark"}
-    describes = sentence.text(start - 1) in ADVERB_OWNERS or sentence.text(end) in {"'", "/"}
+    leads_on = sentence.match("<after_adverb>", end) or sentence.kind(end) in {None, "clock", "iso", "mark"}
+    describes = sentence.match("<adverb_owner>", start - 1) or sentence.text(end) in {"'", "/"}
     if describes or not (leads_on or sentence.match("<days>", end)):
         return None
     word = phrase.text("word").replace(" - ", "")
@@ -136,17 +128,18 @@ RULES = (
     *month_days.EVERY_BARE_RULES,
     Rule("<every> [year [on]]", _every_date),
     Rule("<every>", _every_length),
-    Rule("<every> fortnight", lambda phrase: Found(every("week", 2), phrase.end)),
-    Rule("<every> hour and a half", lambda phrase: Found(every("minute", 90), phrase.end)),
+    Rule("<every> fortnight", every("week", 2)),
+    Rule("<every> hour and a half", every("minute", 90)),
     Rule(
         "<every> <unit=unit> [of ((the | every) (week | day) | each day | every month | the year)]",
         _every_one,
     ),
     Rule("<every> <part=part>", _every_part),
-    Rule("<every> (noon | midday | midnight=(midnight))", _every_noon),
+    Rule("<every> (noon | midday)", TimingDraft(step=DAY, clocks=(NOON,))),
+    Rule("<every> midnight", TimingDraft(step=DAY, clocks=(MIDNIGHT,))),
     Rule("<every> <days=days> [<part=part> | <parts=parts>]", weekdays.every_weekday),
     Rule("<every> <months=months>", _every_month_name),
-    Rule("<every> quarter", _every_quarter),
+    Rule("<every> quarter", TimingDraft(vague=Vague("every quarter", QUARTERLY))),
     Rule("word=(" + " | ".join(ADVERBS) + ")", _adverb),
     Rule("word=([bi | semi] [-] `(?:bi|semi)?(?:week|month|annual|year)ly`)", _adverb),
     Rule(

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from schedules.phrases import dates, day_times, month_days, repetition, weekdays, zones
-from schedules.phrases.draft import Found, TimingDraft, merged
+from schedules.phrases.draft import TimingDraft, merged
+from schedules.phrases.rules import read_first
 from schedules.phrases.tokens import Sentence
-from schedules.phrases.vocabulary import CONNECTORS, GOVERNORS, HAPPENED, POLITE, REMINDERS, SENTENCE_MARKS
+from schedules.phrases.vocabulary import WORDS
 
 RULES = (
     *repetition.RULES,
@@ -123,9 +124,9 @@ def _items(sentence: Sentence) -> Iterator[tuple[Item, bool]]:
     at, last_end, leads = 0, -1, True
     while at < len(sentence):
         led = last_end >= 0 and _connected(sentence, last_end, at)
-        found = _read(sentence, at, led=led, leads=leads)
+        found = read_first(RULES, sentence, at, led=led, leads=leads)
         if found is None:
-            leads = sentence.text(at) in SENTENCE_MARKS or (leads and sentence.text(at) in POLITE)
+            leads = bool(sentence.match("`[:.!?]`" if not leads else "`[:.!?]` | <polite>", at))
             at += 1
             continue
         end = sentence.skip(found.end, FILLERS)
@@ -137,24 +138,12 @@ def _items(sentence: Sentence) -> Iterator[tuple[Item, bool]]:
         at = end
 
 
-def _read(sentence: Sentence, at: int, *, led: bool, leads: bool) -> Found | None:
-    """What the first rule that matches reads there."""
-    for rule in RULES:
-        if rule.after_timing and not led:
-            continue
-        phrase = sentence.match(rule.pattern, at)
-        found = rule.read(phrase._replace(led=led, leads=leads)) if phrase else None
-        if found is not None:
-            return found
-    return None
-
-
 def _connected(sentence: Sentence, end: int, start: int) -> bool:
-    return all(sentence.text(at) in CONNECTORS for at in range(end, start))
+    return all(sentence.match("<connector>", at) for at in range(end, start))
 
 
 def _is_governed(sentence: Sentence, at: int) -> bool:
     before = sentence.text(at - 1)
-    if before == "for" and sentence.text(at - 2) in REMINDERS:
+    if before == "for" and sentence.match("<reminder>", at - 2):
         return False
-    return before in GOVERNORS or (sentence.text(at) == "today" and before in HAPPENED)
+    return before in WORDS["governor"] or (sentence.text(at) == "today" and before in WORDS["happened"])

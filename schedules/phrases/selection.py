@@ -13,7 +13,6 @@ from schedules.phrases.outcome import Refusal, ambiguous, contradictory, not_und
 from schedules.phrases.resolution import ResolvedTiming, join, resolve
 from schedules.phrases.scan import Cluster, PhraseScan
 from schedules.phrases.tokens import Sentence
-from schedules.phrases.vocabulary import EVENTS
 
 ADDITIONS = frozenset(["starting", "until", "exception", "zone", "months"])
 """Parts that belong to whatever timing the sentence has."""
@@ -80,7 +79,7 @@ def _refuse_parted(sentence: Sentence, cluster: Cluster) -> None:
 
 def _without_described(sentence: Sentence, timings: list[Cluster]) -> list[Cluster]:
     """The timings without those that say when a meeting is, where one other names day and time."""
-    described = [each for each in timings if sentence.text(each.start - 1) in EVENTS]
+    described = [each for each in timings if sentence.match("<event>", each.start - 1)]
     others = [each for each in timings if each not in described]
     if len(others) != 1 or others[0].is_time_alone:
         return timings
@@ -114,7 +113,7 @@ def _complement(sentence: Sentence, one: Cluster, other: Cluster) -> bool:
         if often and more.step is None and more.names_day and more.names_time:
             return True
         if draft.names_day and not draft.names_time and second.is_time_alone:
-            if sentence.text(second.start - 1) in EVENTS:
+            if sentence.match("<event>", second.start - 1):
                 raise _described(sentence, second)
             return True
         if _restricts_step(draft, more):
@@ -136,7 +135,7 @@ def _refuse_described(sentence: Sentence, timing: Cluster) -> None:
     words = {sentence.text(at) for at in range(timing.start)}
     reminds = words & {"remind", "notify", "tell", "alert", "ping"} and words & {"of", "about"}
     frequent = sentence.match("every | each | daily | weekly | monthly", timing.start)
-    if reminds and not frequent and sentence.text(timing.start - 1) in EVENTS:
+    if reminds and not frequent and sentence.match("<event>", timing.start - 1):
         raise _described(sentence, timing)
 
 

@@ -8,16 +8,7 @@ from collections.abc import Sequence
 from schedules.phrases.outcome import unknown
 from schedules.phrases.scan import Cluster
 from schedules.phrases.tokens import Sentence
-from schedules.phrases.vocabulary import (
-    AGAIN,
-    CHANGING_AFTER,
-    CHANGING_BEFORE,
-    CONDITIONS,
-    HOLIDAYS,
-    REMINDERS,
-    TIME_WORDS,
-    word_set,
-)
+from schedules.phrases.vocabulary import WORDS, word_set
 
 _GREETING = re.compile(
     r"^(?:(?:(?:hi|hey|hello|ok|okay)(?: (?:there|hermes))?|hermes)\s*[,!:]?\s+(?=\w)"
@@ -40,13 +31,15 @@ _LINK = re.compile(r"^(?:and then|then|and|that|to)[\s,]+(?=\w)", re.IGNORECASE)
 _MARKS = " \t\r\n,;:-–—|>="
 _GREETINGS = word_set("only just please ok okay hi hey hello hermes thanks thank you")
 _PREPOSITIONS = word_set("in on for of during from with by per via until at into over under without within")
-_CONDITIONS = CONDITIONS | word_set("only unless because")
+_CONDITIONS = WORDS["condition"] | word_set("only unless because")
 _EMPTY = word_set(
     "once twice thrice times forever indefinitely too one a an the to and then it that this so do run me "
     "my also task timing schedule scheduled is sharp time o'clock i we be go"
 )
-_NO_TASK = _EMPTY | _GREETINGS | _PREPOSITIONS | _CONDITIONS | CHANGING_BEFORE | CHANGING_AFTER
-_NO_TASK |= AGAIN | HOLIDAYS | TIME_WORDS
+_NO_TASK = (
+    _EMPTY | _GREETINGS | _PREPOSITIONS | _CONDITIONS | WORDS["changing_before"] | WORDS["changing_after"]
+)
+_NO_TASK |= WORDS["again"] | WORDS["holiday"] | WORDS["time_word"]
 
 
 def task_of(sentence: Sentence, used: Sequence[Cluster]) -> str | None:
@@ -54,7 +47,7 @@ def task_of(sentence: Sentence, used: Sequence[Cluster]) -> str | None:
     text, at = "", 0
     for cluster in used:
         start = cluster.start
-        if sentence.text(start - 1) == "for" and sentence.text(start - 2) in REMINDERS:
+        if sentence.text(start - 1) == "for" and sentence.match("<reminder>", start - 2):
             start -= 1
         text = _joined(text, sentence.source[at : sentence.tokens[start].start])
         at = sentence.tokens[cluster.end - 1].end

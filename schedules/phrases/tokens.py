@@ -153,6 +153,10 @@ class Sentence:
         found = self.match(pattern, at)
         return found.end if found else None
 
+    def before(self, pattern: str, at: int) -> bool:
+        """Whether the pattern ends right before that place."""
+        return any(self.after(start, pattern) == at for start in range(at - 1, max(at - 4, -1), -1))
+
     def skip(self, at: int, pattern: str) -> int:
         """The place after the pattern, or the same place where it does not match."""
         found = self.match(pattern, at)

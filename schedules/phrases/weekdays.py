@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from schedules.phrases.draft import ComingWeekday, Found, Part, TimingDraft, Vague, Weekdays
+from schedules.phrases.draft import ComingWeekday, Part, TimingDraft, Vague, Weekdays
 from schedules.phrases.outcome import ambiguous
-from schedules.phrases.rules import Rule
+from schedules.phrases.rules import Found, Rule
 from schedules.phrases.tokens import Phrase
 from schedules.phrases.vocabulary import FULL_DAYS, PARTS, PLURAL_DAYS, PLURAL_PARTS, SHORT_DAYS
 from schedules.timing.values import WEEKEND, WORKDAYS

@@ -8,9 +8,9 @@ from difflib import get_close_matches
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from schedules.phrases.draft import Found, TimingDraft, Zone
+from schedules.phrases.draft import TimingDraft, Zone
 from schedules.phrases.outcome import ambiguous, unknown
-from schedules.phrases.rules import Rule
+from schedules.phrases.rules import Found, Rule, read_first
 from schedules.phrases.tokens import Phrase, Sentence
 from schedules.phrases.zone_names import ABBREVIATIONS, LOWER, NAMED, REGIONS, UNCLEAR, known_zones, zone_of
 from schedules.timing import Timing, next_due
@@ -28,13 +28,13 @@ class ZoneRead(NamedTuple):
 
 def leading_zone(sentence: Sentence) -> ZoneRead | None:
     """The zone that the text begins with. Raises `Refusal` where it may be a place that the task is about."""
-    for rule in RULES:
-        if (phrase := sentence.match(rule.pattern, 0)) and (found := rule.read(phrase)):
-            zone = found.draft.zone
-            if zone is not None and found.end < len(sentence):
-                refuse_place(zone)
-            return ZoneRead(zone, found.end)
-    return None
+    found = read_first(RULES, sentence, 0, led=True)
+    if found is None:
+        return None
+    zone = found.draft.zone
+    if zone is not None and found.end < len(sentence):
+        refuse_place(zone)
+    return ZoneRead(zone, found.end)
 
 
 def refuse_place(zone: Zone) -> None:
