@@ -177,27 +177,14 @@ def _half_hour(phrase: Phrase) -> Reading | None:
     )
 
 
-def _fraction(phrase: Phrase) -> Reading | None:
-    """`half past eight`, `quarter to nine`."""
-    minutes = 30 if phrase.text("fraction") == "half" else 15
-    return _counted_from(phrase, minutes)
-
-
-def _minutes(phrase: Phrase) -> Reading | None:
-    """`20 minutes to 5`."""
-    return _counted_from(phrase, phrase.number("count"))
-
-
-def _bare_minutes(phrase: Phrase) -> Reading | None:
-    """`ten past 9`."""
-    return _counted_from(phrase, phrase.number("count")) if phrase.number("count") % 5 == 0 else None
-
-
-def _counted_from(phrase: Phrase, minutes: int) -> Reading | None:
-    """The time so many minutes before or after the hour of the phrase."""
-    direction, hour = phrase.text("direction"), _hour_named(phrase.text("hour"))
+def _relative(phrase: Phrase) -> Reading | None:
+    """`half past eight`, `quarter to nine`, `20 minutes to 5`, `ten past 9`."""
+    hour, direction = _hour_named(phrase.text("hour")), phrase.text("direction")
+    fraction = {"half": 30, "quarter": 15}.get(phrase.text("fraction"))
+    minutes = fraction or phrase.number("count")
     wrong = (direction == "to" and minutes == 30) or (direction == "after" and minutes != 15)
-    if hour is None or wrong or not 1 <= minutes <= 59:
+    counts_else = not fraction and not phrase.has("unit") and minutes % 5 != 0
+    if hour is None or wrong or counts_else or not 1 <= minutes <= 59:
         return None
     total = (hour.minutes + (-minutes if direction == "to" else minutes)) % (24 * 60)
     reading = Reading(*divmod(total, 60), hour.form, hour.meridiem)
@@ -218,15 +205,16 @@ def _hour_named(text: str) -> Reading | None:
     return _checked(hour, 0, "bare", name, meridiem) if hour is not None and hour <= 23 else None
 
 
+_TO_HOUR = "direction=(past | to | after) <hour=hour_name>"
 _Read = Callable[[Phrase], Reading | None]
 _ALWAYS: dict[str, _Read] = {
     "noon | midday | n:12 noon": lambda _: NOON,
     "midnight | n:12 midnight": lambda _: MIDNIGHT,
     "<clock=clock> [<hours>]": _clock,
-    "[a] fraction=(half | quarter) [-] direction=(past | to | after) <hour=hour_name>": _fraction,
-    "<count=whole> (minutes | minute | mins | min) direction=(past | to | after) <hour=hour_name>": _minutes,
+    f"[a] fraction=(half | quarter) [-] {_TO_HOUR}": _relative,
+    f"<count=whole> unit=(minutes | minute | mins | min) {_TO_HOUR}": _relative,
 }
-_COUNTED: dict[str, _Read] = {"<count=whole> direction=(past | to | after) <hour=hour_name>": _bare_minutes}
+_COUNTED: dict[str, _Read] = {f"<count=whole> {_TO_HOUR}": _relative}
 _INTRODUCED: dict[str, _Read] = {
     "[a] half [-] <hour=hour_name>": _half_hour,
     r"hour=(`\d{1,2}(?:h|uhr)(?:\d\d)?|\d{4}(?:h|hrs|hours)`)": _by_24_hours,

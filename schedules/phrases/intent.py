@@ -61,28 +61,22 @@ EXAMPLE = "Say what to do: 'Check my mail every day at 9'."
 
 
 def check_asks(sentence: Sentence, used: Sequence[Cluster]) -> None:
-    """Refuse a sentence that asks for nothing to be done then."""
+    """Raise `Refusal` for a sentence that does not ask for something to be done then."""
     words = _plain(sentence)
     if _NEGATED.match(words):
-        raise not_a_schedule(
-            "It says what not to do.", "Say what to do; `hermes-jobs schedule pause` and `remove` stop one."
-        )
+        proposal = "Say what to do; `hermes-jobs schedule pause` and `remove` stop one."
+        raise not_a_schedule("It says what not to do.", proposal)
     if _CHANGE.match(words):
-        raise not_a_schedule(
-            "It is about a schedule that exists.", "See `hermes-jobs schedule --help` for how to change one."
-        )
+        proposal = "See `hermes-jobs schedule --help` for how to change one."
+        raise not_a_schedule("It is about a schedule that exists.", proposal)
     asked_before = bool(used) and any(sentence.text(at) == "?" for at in range(used[0].start))
     if _QUESTION.match(words) and not asked_before:
         raise not_a_schedule("It is a question about a time.", EXAMPLE)
     if _CONDITION.match(words) and used and used[0].start > 0:
-        raise not_a_schedule(
-            "It waits for something other than the clock.", "Say when by the clock: 'every day at 9'."
-        )
+        proposal = "Say when by the clock: 'every day at 9'."
+        raise not_a_schedule("It waits for something other than the clock.", proposal)
     if _STATEMENT.match(words) and not _WISH.match(words):
-        raise not_a_schedule(
-            "It tells of something instead of asking for it.",
-            EXAMPLE,
-        )
+        raise not_a_schedule("It states something instead of asking for it.", EXAMPLE)
     if any(_is_spoken_of(sentence, cluster, words) for cluster in used):
         raise not_a_schedule("It speaks of a timing instead of asking for one.", "Say what to do, and when.")
 

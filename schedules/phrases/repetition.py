@@ -68,7 +68,7 @@ def _every_ordinal_unit(phrase: Phrase) -> Found | None:
 
 def _every_ordinal_weekday(phrase: Phrase) -> Found:
     number = phrase.number("ordinal")
-    word, day = (phrase.sentence.shown(*phrase.span(slot)) for slot in ("ordinal", "days"))
+    word, day = phrase.raw("ordinal"), phrase.raw("days")
     raise ambiguous(
         f"Every {word} {day} may be every so many weeks, or one in each month.",
         f"Say 'every {number} weeks on {day}' or 'the {word} {day} of every month'.",

@@ -94,6 +94,10 @@ class Phrase(NamedTuple):
         start, end = self.span(slot)
         return " ".join(self.sentence.text(at) for at in range(start, end))
 
+    def raw(self, slot: str) -> str:
+        """The tokens of the slot as they were written."""
+        return self.sentence.shown(*self.span(slot))
+
     def number(self, slot: str) -> int:
         """The whole number or the ordinal in the slot."""
         return number_of(self.text(slot))

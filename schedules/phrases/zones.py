@@ -16,7 +16,6 @@ from schedules.phrases.zone_names import ABBREVIATIONS, LOWER, NAMED, REGIONS, U
 from schedules.timing import Timing, next_due
 
 _OFFSET = re.compile(r"(utc|gmt)\s?([+-])\s?(\d{1,2})(?::?(\d\d))?", re.IGNORECASE)
-_TIME = "time zone | timezone | time"
 
 
 class ZoneRead(NamedTuple):
@@ -78,36 +77,23 @@ def _own(phrase: Phrase) -> Found:
     return Found(TimingDraft(), phrase.end, firm=False)
 
 
-def _zone(phrase: Phrase) -> Found | None:
-    """`UTC`, `Berlin time`, `(Europe/London)`, `in Berlin`."""
-    sentence, at = phrase.sentence, phrase.end
-    for read in (_path, _abbreviation, _named, _us_zone):
-        if found := read(sentence, at):
-            zone, end = found
-            break
-    else:
-        if phrase.text("lead") != "in" or phrase.has("open") or (found := _place(sentence, at)) is None:
-            return None
-        zone, end = found
-    end = sentence.skip(end, r"`\)`") if phrase.has("open") else end
+def _found(phrase: Phrase, zone: Zone) -> Found:
+    end = phrase.sentence.skip(phrase.end, r"`\)`") if phrase.has("open") else phrase.end
     return Found(TimingDraft(zone=zone), end, firm=False)
 
 
-def _path(sentence: Sentence, at: int) -> tuple[Zone, int] | None:
+def _path(phrase: Phrase) -> Found | None:
     """`Europe/Berlin`, `UTC+2`. Raises `Refusal` for a zone that there is not."""
-    text = sentence.text(at)
-    if sentence.kind(at) != "path":
-        return None
-    end = sentence.skip(at + 1, _TIME)
+    text = phrase.text("name")
     if matched := _OFFSET.fullmatch(text):
-        return _fixed(matched), end
+        return _found(phrase, _fixed(matched))
     if text.split("/")[0] not in REGIONS:
         return None
     name = known_zones().get(text)
     if name is None:
         nearest = get_close_matches(text, known_zones(), n=1, cutoff=0.0)
-        raise unknown(f"There is no time zone {sentence.raw(at)!r}.", known_zones()[nearest[0]])
-    return Zone(name), end
+        raise unknown(f"There is no time zone {phrase.raw('name')!r}.", known_zones()[nearest[0]])
+    return _found(phrase, Zone(name))
 
 
 def _fixed(matched: re.Match[str]) -> Zone:
@@ -119,8 +105,9 @@ def _fixed(matched: re.Match[str]) -> Zone:
     return Zone("UTC" if hours == 0 else f"Etc/GMT{'-' if matched[2] == '+' else '+'}{hours}")
 
 
-def _abbreviation(sentence: Sentence, at: int) -> tuple[Zone, int] | None:
-    raw, text = sentence.raw(at), sentence.text(at)
+def _abbreviation(phrase: Phrase) -> Found | None:
+    """`UTC`, `EST`. Raises `Refusal` for one that stands for several zones."""
+    raw, text = phrase.raw("name"), phrase.text("name")
     if not raw.isupper() and text not in LOWER:
         return None
     if text in UNCLEAR:
@@ -128,49 +115,44 @@ def _abbreviation(sentence: Sentence, at: int) -> tuple[Zone, int] | None:
     if text not in ABBREVIATIONS:
         return None
     name, offset = ABBREVIATIONS[text]
-    return Zone(name, offset=offset), sentence.skip(at + 1, _TIME)
+    return _found(phrase, Zone(name, offset=offset))
 
 
-def _named(sentence: Sentence, at: int) -> tuple[Zone, int] | None:
-    """`Berlin time`, `New York time`, `US Eastern time`."""
-    for length in (3, 2, 1):
-        end = sentence.after(at + length, _TIME)
-        if end is None:
-            continue
-        name = sentence.shown(at, at + length)
-        zone = zone_of(name)
-        if zone is not None:
-            return Zone(zone), sentence.skip(end, _TIME)
-        if length == 1 and name[:1].isupper():
-            raise unknown(f"No time zone is known as {name!r}.", "Name a city or a zone: Europe/Berlin.")
+def _named(phrase: Phrase) -> Found | None:
+    """`Berlin time`, `New York time`, `US Eastern time`. Raises `Refusal` for a name that is not known."""
+    name = phrase.raw("name")
+    if zone := zone_of(name):
+        return _found(phrase, Zone(zone))
+    if " " not in name and name[0].isupper():
+        raise unknown(f"No time zone is known as {name!r}.", "Name a city or a zone: Europe/Berlin.")
     return None
 
 
-def _us_zone(sentence: Sentence, at: int) -> tuple[Zone, int] | None:
+def _us_zone(phrase: Phrase) -> Found | None:
     """`Eastern` alone. Raises `Refusal` where it may belong to the task."""
-    if not sentence.match("eastern | central | mountain | pacific", at) or not sentence.is_capital(at):
+    name, kind = phrase.raw("name"), phrase.sentence.kind(phrase.end)
+    if not name[0].isupper():
         return None
-    follows = sentence.match("on | every | each | and | to | please | starting | until", at + 1)
-    if sentence.kind(at + 1) not in {None, "mark"} and not follows:
-        name = sentence.raw(at)
+    if kind not in {None, "mark"} and not phrase.has("follows"):
         raise ambiguous(f"{name!r} may be a zone or not.", f"Say '{name} time' for the zone.")
-    return Zone(NAMED[sentence.text(at)]), at + 1
+    return Found(TimingDraft(zone=Zone(NAMED[name.lower()])), phrase.span("name")[1], firm=False)
 
 
-def _place(sentence: Sentence, at: int) -> tuple[Zone, int] | None:
+def _place(phrase: Phrase) -> Found | None:
     """`in Berlin`, which may be where something is."""
-    for length in (3, 2, 1):
-        zone = zone_of(sentence.shown(at, at + length)) if at + length <= len(sentence) else None
-        if zone is not None and sentence.is_capital(at):
-            return Zone(zone, plain=False), at + length
-    return None
+    zone = zone_of(phrase.raw("name")) if phrase.raw("name")[0].isupper() else None
+    return _found(phrase, Zone(zone, plain=False)) if zone else None
 
 
+_LEAD = r"[open=(`\(`)] [in [the] | timezone | time zone | tz | zone] [= | :]"
+_TIME = "(time zone | timezone | time)"
+_NAMES = ("<any> <any> <any>", "<any> <any>", "<any>")
+_AFTER_ZONE = "on | every | each | and | to | please | starting | until"
 RULES = (
     Rule("[in] (local | my | my local | our | server) time | [in] my (time zone | timezone)", _own, True),
-    Rule(
-        r"[open=(`\(`)] [lead=(in [the] | timezone | time zone | tz | zone)] [= | :]",
-        _zone,
-        after_timing=True,
-    ),
+    Rule(f"{_LEAD} name=(`path:`) [{_TIME}]", _path, True),
+    Rule(f"{_LEAD} name=(<any>) [{_TIME}]", _abbreviation, True),
+    *(Rule(f"{_LEAD} name=({words}) {_TIME} [{_TIME}]", _named, True) for words in _NAMES),
+    Rule(f"{_LEAD} name=(eastern | central | mountain | pacific) [follows=({_AFTER_ZONE})]", _us_zone, True),
+    *(Rule(f"in name=({words})", _place, True) for words in _NAMES),
 )
