@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from schedules.phrases.outcome import Refusal, ambiguous, contradictory, impossible, unknown
-from schedules.phrases.tokens import Phrase, Sentence, number_of
+from schedules.phrases.tokens import Forms, Phrase, Read, Sentence, number_of, read_form
 from schedules.phrases.vocabulary import NUMBERS, DayPart
 
 Form = Literal["exact", "digits", "bare"]
@@ -64,23 +63,16 @@ NOON = Reading(12, 0, "exact")
 MIDNIGHT = Reading(0, 0, "exact", "midnight")
 
 
-class ClockRead(NamedTuple):
-    """A reading, and the place after it."""
-
-    reading: Reading
-    end: int
-
-
-def read_clock(sentence: Sentence, at: int, *, introduced: bool, counted: bool = True) -> ClockRead | None:
+def read_clock(
+    sentence: Sentence, at: int, *, introduced: bool, counted: bool = True
+) -> Read[Reading] | None:
     """The time of day that begins there. Raises `Refusal` where no clock shows it.
 
     Bare numbers are one only where `introduced` by a word such as `at`; unless `counted`, `10 to 12` are two.
     """
     counted_forms = _COUNTED if introduced and counted else {}
-    for pattern, read in (_ALWAYS | counted_forms | (_INTRODUCED if introduced else _ALONE)).items():
-        if (phrase := sentence.match(pattern, at)) and (reading := read(phrase)):
-            return ClockRead(reading, phrase.end)
-    return None
+    forms = {**_ALWAYS, **counted_forms, **(_INTRODUCED if introduced else _ALONE)}
+    return read_form(forms, sentence, at)
 
 
 def minute_of_day(reading: Reading, part: DayPart | None) -> int:
@@ -206,16 +198,15 @@ def _hour_named(text: str) -> Reading | None:
 
 
 _TO_HOUR = "direction=(past | to | after) <hour=hour_name>"
-_Read = Callable[[Phrase], Reading | None]
-_ALWAYS: dict[str, _Read] = {
+_ALWAYS: Forms[Reading] = {
     "noon | midday | n:12 noon": lambda _: NOON,
     "midnight | n:12 midnight": lambda _: MIDNIGHT,
     "<clock=clock> [<hours>]": _clock,
     f"[a] fraction=(half | quarter) [-] {_TO_HOUR}": _relative,
     f"<count=whole> unit=(minutes | minute | mins | min) {_TO_HOUR}": _relative,
 }
-_COUNTED: dict[str, _Read] = {f"<count=whole> {_TO_HOUR}": _relative}
-_INTRODUCED: dict[str, _Read] = {
+_COUNTED: Forms[Reading] = {f"<count=whole> {_TO_HOUR}": _relative}
+_INTRODUCED: Forms[Reading] = {
     "[a] half [-] <hour=hour_name>": _half_hour,
     r"hour=(`\d{1,2}(?:h|uhr)(?:\d\d)?|\d{4}(?:h|hrs|hours)`)": _by_24_hours,
     r"hour=(`n:\d{1,2}(?:\.\d\d)?`) h": _by_24_hours,
@@ -223,7 +214,7 @@ _INTRODUCED: dict[str, _Read] = {
     r"hour=(`n:[0-2]\d[0-5]\d`) [<hours>]": _by_24_hours,
     "<hour_words> [<oclock>] [<meridiem=meridiem>]": _hour_words,
 }
-_ALONE: dict[str, _Read] = {
+_ALONE: Forms[Reading] = {
     "<hour_words> <meridiem=meridiem>": _hour_words,
     "<hour_words> <oclock> [<meridiem=meridiem>]": _hour_words,
     "<hour=whole> <oclock> [<meridiem=meridiem>]": _hour_words,

@@ -21,7 +21,7 @@ from schedules.phrases.draft import (
 from schedules.phrases.lengths import read_length
 from schedules.phrases.outcome import ambiguous, impossible
 from schedules.phrases.rules import Found, Rule, read_first
-from schedules.phrases.tokens import Phrase, Sentence
+from schedules.phrases.tokens import Phrase, Read, Sentence
 from schedules.phrases.vocabulary import MONTH_NUMBERS, PARTS, VAGUE_TIMES
 from schedules.phrases.weekdays import DAYS, ONE_DATE, day_names
 from schedules.timing.names import MONTHS
@@ -136,16 +136,16 @@ def _vague(phrase: Phrase) -> Found:
     return Found(TimingDraft(vague=Vague(phrase.shown, proposal)), phrase.end, firm=False)
 
 
-def _bound(sentence: Sentence, at: int) -> tuple[Bound | datetime, int] | None:
+def _bound(sentence: Sentence, at: int) -> Read[Bound | datetime] | None:
     """One day that is named alone, or a moment, and the place after it."""
     if found := read_first((*DATE_RULES, *RELATIVE_RULES), sentence, at):
         day = found.draft.day or found.draft.moment
-        return (day, found.end) if day and found.draft.part is None else None
+        return Read(day, found.end) if day and found.draft.part is None else None
     phrase = sentence.match("[on] <days=days> [parted=(<part> | <parts>)]", at)
     named = day_names(phrase, "days") if phrase else None
     if phrase is None or named is None or named.number != 1 or named.plural or phrase.has("parted"):
         return None
-    return Weekdays(named.weekdays, repeats=False), phrase.end
+    return Read(Weekdays(named.weekdays, repeats=False), phrase.end)
 
 
 def _starting(phrase: Phrase) -> Found | None:
@@ -154,13 +154,13 @@ def _starting(phrase: Phrase) -> Found | None:
     bound = _bound(sentence, phrase.end)
     if bound is None:
         clock = read_clock(sentence, phrase.end, introduced=True)
-        return Found(TimingDraft(starting=Starting(clock=clock.reading)), clock.end) if clock else None
+        return Found(TimingDraft(starting=Starting(clock=clock.value)), clock.end) if clock else None
     day, end = bound
     if isinstance(day, datetime):
         return Found(TimingDraft(starting=Starting(moment=day)), end)
     introduced = sentence.match("<at>", end)
     clock = read_clock(sentence, sentence.skip(end, "<at>"), introduced=introduced is not None)
-    starting = Starting(day, clock.reading) if clock else Starting(day)
+    starting = Starting(day, clock.value) if clock else Starting(day)
     return Found(TimingDraft(starting=starting), clock.end if clock else end)
 
 
@@ -185,11 +185,8 @@ def _until(phrase: Phrase) -> Found | None:
     end = bound[1] if bound else clock.end if clock else None
     if end is None:
         return None
-    proposal = (
-        "a last day, such as 'until 2026-12-24'"
-        if bound
-        else "a window, such as 'every hour between 9 and 17'"
-    )
+    window, last_day = "'every hour between 9 and 17'", "a last day, such as 'until 2026-12-24'"
+    proposal = last_day if bound else f"a window, such as {window}"
     return Found(TimingDraft(vague=Vague(sentence.shown(phrase.start, end), proposal)), end)
 
 
@@ -201,14 +198,14 @@ def _ahead(phrase: Phrase) -> Found | None:
         return None
     if phrase.has("about"):
         raise ambiguous("A schedule needs an exact time.", f"Leave out {phrase.text('about')!r}.")
-    return Found(TimingDraft(ahead=found.length), sentence.skip(found.end, "' time | time | from now"))
+    return Found(TimingDraft(ahead=found.value), sentence.skip(found.end, "' time | time | from now"))
 
 
 def _from_now(phrase: Phrase) -> Found | None:
     """`30 minutes from now`, `a week from today`."""
     found = read_length(phrase.sentence, phrase.start)
     end = phrase.sentence.after(found.end, "from now | from today | hence") if found else None
-    return Found(TimingDraft(ahead=found.length), end) if found and end else None
+    return Found(TimingDraft(ahead=found.value), end) if found and end else None
 
 
 def _in_months(phrase: Phrase) -> Found | None:

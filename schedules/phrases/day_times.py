@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from schedules.phrases.clock_times import NOON, ClockRead, Reading, minute_of_day, read_clock
+from schedules.phrases.clock_times import NOON, Reading, minute_of_day, read_clock
 from schedules.phrases.draft import Part, PastHour, TimingDraft, Window
 from schedules.phrases.outcome import Refusal, ambiguous
 from schedules.phrases.rules import Found, Rule
-from schedules.phrases.tokens import Phrase, Sentence, number_of
+from schedules.phrases.tokens import Phrase, Read, Sentence, number_of
 from schedules.phrases.vocabulary import PARTS, PLURAL_PARTS
 
 _PART = "in the <part=part> | at night"
@@ -31,7 +31,7 @@ def _clocks(phrase: Phrase) -> Found | None:
     first = read_clock(sentence, begin, introduced=introduced)
     if first is None or not (phrase.leads or _ends_well(sentence, first)):
         return None
-    readings, end = _with_part([first.reading], sentence, first.end)
+    readings, end = _with_part([first.value], sentence, first.end)
     while (joint := sentence.match("[,] word=(or) | <and>", end)) is not None:
         begin = sentence.skip(joint.end, "<at>")
         more = read_clock(sentence, begin, introduced=True)
@@ -40,7 +40,7 @@ def _clocks(phrase: Phrase) -> Found | None:
         if joint.has("word"):
             shown = sentence.shown(phrase.start, more.end)
             raise ambiguous(f"{shown!r} leaves open which.", "Name one, or say 'and'.")
-        readings, end = _with_part([*readings, more.reading], sentence, more.end)
+        readings, end = _with_part([*readings, more.value], sentence, more.end)
     return Found(TimingDraft(clocks=_shared(readings)), end, introduced)
 
 
@@ -65,12 +65,12 @@ def _with_part(readings: list[Reading], sentence: Sentence, end: int) -> tuple[l
     return [Reading(*divmod(minute, 60), "exact", each.meridiem) for minute, each in pairs], phrase.end
 
 
-def _ends_well(sentence: Sentence, clock: ClockRead) -> bool:
+def _ends_well(sentence: Sentence, clock: Read[Reading]) -> bool:
     """Whether a bare hour is the end of its phrase, so that it cannot count what follows."""
     end = clock.end
     return (
-        clock.reading.form != "bare"
-        or clock.reading.meridiem != ""
+        clock.value.form != "bare"
+        or clock.value.meridiem != ""
         or sentence.kind(end) in {None, "mark", "path", "iso", "clock"}
         or sentence.match("<after_hour> | <days>", end) is not None
         or sentence.text(end - 1) in {"o'clock", "oclock"}
@@ -127,7 +127,7 @@ def _two_ends(phrase: Phrase, begin: int, joint: str) -> Found | None:
     last = read_clock(sentence, end, introduced=True, counted=False) if end else None
     if first is None or last is None:
         return None
-    window = _clear_window(first.reading, last.reading, sentence.shown(phrase.start, last.end))
+    window = _clear_window(first.value, last.value, sentence.shown(phrase.start, last.end))
     return Found(TimingDraft(window=window), last.end)
 
 

@@ -129,7 +129,7 @@ def _is_asked_for(sentence: Sentence, at: int) -> bool:
 def _check_stretch(sentence: Sentence, at: int, draft: TimingDraft) -> None:
     """Raise `Refusal` for `for 2 weeks` after a timing; `for 10 minutes` may belong to the task."""
     found = read_length(sentence, sentence.skip(at + 1, "the next | another | the first"))
-    if found is not None and (not found.length.is_small or draft.small_step is not None):
+    if found is not None and (not found.value.is_small or draft.small_step is not None):
         raise unknown("How long it goes on is not understood.", "Say 'until' and a date.")
     if not draft.names_day or sentence.match(f"for {_SOON} <stretch>", at):
         raise not_understood(sentence.shown(at, at + 4))

@@ -3,49 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from fractions import Fraction
-from typing import NamedTuple
 
 from schedules.phrases.draft import Length
-from schedules.phrases.tokens import Phrase, Sentence, number_of
+from schedules.phrases.tokens import Forms, Phrase, Read, Sentence, number_of, read_form
 from schedules.phrases.vocabulary import SECONDS, UNITS
 
 _SHORT = re.compile(r"(\d+(?:\.\d+)?)([a-z]+)")
 _BARE_MINUTES = re.compile(r"(?<=\dh)[0-5]?\d$")
 
 
-class LengthRead(NamedTuple):
-    """A length, and the place after it."""
-
-    length: Length
-    end: int
-
-
-def read_length(sentence: Sentence, at: int) -> LengthRead | None:
+def read_length(sentence: Sentence, at: int) -> Read[Length] | None:
     """The length that begins there, in however many units it is given."""
-    first = _one(sentence, at)
+    first = read_form(_FORMS, sentence, at)
     if first is None:
         return None
-    number, unit = first.length
+    number, unit = first.value
     for words, more in (("and a half", Fraction(1, 2)), ("and a quarter", Fraction(1, 4))):
         if end := sentence.after(first.end, words):
-            return LengthRead(Length(number + more, unit), end)
-    total, end = first.length, first.end
-    while (next_one := _one(sentence, sentence.skip(end, "and"))) is not None:
-        added = next_one.length
+            return Read(Length(number + more, unit), end)
+    total, end = first.value, first.end
+    while (next_one := read_form(_FORMS, sentence, sentence.skip(end, "and"))) is not None:
+        added = next_one.value
         if SECONDS.get(added.unit, 0) >= SECONDS.get(unit, 0) or added.unit not in SECONDS:
             break
         total, end = Length(total.seconds + added.seconds, "second"), next_one.end
-    return LengthRead(total, end)
-
-
-def _one(sentence: Sentence, at: int) -> LengthRead | None:
-    """The length that begins there in one unit."""
-    for pattern, read in _FORMS.items():
-        if (phrase := sentence.match(pattern, at)) and (length := read(phrase)):
-            return LengthRead(length, phrase.end)
-    return None
+    return Read(total, end)
 
 
 def _counted(phrase: Phrase) -> Length:
@@ -73,7 +56,7 @@ def amount_of(text: str) -> Fraction:
     return Fraction(text.replace(",", ".")) if text[0].isdigit() else Fraction(number_of(text))
 
 
-_FORMS: dict[str, Callable[[Phrase], Length | None]] = {
+_FORMS: Forms[Length] = {
     "half an hour | [a] half hour": lambda _: Length(Fraction(30), "minute"),
     "[a] quarter of an hour | [a] quarter hour": lambda _: Length(Fraction(15), "minute"),
     "(a | an) (<unit=unit_after_number> | fortnight)": _counted,

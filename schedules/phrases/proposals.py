@@ -18,22 +18,15 @@ from schedules.phrases.outcome import Refusal, Refused, Understood
 from schedules.phrases.parser import parse
 from schedules.phrases.scan import scan
 from schedules.phrases.tokens import Sentence
-from schedules.phrases.vocabulary import WORDS
+from schedules.phrases.vocabulary import WORDS, word_set
 from schedules.phrases.zone_names import known_zones
 from schedules.timing import Cron
 
 ASKABLE = frozenset(["absent", "incomplete", "unknown"])
 """Kinds of refusals that a model may help with. What is ambiguous only the person can tell."""
 
-_CHANGING = (WORDS["changing_before"] | WORDS["changing_after"] | WORDS["condition"]) - {
-    "every",
-    "each",
-    "of",
-    "/",
-    "-",
-    "'",
-    "to",
-}
+_CHANGING = WORDS["changing_before"] | WORDS["changing_after"] | WORDS["condition"]
+_CHANGING -= word_set("every each of / - ' to")
 
 INSTRUCTIONS = """\
 A person asks for something to be done at a time. Take the request apart into `timing`, `timezone` and `task`.

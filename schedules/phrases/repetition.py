@@ -85,7 +85,7 @@ def _every_date(phrase: Phrase) -> Found | None:
 
 def _every_length(phrase: Phrase) -> Found | None:
     found = read_length(phrase.sentence, phrase.end)
-    return Found(TimingDraft(step=found.length), found.end) if found else None
+    return Found(TimingDraft(step=found.value), found.end) if found else None
 
 
 def _every_part(phrase: Phrase) -> Found:

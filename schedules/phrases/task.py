@@ -36,10 +36,8 @@ _EMPTY = word_set(
     "once twice thrice times forever indefinitely too one a an the to and then it that this so do run me "
     "my also task timing schedule scheduled is sharp time o'clock i we be go"
 )
-_NO_TASK = (
-    _EMPTY | _GREETINGS | _PREPOSITIONS | _CONDITIONS | WORDS["changing_before"] | WORDS["changing_after"]
-)
-_NO_TASK |= WORDS["again"] | WORDS["holiday"] | WORDS["time_word"]
+_NO_TASK = _EMPTY | _GREETINGS | _PREPOSITIONS | _CONDITIONS | WORDS["again"] | WORDS["holiday"]
+_NO_TASK |= WORDS["changing_before"] | WORDS["changing_after"] | WORDS["time_word"]
 
 
 def task_of(sentence: Sentence, used: Sequence[Cluster]) -> str | None:

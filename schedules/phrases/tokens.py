@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate
-from typing import Literal, NamedTuple
+from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from schedules.phrases.patterns import CLASSES, compiled
 from schedules.phrases.vocabulary import NUMBERS
 
 TokenKind = Literal["word", "number", "clock", "iso", "date", "path", "opaque", "mark"]
+
+T = TypeVar("T")
 
 _ALIKE = str.maketrans(
     {
@@ -179,6 +181,27 @@ class Sentence:
         """The tokens from `start` to before `end`, as they were written."""
         end = min(end, len(self.tokens))
         return self.source[self.tokens[start].start : self.tokens[end - 1].end] if start < end else ""
+
+
+class Read(NamedTuple, Generic[T]):
+    """What some words say, and the place after them."""
+
+    value: T
+    end: int
+
+
+Forms: TypeAlias = Mapping[str, Callable[[Phrase], T | None]]
+"""The ways to write a value: patterns in the order in which they are tried, each with what reads it."""
+
+
+def read_form(forms: Forms[T], sentence: Sentence, at: int) -> Read[T] | None:
+    """The value that begins there, in the first form that reads one."""
+    for pattern, read in forms.items():
+        phrase = sentence.match(pattern, at)
+        value = read(phrase) if phrase else None
+        if phrase is not None and value is not None:
+            return Read(value, phrase.end)
+    return None
 
 
 def number_of(text: str) -> int:
