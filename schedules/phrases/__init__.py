@@ -1,8 +1,8 @@
-"""Reads what people write about when: a sentence is taken apart into its timing and its task, or refused."""
+"""Splits a sentence into its timing and its task, or refuses it: `every weekday at 9 check my mail`."""
 
 from schedules.phrases.outcome import Reason, Refused, Understood
 from schedules.phrases.parser import parse
-from schedules.phrases.proposals import INSTRUCTIONS, Interpreter, Proposal, judged, may_ask
+from schedules.phrases.proposals import INSTRUCTIONS, Interpreter, Proposal, may_ask, verify_proposal
 
 __all__ = [
     "INSTRUCTIONS",
@@ -11,7 +11,7 @@ __all__ = [
     "Reason",
     "Refused",
     "Understood",
-    "judged",
     "may_ask",
     "parse",
+    "verify_proposal",
 ]

@@ -1,4 +1,4 @@
-"""Whether a timing that a model read out of a sentence agrees with what the sentence itself says."""
+"""Whether a timing that a model proposed agrees with the sentence."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def disagreement(
     `words` are the sentence's without its task, in lower case, numbers apart from letters; `drafts` what the
     rules found in it; `proposed` the words that the timing was read from.
     """
-    told = {
+    said = {
         int(word) if word.isdigit() else SPOKEN[word] for word in words if word.isdigit() or word in SPOKEN
     }
     units = {UNITS[word] for word in words if word in UNITS and len(word) > 1}
-    unsaid = [number for number in _numbers(timing, proposed) if not _is_told(number, told)]
+    unsaid = [number for number in _numbers(timing, proposed) if not _is_said(number, said)]
     unsaid += [
-        count for count, unit in _counts(timing) if not (count in told or (count == 1 and unit in units))
+        count for count, unit in _counts(timing) if not (count in said or (count == 1 and unit in units))
     ]
     if unsaid:
         return f"the sentence does not say {unsaid[0]}"
@@ -52,12 +52,12 @@ def names_zone(words: Sequence[str], zone: str) -> bool:
     return any(set(re.findall(r"[a-z]+", name)) <= said for name in names)
 
 
-def _is_told(number: int, told: set[int]) -> bool:
+def _is_said(number: int, said: set[int]) -> bool:
     """Whether the sentence has the number: an hour may be one of the afternoon."""
     return (
-        number in told
-        or (12 < number < 24 and number - 12 in told)
-        or (number == 0 and bool({12, 24} & told))
+        number in said
+        or (12 < number < 24 and number - 12 in said)
+        or (number == 0 and bool({12, 24} & said))
     )
 
 
@@ -84,7 +84,7 @@ def _numbers(timing: Comparable, proposed: str) -> Iterator[int]:
 
 
 def _accounted(timing: Comparable, proposed: str) -> set[int]:
-    """The numbers that the timing makes something of."""
+    """The numbers of the sentence that the timing explains."""
     numbers = {*_numbers(timing, proposed), *(count for count, _ in _counts(timing)), 0}
     if isinstance(timing, Once):
         numbers |= {timing.at.year, timing.at.month, timing.at.day}
@@ -99,7 +99,7 @@ def _clock(hour: int, minute: int) -> tuple[int, ...]:
 
 
 def _counts(timing: Comparable) -> Iterator[tuple[int, Unit]]:
-    """How many of which unit lie between two runs of what goes on by steps."""
+    """The step between two runs, as a number of the largest unit that fits; nothing without a step."""
     seconds = timing.seconds if isinstance(timing, Interval) else 0
     if isinstance(timing, Calendar) and isinstance(timing.times, Every):
         seconds = timing.times.minutes * 60
@@ -133,7 +133,7 @@ def _is_on(day: OnDate, timing: Comparable) -> bool:
 
 
 def _minutes(timing: Comparable) -> frozenset[int]:
-    """The times of day at which it is due, as minutes since midnight; none where it keeps to none."""
+    """The times of day at which it is due, as minutes since midnight; none for an interval."""
     match timing:
         case Calendar():
             return frozenset(minutes_of(timing.times))

@@ -90,7 +90,7 @@ def minute_of_day(reading: Reading, part: DayPart | None) -> int:
     if not hours:
         raise Refusal(
             "ambiguous" if reading.hour in {12, 5, 6} else "contradictory",
-            f"{reading.shown} is no time in the {part} that everybody would understand alike.",
+            f"{reading.shown} may mean several times, or none, in the {part}.",
             f"Leave out {part!r} and say the time with am or pm, or by the 24-hour clock.",
         )
     return min(hours) * 60 + reading.minute
@@ -187,13 +187,13 @@ def _relative(phrase: Phrase) -> Reading | None:
 
 def _hour_named(text: str) -> Reading | None:
     """The hour that `past` and `to` are counted from."""
-    name, _, behind = text.partition(" ")
+    name, _, after = text.partition(" ")
     if name in {"noon", "midnight"}:
         return NOON if name == "noon" else MIDNIGHT
     if name.endswith("m"):
         return _written(name[:-2], "digits", name[-2:])
     hour = NUMBERS.get(name) if name in NUMBERS else number_of(name)
-    meridiem = behind if behind in {"am", "pm"} else ""
+    meridiem = after if after in {"am", "pm"} else ""
     return _checked(hour, 0, "bare", name, meridiem) if hour is not None and hour <= 23 else None
 
 

@@ -1,4 +1,4 @@
-"""What needs no understanding: the canonical text of a timing, and cron expressions, also before a task."""
+"""Exact notations: the canonical text of a timing, and cron expressions, also before a task."""
 
 from __future__ import annotations
 
@@ -32,8 +32,10 @@ def read_canonical(text: str, now: datetime, zone: str) -> Understood | None:
 
 
 def read_cron(text: str, now: datetime, zone: str) -> Understood | None:
-    """A cron expression, alone or before a zone and a task, as in a crontab. Raises `Refusal` where it is a
-    wrong one, or where it is not clear in which zone it is meant."""
+    """A cron expression, alone or before a zone and a task, as in a crontab.
+
+    Raises `Refusal` for a wrong one, and where it is not clear in which zone it is meant.
+    """
     text = _INTRODUCED.sub("", text, count=1) if _INTRODUCED.match(text) else text
     end = _end_of_expression(text)
     if end is None:
@@ -57,9 +59,9 @@ def read_cron(text: str, now: datetime, zone: str) -> Understood | None:
 
 
 def _end_of_expression(text: str) -> int | None:
-    """The place behind the macro or the fields with which the text begins; null where it begins otherwise.
+    """The place after the macro or the fields with which the text begins; None where it begins otherwise.
 
-    Fewer or more than five fields are taken for a wrong expression where nothing stands behind them.
+    Fewer or more than five fields are taken for a wrong expression where nothing follows.
     """
     if macro := _MACRO.match(text):
         return macro.end()
@@ -75,7 +77,7 @@ def _end_of_expression(text: str) -> int | None:
 
 
 def _is_field(word: str, at: int) -> bool:
-    """Whether the word may be the field at that place, or one more than there are: no task begins so."""
+    """Whether the word may be the field at that place, or a sixth one: no task begins so."""
     if not word[:1].isalpha():
         return _NUMBERS.fullmatch(word) is not None
     name = word.upper()

@@ -44,7 +44,7 @@ LEFT_OVER = (
     f"instead | latest | earliest | (<counting> | <few>) times | (every | each) {_COUNTED}"
     f" | (except | excluding | unless) {_SOON} (<holiday> | <time_word>)"
 )
-"""What says something about when wherever it stands."""
+"""What says something about when anywhere in the sentence."""
 
 NAMES_DAY = "<holiday> | <again> | DAY | DAYS | MONTH | SHORTMONTH | tomorrow | tonight"
 MISSPELT = [*FULL_DAYS, "tomorrow", "tonight", "today", "every", "weekday", "weekend", "morning", "evening"]

@@ -42,10 +42,10 @@ _SPOKEN_OF = word_set(
     "meant meaning define explain translate parse convert interpret spell pronounce cron crontab syntax "
     "what what's"
 )
-"""Words right before a timing that is only spoken of."""
+"""Words right before a timing that the sentence is about: `explain every day at 9`."""
 
 _TEXTS = word_set("word words text string sentence term title line name")
-"""Such words too, where the sentence asks for something to be done with the text."""
+"""Such words too, in a request about a text (`_ON_TEXTS`)."""
 
 _ON_TEXTS = re.compile(r"(?:explain|define|translate|parse|convert|interpret|spell|pronounce|what)\b")
 _MEANS = re.compile(r",? ?(?:mean|means|meant)\b")
@@ -54,7 +54,7 @@ _BEHIND = re.compile(
     r"|is|was|works?|would be|as an?|as cron|(?:in|to|into) cron|in crontab|in words|in unix"
     r"|(?:in|to|into) (?:german|french|spanish|english|italian))\b"
 )
-"""What stands right behind a timing that is only spoken of."""
+"""What follows a timing that the sentence is about."""
 
 
 EXAMPLE = "Say what to do: 'Check my mail every day at 9'."
@@ -77,12 +77,12 @@ def check_asks(sentence: Sentence, used: Sequence[Cluster]) -> None:
         raise not_a_schedule("It waits for something other than the clock.", proposal)
     if _STATEMENT.match(words) and not _WISH.match(words):
         raise not_a_schedule("It states something instead of asking for it.", EXAMPLE)
-    if any(_is_spoken_of(sentence, cluster, words) for cluster in used):
+    if any(_is_subject(sentence, cluster, words) for cluster in used):
         raise not_a_schedule("It speaks of a timing instead of asking for one.", "Say what to do, and when.")
 
 
-def _is_spoken_of(sentence: Sentence, cluster: Cluster, words: str) -> bool:
-    """Whether the timing stands in the sentence as words that something is said about."""
+def _is_subject(sentence: Sentence, cluster: Cluster, words: str) -> bool:
+    """Whether the sentence is about the timing."""
     before = next((at for at in range(cluster.start - 1, -1, -1) if sentence.kind(at) == "word"), -1)
     after = sentence.source[sentence.tokens[cluster.end - 1].end :].lower().lstrip()
     return (

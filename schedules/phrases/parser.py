@@ -1,4 +1,4 @@
-"""Takes a sentence apart into when and what, or refuses it. No model, no clock: the moment is passed in."""
+"""Parses a sentence into timing and task, or refuses it. Pure: the current time is passed in."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from schedules.phrases.tokens import Sentence
 from schedules.phrases.zones import refuse_place
 
 LONGEST = 10_000
-"""Characters of a sentence that are looked through."""
+"""Characters of the longest sentence that is parsed."""
 
 
 def parse(sentence: str, now: datetime, zone: str) -> Understood | Refused:
-    """When and what the sentence asks for, seen from `now`, in the IANA zone `zone` where it names no other.
+    """The timing and the task of the sentence at `now`, in the IANA zone `zone` where it names no other.
 
     It may also be a bare timing, its canonical text, a cron expression or an ISO time; then there is no task.
     """
@@ -62,14 +62,14 @@ def _parse(text: str, now: datetime, zone: str) -> Understood:
         refuse_place(resolved.draft.zone)
     for cluster in used:
         check_before(sentence, cluster)
-        task_before = _task_stands_before(sentence, used, cluster)
+        task_before = _task_precedes(sentence, used, cluster)
         check_after(sentence, cluster, resolved.draft, task_before=task_before)
     check_rest(sentence, used, resolved.draft)
     return Understood(resolved.timing, resolved.zone, task)
 
 
-def _task_stands_before(sentence: Sentence, used: tuple[Cluster, ...], cluster: Cluster) -> bool:
-    """Whether something to do is told before the cluster."""
+def _task_precedes(sentence: Sentence, used: tuple[Cluster, ...], cluster: Cluster) -> bool:
+    """Whether something to do is named before the cluster."""
     return any(
         sentence.kind(at) == "word" and not sentence.match("<polite>", at)
         for at in range(cluster.start)

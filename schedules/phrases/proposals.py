@@ -1,7 +1,7 @@
-"""Sentences that the rules do not understand: a model may propose a reading, which the rules read again.
+"""Proposals of a model for sentences that the rules do not understand.
 
-Nothing that a model says is believed. Its timing has to be one that the rules read, and to agree with every
-time, day and zone that they find in the sentence; its task has to consist of the sentence's own words.
+A proposal counts only where the rules read its timing, that timing agrees with every time, day and zone that
+they find in the sentence, and its task consists of the sentence's own words.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ request does not say exactly when: add no time or day that it does not name, and
 `timezone`: an IANA name such as Europe/Berlin; null where the request names none.
 `task`: the request's own words for what is to be done, in its language; null where it only says when.\
 """
-"""What a model is told, beside the sentence, the moment and the zone."""
+"""The prompt for the model; the sentence, the moment and the zone are added to it."""
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """What a model makes of a sentence. It is also the schema of its answer."""
+    """A model's reading of a sentence; also the schema of its answer."""
 
     timing: str | None
     timezone: str | None = None
@@ -50,10 +50,10 @@ class Proposal(msgspec.Struct, frozen=True):
 
 
 class Interpreter(Protocol):
-    """Asks a model what a sentence means. The adapter is named where things are wired."""
+    """Port: asks a model what a sentence means."""
 
     def propose(self, sentence: str, now: datetime, zone: str) -> Proposal | None:
-        """The model's reading of the sentence, at that moment in that zone; null where it has none."""
+        """The model's reading of the sentence, at that moment in that zone; None where it has none."""
 
 
 def may_ask(refused: Refused) -> bool:
@@ -61,24 +61,24 @@ def may_ask(refused: Refused) -> bool:
     return refused.kind in ASKABLE
 
 
-def judged(
+def verify_proposal(
     sentence: str, refused: Refused, proposal: Proposal | None, now: datetime, zone: str
 ) -> Understood | Refused:
-    """What the proposal comes to, read by the rules and held against the sentence.
+    """The proposal, read by the rules and compared with the sentence.
 
-    `refused` is what the rules said of the sentence, and remains the answer where the proposal is no good.
+    `refused` is the answer of the rules for the sentence; it remains the answer where the proposal is wrong.
     """
     if proposal is None or proposal.timing is None or not may_ask(refused):
         return refused
     if proposal.timezone is not None and proposal.timezone.lower() not in known_zones():
-        return _unbelieved(refused, f"the model named {proposal.timezone!r}, which is no time zone")
+        return _rejected(refused, f"the model named {proposal.timezone!r}, which is no time zone")
     name = zone if proposal.timezone is None else known_zones()[proposal.timezone.lower()]
     found = parse(proposal.timing, now, name)
     if isinstance(found, Refused):
-        return _unbelieved(refused, f"the model proposed {proposal.timing!r}: {found.reason}")
+        return _rejected(refused, f"the model proposed {proposal.timing!r}: {found.reason}")
     against = _against(sentence, proposal, found, zone)
     if against:
-        return _unbelieved(refused, f"the model proposed {proposal.timing!r}, but {against}")
+        return _rejected(refused, f"the model proposed {proposal.timing!r}, but {against}")
     return Understood(found.timing, found.zone, (proposal.task or "").strip() or None)
 
 
@@ -104,7 +104,7 @@ def _against(sentence: str, proposal: Proposal, found: Understood, zone: str) ->
 
 
 def _unclaimed_words(sentence: str, task: str | None) -> list[str] | None:
-    """The sentence's words that are not the task's; null where the task has words of its own."""
+    """The sentence's words that are not the task's; None where the task has words of its own."""
     left = Counter(_words(sentence))
     left.subtract(_words(task or ""))
     if any(number < 0 for number in left.values()):
@@ -116,5 +116,5 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\d+|[^\W\d_]+", text.casefold())
 
 
-def _unbelieved(refused: Refused, why: str) -> Refused:
+def _rejected(refused: Refused, why: str) -> Refused:
     return Refused(refused.kind, f"{refused.reason} A model was asked as well; {why}.", refused.proposal)

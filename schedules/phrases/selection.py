@@ -67,9 +67,9 @@ def _resolved(
 def _refuse_parted(sentence: Sentence, cluster: Cluster) -> None:
     """Raises `Refusal` for `every day at 9 and at 17 on Fridays`: the Fridays may belong to one time only."""
     for number, item in enumerate(cluster.items):
-        before, behind = Cluster(cluster.items[: number or 1]), Cluster(cluster.items[number:])
+        before, after = Cluster(cluster.items[: number or 1]), Cluster(cluster.items[number:])
         named_again = any(sentence.match("<at>", at) for at in range(item.start + 1, item.end))
-        weekdays = any(each.draft.weekdays for each in behind.items[1:])
+        weekdays = any(each.draft.weekdays for each in after.items[1:])
         if number and named_again and "step" in before.names and weekdays:
             raise ambiguous(
                 f"{sentence.shown(item.start, cluster.end)!r} leaves open to which time the days belong.",

@@ -1,4 +1,4 @@
-"""What is to be done: the sentence without its timing and its politeness."""
+"""The task: the sentence without its timing and its polite words."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _NO_TASK |= WORDS["changing_before"] | WORDS["changing_after"] | WORDS["time_wor
 
 
 def task_of(sentence: Sentence, used: Sequence[Cluster]) -> str | None:
-    """The task that the rest of the sentence is; null where nothing is left. Raises `Refusal`."""
+    """The rest of the sentence, as the task; None where nothing is left. Raises `Refusal`."""
     text, at = "", 0
     for cluster in used:
         start = cluster.start
@@ -54,7 +54,7 @@ def task_of(sentence: Sentence, used: Sequence[Cluster]) -> str | None:
 
 
 def _joined(before: str, after: str) -> str:
-    """Both sides of a timing, without the marks that only parted it from them."""
+    """The text on both sides of a timing, without the marks that separated it."""
     left, right = before.rstrip(), after.lstrip()
     if not right.strip(_MARKS + ".!?)"):
         left = left.rstrip(_MARKS)
@@ -88,7 +88,7 @@ def _polished(text: str) -> str:
 
 
 def _checked(text: str) -> str | None:
-    """The text, where it is a task; null where it is nothing. Raises `Refusal` where it is neither."""
+    """The text, where it is a task; None where it is empty or polite. Raises `Refusal` for anything else."""
     words = re.findall(r"[\w']+", text.lower())
     if set(words) <= _GREETINGS:
         return None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.interfaces.cli.context import Invocation
 from hermes_jobs.interfaces.cli.output import note, shown_cost
-from schedules.phrases import Proposal, Refused, Understood, judged, may_ask
+from schedules.phrases import Proposal, Refused, Understood, verify_proposal, may_ask
 
 if TYPE_CHECKING:
     from hermes_jobs.engine.ports import Reply
@@ -39,7 +39,7 @@ def worded(
         return refused
     if interpreter.reply is not None:
         _book(invocation, schedule or application.ids.name("p"), sentence, proposal, interpreter.reply)
-    return judged(sentence, refused, proposal, moment, zone)
+    return verify_proposal(sentence, refused, proposal, moment, zone)
 
 
 def _book(
