@@ -1,8 +1,9 @@
 """A notation for phrases, compiled to regular expressions over the tags of a sentence.
 
 Words stand for themselves; `[on] the` makes `on` optional; `(a | b)` are alternatives, tried in their
-order; `(...)*` repeats. `<unit>` is a phrase of `PHRASES`. `<n=whole>` and `which=(this | next)` keep what
-they matched as the slots `n` and `which`. Between backticks is a regular expression for one tag.
+order; `(...)*` repeats, at most 30 times. `<unit>` is a phrase of `PHRASES`. `<n=whole>` and
+`which=(this | next)` keep what they matched as the slots `n` and `which`. Between backticks is a regular
+expression for one tag.
 
 The tag of a word is the word, or its class in capitals (`DAY`, `MONTH`). The tag of a number is `n:9`, that
 of a clock time `c:9:30`; `iso:`, `date:`, `path:` and `opaque:` are tags without their text.
@@ -95,7 +96,7 @@ PHRASES = {
 PHRASES |= {name: _one_of(words) for name, words in WORDS.items()}
 
 _PIECE = re.compile(r"<(?:(\w+)=)?(\w+)>|(\w+)=\(|`([^`]*)`|([\[\]()|*])|([^\s\[\]()|*<>`]+)")
-_MARKS = {"[": "(?:", "]": ")?", "(": "(?:"}
+_MARKS = {"[": "(?:", "]": ")?", "(": "(?:", "*": "{0,30}"}
 
 
 @cache
