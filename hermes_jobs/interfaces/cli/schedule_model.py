@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.interfaces.cli.context import Invocation
 from hermes_jobs.interfaces.cli.output import note, shown_cost
-from schedules.phrases import Proposal, Refused, Understood, verify_proposal, may_ask
+from schedules.phrases import Proposal, Refused, Understood, may_ask, verify_proposal
 
 if TYPE_CHECKING:
     from hermes_jobs.engine.ports import Reply
