@@ -20,11 +20,11 @@ from hermes_jobs.settings import Settings, ensure_home
 from hermes_jobs.system.isolation import refuse_inside_tool
 
 if TYPE_CHECKING:
-    from hermes_jobs.agent.context.engine_host import BuiltIn, Plugged
+    from hermes_jobs.agent.context.engine_host import BuiltIn, PluginContextEngines
     from hermes_jobs.agent.llm.windows import Windows
-    from hermes_jobs.agent.memory.memory_files import HomeMemory
+    from hermes_jobs.agent.memory.memory_files import SyncedMemory
     from hermes_jobs.agent.memory.providers import Providers
-    from hermes_jobs.agent.skills.catalog import Shelf
+    from hermes_jobs.agent.skills.catalog import SkillCatalog
     from hermes_jobs.agent.skills.curator import Curator
     from hermes_jobs.agent.tools.toolbox import Toolbox
     from hermes_jobs.bootstrap.delivery_channels import DeliveryChannels
@@ -112,12 +112,12 @@ class Application:
         return ResultFiles(self.log, self.views, self.settings.paths.results)
 
     @cached_property
-    def memory(self) -> HomeMemory:
+    def memory(self) -> SyncedMemory:
         """What is remembered between sessions, with its files in the home."""
-        from hermes_jobs.agent.memory.memory_files import HomeMemory
+        from hermes_jobs.agent.memory.memory_files import SyncedMemory
 
         paths = self.settings.paths
-        return HomeMemory(self.engine(), paths.memories, paths.run / "memory.lock", paths.run / "shown")
+        return SyncedMemory(self.engine(), paths.memories, paths.run / "memory.lock", paths.run / "shown")
 
     @property
     def memory_limits(self) -> Limits:
@@ -134,15 +134,17 @@ class Application:
         return create_memory(self)
 
     @cached_property
-    def skills(self) -> Shelf:
+    def skills(self) -> SkillCatalog:
         """The skills of the home, with their files in it, and those of the configured folders."""
-        from hermes_jobs.agent.skills.catalog import Shelf
-        from hermes_jobs.agent.skills.skill_folder import HomeSkills
+        from hermes_jobs.agent.skills.catalog import SkillCatalog
+        from hermes_jobs.agent.skills.skill_folder import SkillFolder
 
         paths = self.settings.paths
-        home = HomeSkills(self.engine("skills"), paths.skills, paths.run / "skills.lock", paths.run / "shown")
+        home = SkillFolder(
+            self.engine("skills"), paths.skills, paths.run / "skills.lock", paths.run / "shown"
+        )
         folders = [self._path(each) for each in self.settings.skills.external_dirs]
-        return Shelf(home, folders, guard=self.settings.skills.guard)
+        return SkillCatalog(home, folders, guard=self.settings.skills.guard)
 
     @cached_property
     def curator(self) -> Curator:
@@ -215,8 +217,8 @@ class Application:
 
     def settle(self) -> None:
         """Take in what people did to the files of the memory and the skills. Raises `LogUnavailable`."""
-        self.memory.settle()
-        self.skills.settle()
+        self.memory.sync()
+        self.skills.sync()
 
     def _follow(self, streams: Sequence[str]) -> None:
         """Let the home's files follow the log. See `FileSync`."""
@@ -225,9 +227,9 @@ class Application:
 
         try:
             if memory.STREAM in streams:
-                self.memory.settle()
+                self.memory.sync()
             if any(stream.startswith(skill.PREFIX) for stream in streams):
-                self.skills.settle()
+                self.skills.sync()
         except LogUnavailable as error:
             logger.warning("the home's files follow later: %s", error)
 
@@ -285,7 +287,7 @@ class Application:
         return self.endpoints.windows(self.settings.main_model.base_url)
 
     @cached_property
-    def contexts(self) -> BuiltIn | Plugged:
+    def contexts(self) -> BuiltIn | PluginContextEngines:
         """What makes long histories smaller. Raises `Misconfigured` for an engine that there is not."""
         from hermes_jobs.bootstrap.contexts import create_context_engines
 

@@ -6,7 +6,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hermes_jobs.agent.prompt.fences import Unfenced
+from hermes_jobs.agent.prompt.fences import FenceStripper
 from hermes_jobs.domain.model_pauses import STREAM, Pauses, Place, pause
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.engine.cached_stream import RecentState
@@ -35,8 +35,8 @@ class AuxiliaryModels:
         """The chosen model, for which the session's own answers while it fails."""
         of = self._application
         return StandIn(
-            Unfenced(of.endpoints.model(choice)),
-            Unfenced(of.endpoints.by_name),
+            FenceStripper(of.endpoints.model(choice)),
+            FenceStripper(of.endpoints.by_name),
             self._own_name,
             paused=lambda model: self._is_paused(self._place(purpose, model, choice)),
             failed=lambda model, error: self._failed(self._place(purpose, model, choice), error),

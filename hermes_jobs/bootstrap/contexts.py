@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from hermes_jobs.agent.context.engine_host import BuiltIn, ModelInUse, Plugged
+from hermes_jobs.agent.context.engine_host import BuiltIn, ModelInUse, PluginContextEngines
 from hermes_jobs.agent.context.isolated_engine import TimeLimits
 from hermes_jobs.agent.context.plugins import BUILT_IN, ENGINES
 from hermes_jobs.agent.context.setup import CompressorOptions, EngineSetup, Factory
@@ -13,7 +13,7 @@ from hermes_jobs.engine.ports import ModelError
 from hermes_jobs.engine.replay import EventReplay
 from hermes_jobs.engine.session_info import kind_of
 from hermes_jobs.errors import Misconfigured
-from hermes_jobs.plugins.circuit_breaker import Circuit
+from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
 from hermes_jobs.settings import REDACTED, Settings
 from hermes_jobs.text.scan.credentials import redact_credentials
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hermes_jobs.bootstrap.application import Application
 
 
-def create_context_engines(application: Application) -> BuiltIn | Plugged:
+def create_context_engines(application: Application) -> BuiltIn | PluginContextEngines:
     """The engines that `context.engine` names. Raises `Misconfigured` where none can be had."""
     settings = application.settings
     compression, plugins, name = settings.compression, settings.paths.plugins, settings.context.engine
@@ -40,10 +40,10 @@ def create_context_engines(application: Application) -> BuiltIn | Plugged:
     if name == BUILT_IN:
         return BuiltIn(own)
     redact = settings.secrets.redact
-    circuit = Circuit(f"context engine {name}", application.clock, redact, passes=(ModelError,))
+    circuit = CircuitBreaker(f"context engine {name}", application.clock, redact, passes=(ModelError,))
     try:
         factory = cast(Factory, ENGINES.factory_of(name, plugins))
-        return Plugged(
+        return PluginContextEngines(
             name,
             lambda: factory(setup),
             own,

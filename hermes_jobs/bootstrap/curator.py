@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-from hermes_jobs.agent.skills.curator import Curator, Use
+from hermes_jobs.agent.skills.curator import Curator, SkillUsage
 from hermes_jobs.domain.skill.skill import stream_of
 from hermes_jobs.engine.clock_and_ids import day_of
 from hermes_jobs.views.skills import SkillUse
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def create_curator(application: Application) -> Curator:
     """The curator of the home's skills."""
 
-    def uses(names: Collection[str]) -> Mapping[str, Use]:
+    def uses(names: Collection[str]) -> Mapping[str, SkillUsage]:
         known = application.views.skill_uses()
         return {name: _use(known.get(name, SkillUse()), _written_at(application, name)) for name in names}
 
@@ -27,8 +27,8 @@ def create_curator(application: Application) -> Curator:
     return Curator(application.skills, uses, today)
 
 
-def _use(known: SkillUse, written_at: str) -> Use:
-    return Use(
+def _use(known: SkillUse, written_at: str) -> SkillUsage:
+    return SkillUsage(
         uses=known.uses,
         completed=known.completed,
         failed=known.failed,

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from hermes_jobs.agent.llm.cache_support import PromptCaching
     from hermes_jobs.agent.llm.catalogue import Listing
     from hermes_jobs.agent.llm.client import EndpointModel, OpenAIModel
-    from hermes_jobs.agent.llm.diagnosis import Explained
-    from hermes_jobs.agent.llm.dialect import Manner
+    from hermes_jobs.agent.llm.diagnosis import DiagnosingModel
+    from hermes_jobs.agent.llm.dialect import ApiOptions
     from hermes_jobs.agent.llm.providers import ProviderName
     from hermes_jobs.agent.llm.windows import Recalled, Windows
 
@@ -55,7 +55,7 @@ class ModelEndpoints:
         self._learned = learned
         self._watch = watch
         self._lock = threading.RLock()
-        self._models: dict[tuple[str | None, str, ProviderName], Explained] = {}
+        self._models: dict[tuple[str | None, str, ProviderName], DiagnosingModel] = {}
         self._windows: dict[str | None, Windows] = {}
         self._prices: dict[str | None, OwnPrices] = {}
         self.by_name = ModelRouter(settings, self)
@@ -109,7 +109,7 @@ class ModelEndpoints:
         it cannot be one, and where the settings name another."""
         known = self.windows(base_url)
         assumed = known.assumed(model)
-        if not LEAST_WINDOW <= window < assumed or known.told(model).source == "setting":
+        if not LEAST_WINDOW <= window < assumed or known.window(model).source == "setting":
             return None
         return record_limit(endpoint_name(base_url), model, LearnedWindow(window, assumed, self._clock.now()))
 
@@ -119,10 +119,10 @@ class ModelEndpoints:
                 known[which] = make(which)
             return known[which]
 
-    def _explained(self, choice: Choice) -> Explained:
-        from hermes_jobs.agent.llm.diagnosis import Explained
+    def _explained(self, choice: Choice) -> DiagnosingModel:
+        from hermes_jobs.agent.llm.diagnosis import DiagnosingModel
 
-        return Explained(self._client(choice), lambda: self.listing(choice))
+        return DiagnosingModel(self._client(choice), lambda: self.listing(choice))
 
     def _client(self, choice: Choice) -> EndpointModel:
         return _kind_of_client(choice)(
@@ -187,11 +187,11 @@ def caching_of(settings: Settings, choice: Choice) -> PromptCaching:
     return prompt_caching(choice.provider, choice.base_url, choice.model, _manner(settings, choice))
 
 
-def _manner(settings: Settings, choice: Choice) -> Manner:
-    from hermes_jobs.agent.llm.dialect import Manner
+def _manner(settings: Settings, choice: Choice) -> ApiOptions:
+    from hermes_jobs.agent.llm.dialect import ApiOptions
 
     model = settings.model
-    return Manner(
+    return ApiOptions(
         api=model.api,
         provider=choice.provider,
         reasoning_effort=model.reasoning_effort,

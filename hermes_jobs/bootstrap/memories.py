@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from hermes_jobs.agent.memory.plugins import PROVIDERS
-from hermes_jobs.agent.memory.prompt_section import memory_block
+from hermes_jobs.agent.memory.prompt_section import prompt_section
 from hermes_jobs.agent.memory.provider import Factory, Setup
-from hermes_jobs.agent.memory.provider_host import Registered, TimeLimits
+from hermes_jobs.agent.memory.provider_host import ProviderHost, TimeLimits
 from hermes_jobs.agent.memory.providers import Providers, switch
-from hermes_jobs.agent.memory.session_recall import OwnRecall
+from hermes_jobs.agent.memory.session_recall import SessionRecall
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.ports import Recall
 from hermes_jobs.engine.replay import EventReplay
 from hermes_jobs.errors import HermesJobsError
-from hermes_jobs.plugins.circuit_breaker import Circuit
+from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap.application import Application
@@ -29,7 +29,7 @@ def create_memory(application: Application) -> Providers:
     """The memories of an installation. Raises `Misconfigured` where it names one that there is not."""
     settings = application.settings
     providers = Providers(
-        lambda _session: memory_block(application.memory.settle(), application.memory_limits),
+        lambda _session: prompt_section(application.memory.sync(), application.memory_limits),
         _own_recall(application),
         EventReplay(application.log),
         recall_tokens=settings.memory.recall_tokens,
@@ -44,8 +44,8 @@ def create_memory(application: Application) -> Providers:
         said = settings.secrets.redact(f"{type(error).__name__}: {error}")
         logger.warning("memory provider %s cannot be loaded: %s", name, said)
         return providers
-    circuit = Circuit(f"memory provider {name}", application.clock, settings.secrets.redact)
-    providers.add(Registered(name, factory, setup, circuit, TimeLimits(), switch))
+    circuit = CircuitBreaker(f"memory provider {name}", application.clock, settings.secrets.redact)
+    providers.add(ProviderHost(name, factory, setup, circuit, TimeLimits(), switch))
     return providers
 
 
@@ -65,7 +65,7 @@ def _own_recall(application: Application) -> Recall:
 
     def recall(session: Session, text: str) -> str:
         try:
-            return OwnRecall(application.views)(session, text)
+            return SessionRecall(application.views)(session, text)
         except HermesJobsError as error:
             logger.warning("nothing could be recalled: %s", error)
             return ""

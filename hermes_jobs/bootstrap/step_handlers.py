@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from hermes_jobs.agent.context.engine_host import Plugged
+from hermes_jobs.agent.context.engine_host import PluginContextEngines
 from hermes_jobs.agent.llm.retry import delay
 from hermes_jobs.agent.llm.windows import estimated_tokens
 from hermes_jobs.agent.prompt.builder import SessionPrompt
-from hermes_jobs.agent.prompt.fences import Unfenced, with_recall
+from hermes_jobs.agent.prompt.fences import FenceStripper, with_recall
 from hermes_jobs.agent.reviews.begin_curation import BeginCuration
 from hermes_jobs.agent.reviews.begin_review import BeginReview
-from hermes_jobs.agent.skills.presenter import Librarian
+from hermes_jobs.agent.skills.presenter import SkillPresenter
 from hermes_jobs.bootstrap.auxiliary_models import AuxiliaryModels
 from hermes_jobs.delivery.send import SendDelivery
 from hermes_jobs.domain.budgets import Budgets
@@ -115,7 +115,7 @@ class StepHandlers:
         on = self._application.toolbox.toolsets_on(opening.toolsets)
         if "skills" not in on:
             return ""
-        return Librarian(self._application.skills).index(None if opening.kind == "review" else on)
+        return SkillPresenter(self._application.skills).index(None if opening.kind == "review" else on)
 
     def performers(self) -> Mapping[StepKind, Performer]:
         """Who performs the steps of turns, and compressions."""
@@ -200,7 +200,7 @@ class StepHandlers:
             "review.skills": begin,
             "review.combined": begin,
             "review.curate": BeginCuration(
-                of.ids, self._reviews.name or of.settings.model_name, of.curator.stock
+                of.ids, self._reviews.name or of.settings.model_name, of.curator.inventory
             ),
         }
 
@@ -208,13 +208,17 @@ class StepHandlers:
         """Who answers in sessions: each names its model."""
         models = self._application.endpoints.by_name
         return ConfiguredModel(
-            model=Unfenced(models), name=None, prices=models, window_of=models.window_of, learn=models.learn
+            model=FenceStripper(models),
+            name=None,
+            prices=models,
+            window_of=models.window_of,
+            learn=models.learn,
         )
 
     def _asked(self, choice: Choice) -> ConfiguredModel:
         endpoints = self._application.endpoints
         return ConfiguredModel(
-            model=Unfenced(endpoints.model(choice)),
+            model=FenceStripper(endpoints.model(choice)),
             name=choice.model,
             prices=endpoints.prices(choice.base_url),
             window_of=endpoints.windows(choice.base_url).of,
@@ -244,7 +248,7 @@ def _listeners(application: Application) -> tuple[MemoryWriteListener | None, Li
     """The memory beside ours, and a context engine that wants to be told; null where there is none."""
     providers, contexts = application.providers, application.contexts
     memory = providers if providers.external is not None else None
-    return memory, contexts if isinstance(contexts, Plugged) and contexts.listens else None
+    return memory, contexts if isinstance(contexts, PluginContextEngines) and contexts.listens else None
 
 
 def _limits(settings: Settings, listeners: Sequence[Listener | None]) -> TurnLimits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from hermes_jobs.agent.skills.presenter import Librarian
+from hermes_jobs.agent.skills.presenter import SkillPresenter
 from hermes_jobs.agent.tools.builtin import default_tools
 from hermes_jobs.agent.tools.docker import DockerOptions
 from hermes_jobs.agent.tools.memory import MemoryTools
@@ -42,8 +42,8 @@ def create_toolbox(application: Application, environ: Mapping[str, str]) -> Tool
     web = WebOptions(allow_private=settings.web.allow_private, environ=environ)
     tools: tuple[Tool, ...] = (
         *default_tools(_terminal(settings, paths, environ), paths, web, kept=of.results.file_of),
-        *MemoryTools(of.memory_limits, of.memory.settle).tools,
-        *skill_tools(Librarian(of.skills)),
+        *MemoryTools(of.memory_limits, of.memory.sync).tools,
+        *skill_tools(SkillPresenter(of.skills)),
         *curator_tools(of.curator),
         *_session_search(of).tools,
         *RecallCompacted(of.views).tools,

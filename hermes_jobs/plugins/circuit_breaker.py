@@ -20,15 +20,15 @@ FAILURES = 3  # in a row, after which the part is left alone
 REST = 60.0  # seconds
 
 
-class TookTooLong(Exception):
+class CallTimeout(Exception):
     """The call was given up."""
 
 
-class Resting(Exception):
+class CircuitOpen(Exception):
     """The part is left alone for a while."""
 
 
-class Circuit:
+class CircuitBreaker:
     """The calls of one part in one process. `part` names it in the process's log. Safe for many threads.
 
     `passes`: what a call may raise that is not the part's failure.
@@ -50,9 +50,9 @@ class Circuit:
         self._rests_until = float("-inf")
 
     def call(self, act: Callable[[], T], seconds: float) -> T:
-        """What `act` returns. Raises what it raises, `TookTooLong`, `Resting`."""
+        """What `act` returns. Raises what it raises, `CallTimeout`, `Resting`."""
         if self._clock.monotonic() < self._rests_until:
-            raise Resting(f"{self.part} failed again and again; it is left alone for a while")
+            raise CircuitOpen(f"{self.part} failed again and again; it is left alone for a while")
         try:
             result = within(seconds, act)
         except self._passes:
@@ -65,13 +65,13 @@ class Circuit:
 
     def ask(self, what: str, act: Callable[[], T], seconds: float, otherwise: T) -> T:
         """What `act` returns; `otherwise` where it fails, takes too long, or the part rests. Never raises."""
-        return self.quietly(what, lambda: self.call(act, seconds), otherwise)
+        return self.call_or_default(what, lambda: self.call(act, seconds), otherwise)
 
-    def quietly(self, what: str, call: Callable[[], T], otherwise: T) -> T:
+    def call_or_default(self, what: str, call: Callable[[], T], otherwise: T) -> T:
         """What some calls come to; `otherwise`, and a line in the process's log, where one of them raises."""
         try:
             return call()
-        except Resting:
+        except CircuitOpen:
             return otherwise
         except Exception as error:  # noqa: BLE001 - whatever others' code raises
             self.passed_over(what, error)
@@ -79,9 +79,9 @@ class Circuit:
 
     def passed_over(self, what: str, error: Exception) -> None:
         """Note that something failed, and that this is all that comes of it."""
-        logger.warning("%s: %s failed: %s", self.part, what, self.told(error))
+        logger.warning("%s: %s failed: %s", self.part, what, self.describe(error))
 
-    def told(self, error: Exception) -> str:
+    def describe(self, error: Exception) -> str:
         """What was raised, without secrets."""
         return self._redact(f"{type(error).__name__}: {error}")
 
@@ -95,7 +95,7 @@ class Circuit:
 
 
 def within(seconds: float, act: Callable[[], T]) -> T:
-    """What `act` returns. Raises what it raises, or `TookTooLong`."""
+    """What `act` returns. Raises what it raises, or `CallTimeout`."""
     return _Call(act).within(seconds)
 
 
@@ -115,7 +115,7 @@ class _Call(Generic[T]):
             self._error = error
 
     def within(self, seconds: float) -> T:
-        """Its result. Raises what it raised, as `Exception`, or `TookTooLong`."""
+        """Its result. Raises what it raised, as `Exception`, or `CallTimeout`."""
         self._thread.start()
         self._thread.join(seconds)
         if self._error is not None:
@@ -123,5 +123,5 @@ class _Call(Generic[T]):
                 raise self._error
             raise RuntimeError(type(self._error).__name__) from self._error
         if not self._result:
-            raise TookTooLong(f"gave no answer within {seconds:g} s")
+            raise CallTimeout(f"gave no answer within {seconds:g} s")
         return self._result[0]

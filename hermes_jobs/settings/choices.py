@@ -54,7 +54,7 @@ class Choice(msgspec.Struct, frozen=True):
 REHEARSAL = Choice(REHEARSAL_MODEL)
 
 
-class Choosing(msgspec.Struct, frozen=True):
+class ModelChooser(msgspec.Struct, frozen=True):
     """What a choice depends on.
 
     `shared_url`: `model.base_url` comes from OPENAI_BASE_URL, which is nothing to another kind of API;

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from hermes_jobs.errors import Misconfigured
-from hermes_jobs.settings.choices import REHEARSAL, Choice, Choosing
+from hermes_jobs.settings.choices import REHEARSAL, Choice, ModelChooser
 from hermes_jobs.settings.home import Paths, find_home
 from hermes_jobs.settings.keys import known_keys
 from hermes_jobs.settings.secrets import Secrets, looks_secret, url_passwords
@@ -113,9 +113,9 @@ class Settings(Configuration, frozen=True, kw_only=True):
         return choosing.main(model, keys)
 
     @property
-    def _choosing(self) -> Choosing:
+    def _choosing(self) -> ModelChooser:
         shared = self.origins["model.base_url"].endswith(f" {SHARED_URL}")
-        return Choosing(self.model, self.secrets, shared, self.anthropic_url)
+        return ModelChooser(self.model, self.secrets, shared, self.anthropic_url)
 
     def __repr__(self) -> str:
         return f"Settings(home={str(self.paths.home)!r})"

@@ -17,7 +17,7 @@ _EXCHANGE = 2  # RENAME_EXCHANGE, and RENAME_SWAP
 _CANNOT = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP})
 
 
-def exchange(one: Path, other: Path) -> bool:
+def atomic_swap(one: Path, other: Path) -> bool:
     """Exchange two files of one folder; false where this system or file system cannot.
 
     Raises `OSError`, `FileNotFoundError` where one of them is not there.

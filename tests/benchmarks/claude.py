@@ -18,7 +18,7 @@ from typing import Any
 import anthropic
 
 from hermes_jobs.agent.llm.anthropic.client import AnthropicModel
-from hermes_jobs.agent.llm.anthropic.request import Conduct, request_body
+from hermes_jobs.agent.llm.anthropic.request import RequestOptions, request_body
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from hermes_jobs.engine.in_flight import CancelToken
 from hermes_jobs.engine.ports import ModelRequest, ToolSpec
@@ -46,7 +46,7 @@ def main() -> None:
 def _measured(server: AnthropicServer) -> tuple[float, float]:
     """Milliseconds a call of each. They are asked in turn, so that both see the same machine."""
     request = _request()
-    body = request_body(request, Conduct(), lambda payload, before: True)
+    body = request_body(request, RequestOptions(), lambda payload, before: True)
     model = AnthropicModel(api_key=KEY, base_url=server.base_url)
     times: dict[str, list[float]] = {"bare": [], "ours": []}
     with asyncio.Runner() as runner:

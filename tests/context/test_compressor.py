@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.context.boundaries import Room, cut
+from hermes_jobs.agent.context.boundaries import TokenBudget, cut
 from hermes_jobs.agent.context.compressor import Compressor, summary_budget
-from hermes_jobs.agent.context.message_groups import NO_RESULT, flat, newest_request, repaired, units_of
+from hermes_jobs.agent.context.message_groups import NO_RESULT, flat, message_groups, newest_request, repaired
 from hermes_jobs.agent.context.setup import CompressorOptions
 from hermes_jobs.agent.context.summary import (
     OPEN,
@@ -30,7 +30,7 @@ from tests.context.histories import histories
 
 CHECKPOINT = "\n".join(f"## {name}\nNone" for name, _ in SECTIONS)
 rooms = st.builds(
-    Room,
+    TokenBudget,
     budget=st.integers(10, 3_000),
     threshold=st.integers(50, 20_000),
     protect_last=st.integers(0, 30),
@@ -51,7 +51,7 @@ def answer(system_prompt: str, text: str, max_tokens: int) -> str:
 
 
 def newest(messages: tuple[Message, ...]) -> str:
-    units = units_of(messages)
+    units = message_groups(messages)
     at = newest_request(units)
     assert at is not None
     return units[at][0].content
@@ -59,7 +59,7 @@ def newest(messages: tuple[Message, ...]) -> str:
 
 def assert_can_be_sent(messages: tuple[Message, ...]) -> None:
     """Every call has exactly one result right behind it, and no two speakers are the same in a row."""
-    for unit in units_of(messages):
+    for unit in message_groups(messages):
         first = unit[0]
         assert not isinstance(first, ToolMessage)
         asked = [call.id for call in first.tool_calls] if isinstance(first, AssistantMessage) else []
@@ -71,17 +71,19 @@ def assert_can_be_sent(messages: tuple[Message, ...]) -> None:
 
 @given(histories(), rooms)
 def test_a_cut_keeps_every_message_once_and_parts_no_tool_group(
-    messages: tuple[Message, ...], room: Room
+    messages: tuple[Message, ...], room: TokenBudget
 ) -> None:
-    units = units_of(messages)
+    units = message_groups(messages)
     parts = cut(units, room)
     assert sorted(map(id, (*parts.head, *parts.middle, *parts.tail))) == sorted(map(id, units))
     assert parts.tail or not units
 
 
 @given(histories(), rooms)
-def test_the_users_newest_message_is_always_in_the_tail(messages: tuple[Message, ...], room: Room) -> None:
-    units = units_of(messages)
+def test_the_users_newest_message_is_always_in_the_tail(
+    messages: tuple[Message, ...], room: TokenBudget
+) -> None:
+    units = message_groups(messages)
     at = newest_request(units)
     assert at is not None
     parts = cut(units, room)
@@ -90,9 +92,9 @@ def test_the_users_newest_message_is_always_in_the_tail(messages: tuple[Message,
 
 @given(histories(), rooms)
 def test_the_tail_is_no_larger_than_its_room_but_for_what_has_to_be_in_it(
-    messages: tuple[Message, ...], room: Room
+    messages: tuple[Message, ...], room: TokenBudget
 ) -> None:
-    parts = cut(units_of(messages), room)
+    parts = cut(message_groups(messages), room)
     size = sum(tokens_of(unit) for unit in parts.tail)
     must = sum(tokens_of(unit) for unit in parts.tail[:1]) + sum(tokens_of(unit) for unit in parts.tail[-1:])
     if parts.middle:
@@ -157,7 +159,7 @@ def test_repairing_gives_each_call_its_one_result(order: list[int]) -> None:
         AssistantMessage("done"),
     )
     mended = repaired(pieces[index] for index in order)
-    for unit in units_of(mended):
+    for unit in message_groups(mended):
         first = unit[0]
         expected = len(first.tool_calls) if isinstance(first, AssistantMessage) else 0
         assert len(unit) == 1 + expected
@@ -178,7 +180,7 @@ def test_the_turns_older_work_is_summarised_when_it_leaves_no_room_behind_the_re
     call = ToolCall("c", "terminal", "{}")
     group = (AssistantMessage("", (call,)), ToolMessage("c", "terminal", "x" * 4_000))
     messages = (UserMessage("first"), AssistantMessage("done"), UserMessage("the request"), *group * 5)
-    parts = cut(units_of(messages), Room(budget=1_500, threshold=3_000, protect_last=20))
+    parts = cut(message_groups(messages), TokenBudget(budget=1_500, threshold=3_000, protect_last=20))
     assert parts.tail[0] == (UserMessage("the request"),)
     assert len(parts.middle) == 3
     assert flat(parts.tail) == (UserMessage("the request"), *group * 2)
@@ -190,7 +192,7 @@ def test_what_the_agent_was_told_in_the_users_place_never_follows_the_request_it
         *(UserMessage("first"), AssistantMessage("done"), asked),
         *(AssistantMessage("y" * 8_000), UserMessage(ASK_AGAIN)),
     )
-    parts = cut(units_of(messages), Room(budget=40, threshold=60, protect_last=0))
+    parts = cut(message_groups(messages), TokenBudget(budget=40, threshold=60, protect_last=0))
     assert [type(unit[0]) for unit in parts.tail] == [UserMessage, AssistantMessage, UserMessage]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_jobs.agent.context.compressor import FRAME, summary_budget
-from hermes_jobs.agent.context.message_groups import newest_request, units_of
+from hermes_jobs.agent.context.message_groups import message_groups, newest_request
 from hermes_jobs.agent.context.tokens import tokens_of
 from hermes_jobs.domain import events as e
 from hermes_jobs.engine.ports import ModelRequest
@@ -71,7 +71,7 @@ def test_summaries_are_few_each_wins_something_and_requests_fit_where_a_summary_
 
 def least(request: ModelRequest, window: int) -> int:
     """What the request takes with everything summarised that can be."""
-    units = units_of(request.messages)
+    units = message_groups(request.messages)
     at = newest_request(units)
     kept = {*([at] if at is not None else []), len(units) - 1}
     fixed = sum(spec.num_characters for spec in request.tools) + len(request.system_prompt)

@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from hermes_jobs.agent.context import compressor
-from hermes_jobs.agent.context.engine_host import ModelInUse, Plugged
+from hermes_jobs.agent.context.engine_host import ModelInUse, PluginContextEngines
 from hermes_jobs.agent.context.hooks import EngineSession, Response
-from hermes_jobs.agent.context.isolated_engine import Contained, TimeLimits
+from hermes_jobs.agent.context.isolated_engine import IsolatedEngine, TimeLimits
 from hermes_jobs.agent.context.setup import CompressorOptions, EngineSetup
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.evolve import fold
@@ -22,7 +22,7 @@ from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.clock_and_ids import SystemClock
 from hermes_jobs.engine.ports import ListenerError, ToolSpec
 from hermes_jobs.engine.replay import ReplayedEvent
-from hermes_jobs.plugins.circuit_breaker import Circuit
+from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
 from tests.context.sliding import SlidingWindow
 from tests.tools.support import context_in
 
@@ -58,13 +58,13 @@ class Life:
         self.window = WINDOW
         self.engines = self.process()
 
-    def process(self) -> Plugged:
+    def process(self) -> PluginContextEngines:
         """The engines of one more process."""
-        return Plugged(
+        return PluginContextEngines(
             "noting",
             lambda: Noting(self),
             compressor.from_setup(SETUP),
-            circuit=Circuit("context engine noting", SystemClock(), redact=lambda text: text),
+            circuit=CircuitBreaker("context engine noting", SystemClock(), redact=lambda text: text),
             facts=self.replay,
             model_of=lambda session: ModelInUse(session.model or "", self.window),
             limits=PATIENT,
@@ -81,7 +81,7 @@ class Life:
 
     def is_asked(self) -> bool:
         """Whether a question reaches the engine, and not the one that stands in."""
-        return isinstance(self.engines.of(self.session), Contained)
+        return isinstance(self.engines.of(self.session), IsolatedEngine)
 
 
 class Noting(SlidingWindow):
@@ -195,11 +195,11 @@ def test_one_without_hooks_is_one_for_all_and_listens_to_nothing() -> None:
     def nothing(stream: str, after: int, upto: int) -> list[ReplayedEvent]:
         raise AssertionError
 
-    engines = Plugged(
+    engines = PluginContextEngines(
         "sliding",
         lambda: SlidingWindow(SETUP),
         compressor.from_setup(SETUP),
-        circuit=Circuit("context engine sliding", SystemClock(), redact=lambda text: text),
+        circuit=CircuitBreaker("context engine sliding", SystemClock(), redact=lambda text: text),
         facts=nothing,
         model_of=lambda session: ModelInUse("m", WINDOW),
         limits=PATIENT,

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_jobs.agent.context import compressor
-from hermes_jobs.agent.context.isolated_engine import Contained, TimeLimits
-from hermes_jobs.agent.context.message_groups import newest_request, units_of
+from hermes_jobs.agent.context.isolated_engine import IsolatedEngine, TimeLimits
+from hermes_jobs.agent.context.message_groups import message_groups, newest_request
 from hermes_jobs.agent.context.setup import CompressorOptions, EngineSetup
 from hermes_jobs.agent.context.summary import SECTIONS, without_notes
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
@@ -27,7 +27,7 @@ from hermes_jobs.engine.ports import (
     History,
     ModelError,
 )
-from hermes_jobs.plugins.circuit_breaker import FAILURES, Circuit
+from hermes_jobs.plugins.circuit_breaker import FAILURES, CircuitBreaker
 from tests.context import sliding
 from tests.context.histories import histories, history_of
 
@@ -59,14 +59,16 @@ def contained(**options: float | bool) -> ContextEngine:
     return held("sliding", another(**options), built_in(**options))
 
 
-def held(name: str, engine: ContextEngine, own: ContextEngine, limits: TimeLimits = PATIENT) -> Contained:
-    circuit = Circuit(
+def held(
+    name: str, engine: ContextEngine, own: ContextEngine, limits: TimeLimits = PATIENT
+) -> IsolatedEngine:
+    circuit = CircuitBreaker(
         f"context engine {name}",
         SystemClock(),
         redact=lambda text: text.replace("sk-secret", "***"),
         passes=(ModelError,),
     )
-    return Contained(name, engine, own, circuit, limits)
+    return IsolatedEngine(name, engine, own, circuit, limits)
 
 
 @pytest.fixture(params=[built_in, another, contained], ids=lambda make: make.__name__, scope="module")
@@ -94,7 +96,7 @@ def size(tokens: int, **changes: object) -> ContextSize:
 
 def request_of(messages: tuple[Message, ...]) -> str:
     _, plain = without_notes(messages)
-    units = units_of(plain)
+    units = message_groups(plain)
     at = newest_request(units)
     assert at is not None
     return units[at][0].content.removeprefix(sliding.NOTE).strip("\n")
@@ -102,7 +104,7 @@ def request_of(messages: tuple[Message, ...]) -> str:
 
 def assert_can_be_sent_and_stored(shortened: CompressedHistory) -> None:
     messages = shortened.messages
-    for unit in units_of(messages):
+    for unit in message_groups(messages):
         first = unit[0]
         asked = {call.id for call in first.tool_calls} if isinstance(first, AssistantMessage) else set()
         assert {each.tool_call for each in unit if isinstance(each, ToolMessage)} == asked
@@ -218,7 +220,7 @@ class Broken(sliding.SlidingWindow):
         return self._result
 
 
-def broken(result: CompressedHistory | None = None) -> Contained:
+def broken(result: CompressedHistory | None = None) -> IsolatedEngine:
     return held("broken", Broken(result), built_in())
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from hermes_jobs.agent.llm.anthropic.client import AnthropicModel
 from hermes_jobs.agent.llm.client import OpenAIModel
-from hermes_jobs.agent.llm.dialect import Manner
+from hermes_jobs.agent.llm.dialect import ApiOptions
 from hermes_jobs.agent.llm.rehearsal import RehearsalModel
 from hermes_jobs.agent.llm.scripted import Held, ScriptedModel
 from hermes_jobs.domain.session.messages import UserMessage
@@ -37,18 +37,18 @@ class Subject:
 
 
 def the_openai_model(server: ModelServer) -> Iterator[Subject]:
-    yield from openai_model(server, Manner())
+    yield from openai_model(server, ApiOptions())
 
 
 def the_openai_model_by_responses(server: ModelServer) -> Iterator[Subject]:
-    yield from openai_model(server, Manner(api="responses"))
+    yield from openai_model(server, ApiOptions(api="responses"))
 
 
 def the_openai_model_by_text(server: ModelServer) -> Iterator[Subject]:
-    yield from openai_model(server, Manner(tool_calling="text"))
+    yield from openai_model(server, ApiOptions(tool_calling="text"))
 
 
-def openai_model(server: ModelServer, manner: Manner) -> Iterator[Subject]:
+def openai_model(server: ModelServer, manner: ApiOptions) -> Iterator[Subject]:
     model = OpenAIModel(api_key="sk-test-0123456789", base_url=server.base_url, manner=manner)
     server.follow(lambda seen: Answer(text=f"You said: {seen.last_user_text}", piece=4))
     yield Subject(

@@ -31,7 +31,7 @@ def test_a_curator_proposes_each_thing_once_and_it_is_applied_whole_whenever_its
     for name in ("deploy-app", "deploy-web", "old-way"):
         drop(home, f"{name}/SKILL.md", text(name))
     application = Application(load(home.environ), home.environ)
-    application.skills.settle()
+    application.skills.sync()
     sends, code, at = Sends(), KILLED, 2 - STRIDE  # the first append asks for the review
     while code == KILLED:
         at += STRIDE

@@ -46,7 +46,7 @@ def test_a_memory_is_saved_once_whenever_its_turn_is_killed(
             assert worker.work(lambda: not application.log.steps(), seconds=PATIENCE)
     assert code == 0
     assert len(tags) > 3, "a turn has more appends than that"
-    assert list(application.memory.settle().memory) == tags
+    assert list(application.memory.sync().memory) == tags
     assert entries_of((home.path / "memories" / "MEMORY.md").read_text()) == tuple(tags)
     _assert_each_call_wrote_once(application.log)
     assert_all_is_done_once(application.log, [])

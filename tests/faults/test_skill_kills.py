@@ -111,7 +111,7 @@ def test_a_kill_while_files_are_written_is_put_right_by_the_next_use(
     with installed(home) as application:
         with InlineWorker(application) as worker:
             assert worker.work(lambda: not application.log.steps(), seconds=PATIENCE)
-        application.skills.settle()
+        application.skills.sync()
         assert_files_agree(application)
         assert_each_call_wrote_once(application)
         (volume,) = application.skills.volumes()[0]

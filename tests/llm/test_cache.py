@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.agent.llm.cache_marks import marked
 from hermes_jobs.agent.llm.client import OpenAIModel
-from hermes_jobs.agent.llm.dialect import Manner, first_dialect
+from hermes_jobs.agent.llm.dialect import ApiOptions, first_dialect
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from tests.llm.asking import ask, request
 from tests.model_script import Answer, Refuse
@@ -113,7 +113,7 @@ def without_marks(message: Json) -> Json:
 def test_marks_are_for_claude_unless_the_settings_say_otherwise(
     setting: Any, model: str, marks: bool
 ) -> None:
-    dialect = first_dialect("http://127.0.0.1/v1", model, Manner(prompt_cache=setting, cache_ttl="1h"))
+    dialect = first_dialect("http://127.0.0.1/v1", model, ApiOptions(prompt_cache=setting, cache_ttl="1h"))
     assert dialect.cache == ("1h" if marks else None)
     assert dialect.marks_tools == ("/" in model)
     assert first_dialect("https://openrouter.ai/api/v1/", model).marks_tools

@@ -3,7 +3,7 @@
 import pytest
 
 from hermes_jobs.agent.llm.cache_support import PromptCaching, prompt_caching
-from hermes_jobs.agent.llm.dialect import Manner
+from hermes_jobs.agent.llm.dialect import ApiOptions
 from hermes_jobs.agent.llm.providers import PROVIDERS, ProviderName
 
 LOCAL = "http://127.0.0.1:1/v1"
@@ -35,6 +35,6 @@ LOCAL = "http://127.0.0.1:1/v1"
 def test_caching_is_told_as_the_provider_does_it(
     provider: ProviderName, base_url: str | None, model: str, manner: dict[str, str], kind: str, told: str
 ) -> None:
-    found = prompt_caching(provider, base_url, model, Manner(**manner))  # type: ignore[arg-type]
+    found = prompt_caching(provider, base_url, model, ApiOptions(**manner))  # type: ignore[arg-type]
     assert isinstance(found, PromptCaching)
     assert (found.kind, found.told) == (kind, told)

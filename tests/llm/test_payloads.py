@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_jobs.agent.llm.assembly import ReplyAssembler
-from hermes_jobs.agent.llm.dialect import Dialect, Manner, adapted, first_dialect
+from hermes_jobs.agent.llm.dialect import ApiOptions, Dialect, adapted, first_dialect
 from hermes_jobs.agent.llm.families import FAMILIES, family_of
 from hermes_jobs.agent.llm.render import request_body
-from hermes_jobs.agent.llm.reply_builder import draft_for
+from hermes_jobs.agent.llm.reply_builder import builder_for
 from hermes_jobs.agent.llm.responses import ResponsesAssembler, responses_body
 from hermes_jobs.domain.session.messages import AssistantMessage, Payload, ToolCall, ToolMessage, UserMessage
 from hermes_jobs.engine.ports import ModelRequest, Reply, ToolSpec
@@ -34,7 +34,7 @@ def request(model: str, *messages: Any) -> ModelRequest:
 
 def answered(dialect: Dialect, model: str, *deltas: Json) -> Reply:
     """The reply that a stream of these deltas makes."""
-    assembler = ReplyAssembler(draft_for(request(model), dialect))
+    assembler = ReplyAssembler(builder_for(request(model), dialect))
     for delta in deltas:
         assembler.feed({"choices": [{"delta": delta}]})
     return assembler.draft.finish()[0]
@@ -47,7 +47,7 @@ def next_message(base_url: str, model: str, reply: Reply, **changed: Any) -> Jso
         AssistantMessage(reply.content, reply.tool_calls, reply.payload),
         *(ToolMessage(call.id, call.name, "ok") for call in reply.tool_calls),
     )
-    manner = Manner(**changed)
+    manner = ApiOptions(**changed)
     message: Json = request_body(request(model, *history), first_dialect(base_url, model, manner))[
         "messages"
     ][2]
@@ -183,8 +183,8 @@ def test_an_effort_is_asked_for_in_the_endpoints_own_parameter(
     base_url: str, model: str, effort: Any, fields: Json
 ) -> None:
     asked = request(model, UserMessage("Hi."))
-    plain = request_body(asked, first_dialect(base_url, model, Manner(reasoning_effort=None)))
-    body = request_body(asked, first_dialect(base_url, model, Manner(reasoning_effort=effort)))
+    plain = request_body(asked, first_dialect(base_url, model, ApiOptions(reasoning_effort=None)))
+    body = request_body(asked, first_dialect(base_url, model, ApiOptions(reasoning_effort=effort)))
     always = family_of(base_url, model).always
     assert {**plain, **fields} == body
     assert {name: plain[name] for name in always} == dict(always)
@@ -283,8 +283,8 @@ ITEMS: list[Json] = [
 
 @pytest.mark.parametrize("streamed", [True, False])
 def test_reasoning_items_precede_the_calls_that_they_came_with(streamed: bool) -> None:
-    dialect = first_dialect(OPENAI, "gpt-5", Manner(api="responses"))
-    assembler = ResponsesAssembler(draft_for(request("gpt-5"), dialect))
+    dialect = first_dialect(OPENAI, "gpt-5", ApiOptions(api="responses"))
+    assembler = ResponsesAssembler(builder_for(request("gpt-5"), dialect))
     if streamed:
         for at, item in enumerate(ITEMS):
             assembler.feed(

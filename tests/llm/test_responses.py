@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from hermes_jobs.agent.llm.client import OpenAIModel
-from hermes_jobs.agent.llm.dialect import Manner
+from hermes_jobs.agent.llm.dialect import ApiOptions
 from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.ports import ModelError
@@ -21,7 +21,7 @@ from tests.model_server import ModelServer
 
 @pytest.fixture
 def model(model_server: ModelServer) -> Iterator[OpenAIModel]:
-    made = OpenAIModel(api_key=None, base_url=model_server.base_url, manner=Manner(api="responses"))
+    made = OpenAIModel(api_key=None, base_url=model_server.base_url, manner=ApiOptions(api="responses"))
     yield made
     made.close()
 

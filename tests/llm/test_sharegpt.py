@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hermes_jobs.agent.llm.sharegpt import Told, told_turns
+from hermes_jobs.agent.llm.sharegpt import ShareGptConversation, told_turns
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.synthetic_messages import INTERRUPTED
@@ -37,11 +37,11 @@ def replied(
     )
 
 
-def told(*events: e.Event) -> list[Told]:
+def told(*events: e.Event) -> list[ShareGptConversation]:
     return told_turns([(event, AT) for event in events], INTERRUPTED)
 
 
-def pairs(turn: Told) -> list[tuple[str, str]]:
+def pairs(turn: ShareGptConversation) -> list[tuple[str, str]]:
     return [(said.speaker, said.value) for said in turn.said]
 
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from hermes_jobs.agent.llm.client import OpenAIModel
-from hermes_jobs.agent.llm.dialect import Manner
+from hermes_jobs.agent.llm.dialect import ApiOptions
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from hermes_jobs.engine.ports import ModelError, Reply
 from tests.llm.asking import ask, request
@@ -156,7 +156,7 @@ def test_an_endpoint_without_tools_is_asked_in_text_from_then_on(
 def test_what_the_settings_demand_is_not_given_up(model_server: ModelServer) -> None:
     model_server.follow(lambda seen: Refuse(status=400, message="x does not support tools"))
     model = OpenAIModel(
-        api_key=None, base_url=model_server.base_url, manner=Manner(tool_calling="structured")
+        api_key=None, base_url=model_server.base_url, manner=ApiOptions(tool_calling="structured")
     )
     with pytest.raises(ModelError) as raised:
         said_in_pieces(model, "gemma", "Look")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_jobs.agent.llm.reasoning_filter import end_of_unopened
-from hermes_jobs.agent.llm.reply_builder import ReplyDraft
+from hermes_jobs.agent.llm.reply_builder import ReplyBuilder
 from hermes_jobs.engine.ports import Reply
 
 OFFERED = ("terminal", "read_file")
@@ -22,7 +22,7 @@ Form = Literal["structured", "text"]
 
 def said(text: str, form: Form = "structured", *, cuts: tuple[int, ...] = (), native: int = 0) -> Reply:
     """The reply of a text that arrives in pieces."""
-    draft = ReplyDraft(calls_in_text=form == "text", offered=OFFERED)
+    draft = ReplyBuilder(calls_in_text=form == "text", offered=OFFERED)
     for number in range(native):
         draft.calls.feed(
             [{"index": number, "id": f"n{number}", "function": json.loads(LS) | {"arguments": "{}"}}]

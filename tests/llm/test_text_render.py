@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hermes_jobs.agent.llm.dialect import Dialect
 from hermes_jobs.agent.llm.render import request_body
-from hermes_jobs.agent.llm.strategy import calls_by_name
+from hermes_jobs.agent.llm.strategy import uses_text_tool_calls
 from hermes_jobs.agent.llm.text_render import INSTRUCTIONS, text_messages
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from tests.llm.asking import request
@@ -117,4 +117,4 @@ def test_without_a_system_role_the_prompt_opens_the_first_user_message(tool_call
     ],
 )
 def test_the_strategy_follows_from_the_name(model: str, strategy: str) -> None:
-    assert calls_by_name(model) == strategy
+    assert uses_text_tool_calls(model) == strategy

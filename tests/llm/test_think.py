@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.llm.reasoning_filter import ThinkFilter
+from hermes_jobs.agent.llm.reasoning_filter import ReasoningFilter
 
 
 def told_apart(*pieces: str) -> tuple[str, str]:
-    told = ThinkFilter()
+    told = ReasoningFilter()
     splits = [*(told.feed(piece) for piece in pieces), told.finish()]
     return "".join(split.visible for split in splits), "".join(split.reasoning for split in splits)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hermes_jobs.agent.llm.resets import SOON_SECONDS, named_reset
 from hermes_jobs.agent.llm.retry import CAP_SECONDS, LONGEST_WAIT_SECONDS, MAX_RETRIES, RETRYABLE, delay
-from hermes_jobs.agent.llm.retry_after import asked_wait
+from hermes_jobs.agent.llm.retry_after import retry_after
 
 DATE = "Wed, 21 Oct 2015 07:28:00 GMT"
 
@@ -62,7 +62,7 @@ DATE = "Wed, 21 Oct 2015 07:28:00 GMT"
     ],
 )
 def test_the_wait_is_read_from_the_headers(headers: dict[str, str], wait: float | None) -> None:
-    assert asked_wait(headers, "") == (None if wait is None else pytest.approx(wait))
+    assert retry_after(headers, "") == (None if wait is None else pytest.approx(wait))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_the_wait_is_read_from_the_headers(headers: dict[str, str], wait: float 
     ],
 )
 def test_the_wait_is_read_from_the_message(message: str, wait: float | None) -> None:
-    assert asked_wait({}, message) == (None if wait is None else pytest.approx(wait))
+    assert retry_after({}, message) == (None if wait is None else pytest.approx(wait))
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_time_of_day_that_has_just_passed_is_not_tomorrow() -> None:
 def test_a_date_without_the_date_of_the_response_counts_from_the_clock_here() -> None:
     headers = {"retry-after": "Wed, 21 Oct 2015 07:28:30 GMT"}
     now = datetime(2015, 10, 21, 7, 28, tzinfo=UTC).timestamp()
-    assert asked_wait(headers, "", now) == 30
+    assert retry_after(headers, "", now) == 30
 
 
 @given(
@@ -149,7 +149,7 @@ def test_whatever_is_written_a_moment_is_none_or_a_number(message: str, now: flo
     st.text(),
 )
 def test_whatever_is_written_a_wait_is_none_or_not_negative(headers: dict[str, str], message: str) -> None:
-    wait = asked_wait(headers, message)
+    wait = retry_after(headers, message)
     assert wait is None or wait >= 0
 
 

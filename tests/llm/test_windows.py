@@ -187,7 +187,7 @@ def test_a_remembered_window_counts_while_the_same_is_assumed_and_no_setting_nam
         recalled=lambda name: Recalled(learned),
         now=lambda: 2.0,
     )
-    told = remembered.told("a")
+    told = remembered.window("a")
     assert (told.tokens, told.source) == (window, source)
 
 
@@ -198,7 +198,7 @@ def test_what_a_person_has_forgotten_is_forgotten_by_a_process_that_learned_it_t
     )
     assert learned.exceeded("a", 4096) == 4096
     forgotten[0] += 1
-    assert learned.told("a") == Window(UNKNOWN_WINDOW, "default")
+    assert learned.window("a") == Window(UNKNOWN_WINDOW, "default")
     assert learned.exceeded("a", 8192) == 8192
 
 

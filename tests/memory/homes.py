@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from hermes_jobs.agent.memory.memory_files import HomeMemory
+from hermes_jobs.agent.memory.memory_files import SyncedMemory
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain.events import MemoryTarget
 from hermes_jobs.domain.memory.memory import Limits
@@ -36,14 +36,14 @@ def installed(folder: Path, log_url: str) -> Iterator[Application]:
 
 
 @contextmanager
-def remembering(folder: Path, log_url: str) -> Iterator[HomeMemory]:
+def remembering(folder: Path, log_url: str) -> Iterator[SyncedMemory]:
     """The memory of the home in that folder, on that log."""
     with installed(folder, log_url) as application:
         yield application.memory
 
 
 def write(
-    home: HomeMemory,
+    home: SyncedMemory,
     content: str | None,
     *,
     action: MemoryAction = "add",
@@ -89,7 +89,7 @@ def killed_at(moment: str, folder: Path, log_url: str) -> int:
 
 def _write_and_die(moment: str, folder: Path, log_url: str) -> None:
     with remembering(folder, log_url) as home:
-        home.settle()
+        home.sync()
         MOMENTS[moment]()
         write(home, "The entry")
 

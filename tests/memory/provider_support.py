@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_jobs.agent.memory.provider import MemoryProvider, ProviderSession, Setup, Turn
-from hermes_jobs.agent.memory.provider_host import Registered, TimeLimits
+from hermes_jobs.agent.memory.provider_host import ProviderHost, TimeLimits
 from hermes_jobs.agent.memory.providers import Providers, switch
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.events import MemoryTarget
@@ -18,7 +18,7 @@ from hermes_jobs.domain.session.turn import Turn as SessionTurn
 from hermes_jobs.engine.clock_and_ids import SystemClock
 from hermes_jobs.engine.ports import ToolSpec
 from hermes_jobs.engine.replay import ReplayedEvent
-from hermes_jobs.plugins.circuit_breaker import Circuit
+from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
 
 PATIENT = TimeLimits(ask=30.0, begin=30.0, tool=30.0, learn=30.0, end=30.0)
 REQUIRED = (
@@ -128,18 +128,20 @@ class Said:
         return self.facts
 
 
-def registered(make: Callable[[], object], name: str = "noting", limits: TimeLimits = PATIENT) -> Registered:
+def registered(
+    make: Callable[[], object], name: str = "noting", limits: TimeLimits = PATIENT
+) -> ProviderHost:
     """The provider that `make` makes, under a name."""
 
     def factory(_setup: Setup) -> MemoryProvider:
         return make()  # type: ignore[return-value]  # also one without the optional hooks
 
     setup = Setup(folder=Path("/nowhere"), secret=lambda name: None)
-    circuit = Circuit(f"memory provider {name}", SystemClock(), redact=lambda text: text)
-    return Registered(name, factory, setup, circuit, limits, switch)
+    circuit = CircuitBreaker(f"memory provider {name}", SystemClock(), redact=lambda text: text)
+    return ProviderHost(name, factory, setup, circuit, limits, switch)
 
 
-def providers(*more: Registered, tokens: int = 1_000, own: str = "", said: Said | None = None) -> Providers:
+def providers(*more: ProviderHost, tokens: int = 1_000, own: str = "", said: Said | None = None) -> Providers:
     """Our own memory, and those beside it, which hear what was said."""
     made = Providers(
         lambda session: "# Ours", lambda session, text: own, said or Said(), recall_tokens=tokens

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from hermes_jobs.agent.memory.memory_files import HomeMemory
+from hermes_jobs.agent.memory.memory_files import SyncedMemory
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.memory.memory import entries_of, text_of
 from tests.memory.homes import remembering, write
@@ -75,7 +75,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def home(folder: Path) -> Iterator[HomeMemory]:
+def home(folder: Path) -> Iterator[SyncedMemory]:
     with remembering(folder, "") as home:
         for entry in BASE:
             write(home, entry)
@@ -95,28 +95,28 @@ def merged(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> s
 @pytest.mark.parametrize("save", SAVES)
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 def test_where_nobody_else_writes_the_file_reads_as_the_person_left_it(
-    home: HomeMemory, file: Path, edit: Edit, save: Callable[[Path, str], None]
+    home: SyncedMemory, file: Path, edit: Edit, save: Callable[[Path, str], None]
 ):
     theirs = tuple(edit(entries_of(file.read_text())))
     save(file, text_of(theirs))
-    assert home.settle().memory == theirs
+    assert home.sync().memory == theirs
     assert entries_of(file.read_text()) == theirs
-    assert home.settle().memory == theirs
+    assert home.sync().memory == theirs
 
 
-def agent_adds(home: HomeMemory) -> None:
+def agent_adds(home: SyncedMemory) -> None:
     write(home, "The release is on Friday")
 
 
-def agent_replaces(home: HomeMemory) -> None:
+def agent_replaces(home: SyncedMemory) -> None:
     write(home, "Moved to Vienna in May", action="replace", old_text=GRAZ)
 
 
-def agent_extends_the_first(home: HomeMemory) -> None:
+def agent_extends_the_first(home: SyncedMemory) -> None:
     write(home, f"{TEA}, green", action="replace", old_text=TEA)
 
 
-def agent_removes(home: HomeMemory) -> None:
+def agent_removes(home: SyncedMemory) -> None:
     write(home, None, action="remove", old_text=MAKE)
 
 
@@ -127,60 +127,62 @@ AGENT = [agent_adds, agent_replaces, agent_extends_the_first, agent_removes]
 @pytest.mark.parametrize("agent", AGENT)
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 def test_a_file_opened_before_the_agent_wrote_and_saved_after_keeps_what_both_did(
-    home: HomeMemory,
+    home: SyncedMemory,
     file: Path,
     edit: Edit,
-    agent: Callable[[HomeMemory], None],
+    agent: Callable[[SyncedMemory], None],
     save: Callable[[Path, str], None],
 ):
     opened = entries_of(file.read_text())
     agent(home)
-    ours, theirs = home.settle().memory, tuple(edit(opened))
+    ours, theirs = home.sync().memory, tuple(edit(opened))
     save(file, text_of(theirs))
-    after = home.settle().memory
+    after = home.sync().memory
     assert set(after) == merged(BASE, ours, theirs)
     assert len(after) == len(set(after))
-    assert entries_of(file.read_text()) == after == home.settle().memory
+    assert entries_of(file.read_text()) == after == home.sync().memory
 
 
 @pytest.mark.parametrize("agent", AGENT)
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 def test_a_file_opened_after_the_agent_wrote_reads_as_the_person_left_it(
-    home: HomeMemory, file: Path, edit: Edit, agent: Callable[[HomeMemory], None]
+    home: SyncedMemory, file: Path, edit: Edit, agent: Callable[[SyncedMemory], None]
 ):
     agent(home)
     theirs = tuple(edit(entries_of(file.read_text())))
     in_place(file, text_of(theirs))
-    assert home.settle().memory == theirs
+    assert home.sync().memory == theirs
 
 
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
-def test_what_the_agent_adds_after_the_save_stands_beside_the_edit(home: HomeMemory, file: Path, edit: Edit):
+def test_what_the_agent_adds_after_the_save_stands_beside_the_edit(
+    home: SyncedMemory, file: Path, edit: Edit
+):
     theirs = tuple(edit(entries_of(file.read_text())))
     in_place(file, text_of(theirs))
     agent_adds(home)
-    assert set(home.settle().memory) == {*theirs, "The release is on Friday"}
+    assert set(home.sync().memory) == {*theirs, "The release is on Friday"}
 
 
-def test_a_file_that_is_deleted_is_written_again(home: HomeMemory, file: Path):
+def test_a_file_that_is_deleted_is_written_again(home: SyncedMemory, file: Path):
     file.unlink()
-    assert home.settle().memory == BASE
+    assert home.sync().memory == BASE
     assert entries_of(file.read_text()) == BASE
 
 
 def test_what_is_saved_from_the_same_editor_again_begins_from_what_was_saved_before(
-    home: HomeMemory, file: Path
+    home: SyncedMemory, file: Path
 ):
     file.read_text()
     agent_adds(home)
     by_renaming(file, text_of([*BASE, "By hand"]))
-    home.settle()
+    home.sync()
     by_renaming(file, text_of(BASE))
-    assert home.settle().memory == (*BASE, "The release is on Friday")
+    assert home.sync().memory == (*BASE, "The release is on Friday")
 
 
 def test_a_file_that_was_saved_before_the_newest_write_is_merged_with_what_it_held_then(
-    home: HomeMemory, file: Path
+    home: SyncedMemory, file: Path
 ):
     theirs = text_of([*BASE[1:], "By hand"])
     draft = file.with_name("draft")
@@ -190,49 +192,51 @@ def test_a_file_that_was_saved_before_the_newest_write_is_merged_with_what_it_he
     file.read_text()
     os.utime(draft, ns=(at, at))
     draft.replace(file)
-    assert home.settle().memory == (*BASE[1:], "The release is on Friday", "By hand")
+    assert home.sync().memory == (*BASE[1:], "The release is on Friday", "By hand")
 
 
-def test_a_conflict_is_recorded_once_with_what_either_made_of_the_entry(home: HomeMemory, file: Path):
+def test_a_conflict_is_recorded_once_with_what_either_made_of_the_entry(home: SyncedMemory, file: Path):
     file.read_text()
     agent_extends_the_first(home)
     in_place(file, text_of([f"{TEA} at four", GRAZ, MAKE]))
-    home.settle()
-    home.settle()
+    home.sync()
+    home.sync()
     conflicts = [each.fact for each in home.writes() if isinstance(each.fact, e.MemoryConflicted)]
     assert [(each.old, each.ours, each.theirs) for each in conflicts] == [
         (TEA, f"{TEA}, green", f"{TEA} at four")
     ]
 
 
-def test_an_entry_that_both_removed_or_changed_alike_is_no_conflict(home: HomeMemory, file: Path):
+def test_an_entry_that_both_removed_or_changed_alike_is_no_conflict(home: SyncedMemory, file: Path):
     file.read_text()
     agent_removes(home)
     agent_extends_the_first(home)
     in_place(file, text_of([f"{TEA}, green", GRAZ]))
-    assert home.settle().memory == (f"{TEA}, green", GRAZ)
+    assert home.sync().memory == (f"{TEA}, green", GRAZ)
     assert not any(isinstance(each.fact, e.MemoryConflicted) for each in home.writes())
 
 
-def test_a_home_that_was_copied_goes_on_by_itself(home: HomeMemory, file: Path, folder: Path, tmp_path: Path):
+def test_a_home_that_was_copied_goes_on_by_itself(
+    home: SyncedMemory, file: Path, folder: Path, tmp_path: Path
+):
     shutil.copytree(folder, tmp_path / "copy")
     agent_adds(home)
     with remembering(tmp_path / "copy", "") as copy:
-        assert copy.settle().memory == BASE
+        assert copy.sync().memory == BASE
         copied = tmp_path / "copy" / "memories" / "MEMORY.md"
         in_place(copied, text_of(BASE[1:]))
-        assert copy.settle().memory == BASE[1:]
+        assert copy.sync().memory == BASE[1:]
 
 
 def test_a_home_whose_log_was_put_back_keeps_what_only_the_file_has(
-    home: HomeMemory, folder: Path, file: Path, tmp_path: Path
+    home: SyncedMemory, folder: Path, file: Path, tmp_path: Path
 ):
     shutil.copytree(folder, tmp_path / "copy")
     agent_adds(home)
     shutil.copy2(file, tmp_path / "copy" / "memories" / "MEMORY.md")
     shutil.copytree(folder / "run" / "shown", tmp_path / "copy" / "run" / "shown", dirs_exist_ok=True)
     with remembering(tmp_path / "copy", "") as copy:
-        assert copy.settle().memory == (*BASE, "The release is on Friday")
+        assert copy.sync().memory == (*BASE, "The release is on Friday")
 
 
 class PersonAndWriters(RuleBasedStateMachine):
@@ -299,15 +303,15 @@ class PersonAndWriters(RuleBasedStateMachine):
             theirs.reverse()
         if tuple(theirs) == self.buffer:
             return
-        ours = self.writers[0].settle().memory
+        ours = self.writers[0].sync().memory
         save(self.file, text_of(theirs))
         self.wanted = merged(self.base, ours, theirs)
         self.base = self.buffer = tuple(theirs)
-        self.writers[1].settle()
+        self.writers[1].sync()
 
     @invariant()
     def nothing_is_lost_or_comes_back_or_stands_there_twice(self) -> None:
-        there = self.writers[0].settle().memory
+        there = self.writers[0].sync().memory
         assert sorted(there) == sorted(self.wanted)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.memory.memory_files import HomeMemory
+from hermes_jobs.agent.memory.memory_files import SyncedMemory
 from hermes_jobs.domain.memory.memory import entries_of
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def home(folder: Path, log_url: str) -> Iterator[HomeMemory]:
+def home(folder: Path, log_url: str) -> Iterator[SyncedMemory]:
     with remembering(folder, log_url) as home:
         yield home
 
@@ -33,7 +33,7 @@ def file(folder: Path) -> Path:
     return folder / "memories" / "MEMORY.md"
 
 
-def test_what_is_written_is_in_the_file_at_once(home: HomeMemory, file: Path) -> None:
+def test_what_is_written_is_in_the_file_at_once(home: SyncedMemory, file: Path) -> None:
     write(home, "One")
     write(home, "Two\nlines")
     assert file.read_text() == "One\n§\nTwo\nlines\n"
@@ -42,24 +42,24 @@ def test_what_is_written_is_in_the_file_at_once(home: HomeMemory, file: Path) ->
     assert file.with_name("USER.md").read_text() == "Likes tea\n"
 
 
-def test_nothing_is_left_beside_the_files(home: HomeMemory, file: Path) -> None:
+def test_nothing_is_left_beside_the_files(home: SyncedMemory, file: Path) -> None:
     write(home, "One")
     assert [each.name for each in file.parent.iterdir()] == ["MEMORY.md"]
 
 
-def test_without_entries_there_is_no_file(home: HomeMemory, file: Path) -> None:
-    home.settle()
+def test_without_entries_there_is_no_file(home: SyncedMemory, file: Path) -> None:
+    home.sync()
     assert not file.exists()
 
 
-def test_an_edit_is_an_event_before_the_next_read(home: HomeMemory, file: Path) -> None:
+def test_an_edit_is_an_event_before_the_next_read(home: SyncedMemory, file: Path) -> None:
     write(home, "One")
     file.write_text("One\n§\nBy hand")
-    assert home.settle().memory == ("One", "By hand")
+    assert home.sync().memory == ("One", "By hand")
     assert [each.fact.author for each in home.writes()] == ["user", "hand_edit"]
 
 
-def test_an_edit_is_an_event_before_the_next_write(home: HomeMemory, file: Path) -> None:
+def test_an_edit_is_an_event_before_the_next_write(home: SyncedMemory, file: Path) -> None:
     write(home, "One")
     file.write_text("One, by hand")
     write(home, "Two")
@@ -67,26 +67,28 @@ def test_an_edit_is_an_event_before_the_next_write(home: HomeMemory, file: Path)
     assert [each.fact.author for each in home.writes()] == ["user", "hand_edit", "user"]
 
 
-def test_a_file_edited_before_a_write_and_saved_after_it_keeps_both(home: HomeMemory, file: Path) -> None:
+def test_a_file_edited_before_a_write_and_saved_after_it_keeps_both(home: SyncedMemory, file: Path) -> None:
     write(home, "One")
     edited = file.read_text() + "§\nBy hand\n"
     write(home, "Two")
     file.write_text(edited)
-    assert home.settle().memory == ("One", "Two", "By hand")
+    assert home.sync().memory == ("One", "Two", "By hand")
     assert entries_of(file.read_text()) == ("One", "Two", "By hand")
 
 
-def test_what_a_person_saves_is_an_edit_also_when_the_file_once_read_so(home: HomeMemory, file: Path) -> None:
+def test_what_a_person_saves_is_an_edit_also_when_the_file_once_read_so(
+    home: SyncedMemory, file: Path
+) -> None:
     write(home, "One")
     write(home, "Two")
     file.write_text("One\n")
-    assert home.settle().memory == ("One",)
+    assert home.sync().memory == ("One",)
     assert file.read_text() == "One\n"
     assert [type(each.fact).__name__ for each in home.writes()][2:] == ["MemoryRemoved"]
 
 
 def test_a_copy_that_was_put_back_with_the_time_of_when_it_was_made_is_no_edit(
-    home: HomeMemory, file: Path, tmp_path: Path
+    home: SyncedMemory, file: Path, tmp_path: Path
 ) -> None:
     write(home, "One")
     copy = shutil.copy2(file, tmp_path / "copy")
@@ -94,97 +96,97 @@ def test_a_copy_that_was_put_back_with_the_time_of_when_it_was_made_is_no_edit(
     write(home, "Two")
     shutil.copy(copy, file)
     os.utime(file, ns=(made_at, made_at))
-    assert home.settle().memory == ("One", "Two")
+    assert home.sync().memory == ("One", "Two")
     assert len(home.writes()) == 2
     assert file.read_text() == "One\n§\nTwo\n"
 
 
 def test_what_an_editor_saves_while_the_file_is_being_written_is_taken_in(
-    home: HomeMemory, file: Path, monkeypatch: pytest.MonkeyPatch
+    home: SyncedMemory, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(home, "One")
-    in_one_step = atomic_swap.exchange
+    in_one_step = atomic_swap.atomic_swap
 
     def saved_just_before(ready: Path, path: Path) -> bool:
-        monkeypatch.setattr(atomic_swap, "exchange", in_one_step)
+        monkeypatch.setattr(atomic_swap, "atomic_swap", in_one_step)
         path.write_text("One\n§\nSaved at the last moment\n")
         return in_one_step(ready, path)
 
-    monkeypatch.setattr(atomic_swap, "exchange", saved_just_before)
+    monkeypatch.setattr(atomic_swap, "atomic_swap", saved_just_before)
     write(home, "Two")
-    assert home.settle().memory == ("One", "Two", "Saved at the last moment")
+    assert home.sync().memory == ("One", "Two", "Saved at the last moment")
     assert entries_of(file.read_text()) == ("One", "Two", "Saved at the last moment")
     assert [each.name for each in file.parent.iterdir()] == ["MEMORY.md"]
 
 
 def test_where_files_cannot_be_exchanged_one_takes_the_others_place(
-    home: HomeMemory, file: Path, monkeypatch: pytest.MonkeyPatch
+    home: SyncedMemory, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(atomic_swap, "exchange", lambda ready, path: False)
+    monkeypatch.setattr(atomic_swap, "atomic_swap", lambda ready, path: False)
     write(home, "One")
     write(home, "Two")
     assert file.read_text() == "One\n§\nTwo\n"
     assert [each.name for each in file.parent.iterdir()] == ["MEMORY.md"]
 
 
-def test_a_file_that_is_gone_is_written_again(home: HomeMemory, file: Path) -> None:
+def test_a_file_that_is_gone_is_written_again(home: SyncedMemory, file: Path) -> None:
     write(home, "One")
     file.unlink()
-    assert home.settle().memory == ("One",)
+    assert home.sync().memory == ("One",)
     assert file.read_text() == "One\n"
 
 
 def test_a_file_that_is_no_text_is_left_as_it_is(
-    home: HomeMemory, file: Path, caplog: pytest.LogCaptureFixture
+    home: SyncedMemory, file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     write(home, "One")
     file.write_bytes(b"\xff\xfe")
     write(home, "Two")
     assert file.read_bytes() == b"\xff\xfe"
-    assert home.settle().memory == ("One", "Two")
+    assert home.sync().memory == ("One", "Two")
     assert caplog.messages == ["MEMORY.md is left as it is: it is no UTF-8 text."]
 
 
 def test_a_pipe_in_a_files_place_makes_nobody_wait(
-    home: HomeMemory, file: Path, caplog: pytest.LogCaptureFixture
+    home: SyncedMemory, file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    home.settle()
+    home.sync()
     os.mkfifo(file)
     write(home, "One")
-    assert home.settle().memory == ("One",)
+    assert home.sync().memory == ("One",)
     assert caplog.messages == ["MEMORY.md is left as it is: it is no file."]
 
 
 def test_a_folder_that_cannot_be_used_loses_nothing(
-    home: HomeMemory, file: Path, caplog: pytest.LogCaptureFixture
+    home: SyncedMemory, file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     file.parent.rmdir()
     file.parent.write_text("in the way")
     write(home, "One")
-    assert home.settle().memory == ("One",)
+    assert home.sync().memory == ("One",)
     assert "cannot be used" in caplog.text
     file.parent.unlink()
-    home.settle()
+    home.sync()
     assert file.read_text() == "One\n"
 
 
 @pytest.mark.parametrize("end", ["MEMORY.md", "unmounted/MEMORY.md"], ids=["itself", "nowhere"])
 def test_a_link_that_leads_to_no_file_keeps_nobody_from_the_other_file(
-    home: HomeMemory, file: Path, caplog: pytest.LogCaptureFixture, end: str
+    home: SyncedMemory, file: Path, caplog: pytest.LogCaptureFixture, end: str
 ) -> None:
     write(home, "Likes tea", target="user")
     file.symlink_to(end)
     file.with_name("USER.md").write_text("Likes tea\n§\nBy hand\n")
     write(home, "One")
-    memory = home.settle()
+    memory = home.sync()
     assert (memory.memory, memory.user) == (("One",), ("Likes tea", "By hand"))
     assert [message.split(":")[0] for message in caplog.messages] == ["MEMORY.md cannot be used"]
     file.unlink()
-    home.settle()
+    home.sync()
     assert file.read_text() == "One\n"
 
 
-def test_a_linked_file_stays_a_link(home: HomeMemory, file: Path, tmp_path: Path) -> None:
+def test_a_linked_file_stays_a_link(home: SyncedMemory, file: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "dotfiles.md"
     elsewhere.write_text("By hand\n")
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -194,26 +196,26 @@ def test_a_linked_file_stays_a_link(home: HomeMemory, file: Path, tmp_path: Path
     assert elsewhere.read_text() == "By hand\n§\nOne\n"
 
 
-def test_two_homes_on_one_log_have_the_same_entries(home: HomeMemory, tmp_path: Path, log_url: str) -> None:
+def test_two_homes_on_one_log_have_the_same_entries(home: SyncedMemory, tmp_path: Path, log_url: str) -> None:
     with remembering(tmp_path / "other", log_url) as other:
         write(home, "One")
         other_file = tmp_path / "other" / "memories" / "MEMORY.md"
-        assert other.settle().memory == ("One",)
+        assert other.sync().memory == ("One",)
         other_file.write_text("One\n§\nFrom the other host\n")
         write(home, "Two")
-        assert other.settle().memory == ("One", "Two", "From the other host")
-        assert home.settle() == other.settle()
+        assert other.sync().memory == ("One", "Two", "From the other host")
+        assert home.sync() == other.sync()
         assert other_file.read_text() == "One\n§\nTwo\n§\nFrom the other host\n"
 
 
 @pytest.mark.slow
 def test_eight_processes_that_write_at_once_lose_nothing(
-    home: HomeMemory, folder: Path, file: Path, log: SqlEventLog, log_url: str
+    home: SyncedMemory, folder: Path, file: Path, log: SqlEventLog, log_url: str
 ) -> None:
     in_processes(write_many, folder, log_url, 8)
     wanted = {f"entry {number}.{count}" for number in range(8) for count in range(6)} | {"by hand"}
     assert set(entries_of(file.read_text())) == wanted
-    assert set(home.settle().memory) == wanted
+    assert set(home.sync().memory) == wanted
     assert len(home.writes()) == len(wanted)
     assert verify(log).findings == ()
 
@@ -221,12 +223,12 @@ def test_eight_processes_that_write_at_once_lose_nothing(
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_whoever_is_killed_in_a_write_leaves_nothing_that_the_next_use_does_not_put_right(
-    home: HomeMemory, folder: Path, file: Path, log: SqlEventLog, log_url: str, moment: str
+    home: SyncedMemory, folder: Path, file: Path, log: SqlEventLog, log_url: str, moment: str
 ) -> None:
     write(home, "Before")
     assert killed_at(moment, folder, log_url) == -9
     write(home, "Later")
-    memory = home.settle()
+    memory = home.sync()
     committed = moment not in {"before the append", "before the commit"}
     assert memory.memory == (("Before", "The entry", "Later") if committed else ("Before", "Later"))
     assert entries_of(file.read_text()) == memory.memory
@@ -237,12 +239,12 @@ def test_whoever_is_killed_in_a_write_leaves_nothing_that_the_next_use_does_not_
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_an_edit_is_taken_in_once_whenever_the_one_that_takes_it_in_is_killed(
-    home: HomeMemory, folder: Path, file: Path, log_url: str, moment: str
+    home: SyncedMemory, folder: Path, file: Path, log_url: str, moment: str
 ) -> None:
     write(home, "Before")
     edited = file.read_text() + "§\nBy hand\n"
     write(home, "Meanwhile")
     file.write_text(edited)
     killed_at(moment, folder, log_url)
-    assert home.settle().memory[:3] == ("Before", "Meanwhile", "By hand")
+    assert home.sync().memory[:3] == ("Before", "Meanwhile", "By hand")
     assert [each.fact.author for each in home.writes()].count("hand_edit") == 1

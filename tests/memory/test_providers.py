@@ -314,7 +314,7 @@ def test_one_that_takes_for_ever_is_given_up(notes: Notes, caplog: pytest.LogCap
 
     notes.disturb = hang
     assert memories.recall(session(), "tea") == ""
-    assert "prefetch failed: TookTooLong: gave no answer within 0.2 s" in caplog.text
+    assert "prefetch failed: CallTimeout: gave no answer within 0.2 s" in caplog.text
     released.set()
 
 

@@ -12,7 +12,7 @@ from hermes_jobs.agent.prompt.fences import (
     NOTE,
     OPEN,
     FenceFilter,
-    Unfenced,
+    FenceStripper,
     with_recall,
     without_fences,
 )
@@ -82,7 +82,7 @@ def test_a_text_without_fences_stays_as_it_is(text: str) -> None:
 
 def test_an_echo_is_neither_shown_nor_kept() -> None:
     echo = f"{OPEN}\n{NOTE}\n\nTea.\n{CLOSE}\n\n"
-    model = Unfenced(ScriptedModel([Reply(content=f"{echo}You drink tea.", reasoning=f"{echo}Hm.")]))
+    model = FenceStripper(ScriptedModel([Reply(content=f"{echo}You drink tea.", reasoning=f"{echo}Hm.")]))
     pieces: list[str] = []
     request = ModelRequest(model="m", system_prompt="", messages=(UserMessage("What do I drink?"),))
     reply = model.reply(request, CancelToken(), pieces.append)

@@ -92,7 +92,7 @@ def test_flush_and_summary_are_asked_for_where_compression_is(
         ("summary", "small", f"Bearer {OWN}"),
     }
     assert application.views.session("s1").id != "s1", "it was compressed"
-    assert "Flushed in request" in str(application.memory.settle())
+    assert "Flushed in request" in str(application.memory.sync())
 
 
 def test_an_auxiliary_endpoint_serves_all_of_them_with_the_main_models_name(

@@ -136,7 +136,7 @@ def test_a_model_that_fails_at_a_flush_is_replaced_by_the_sessions_own(
         worker.engine.execute(SESSION, c.RequestCompression(reason="manual"))
         worker.drain()
     assert {seen.body["model"] for seen in model_server.requests} == {"mine"}
-    assert "Flushed in request" in str(application.memory.settle())
+    assert "Flushed in request" in str(application.memory.sync())
 
 
 @pytest.mark.parametrize(

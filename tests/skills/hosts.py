@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hermes_jobs.agent.skills.catalog import Shelf
-from hermes_jobs.agent.skills.skill_folder import HomeSkills
-from hermes_jobs.agent.skills.write_request import Asked
+from hermes_jobs.agent.skills.catalog import SkillCatalog
+from hermes_jobs.agent.skills.skill_folder import SkillFolder
+from hermes_jobs.agent.skills.write_request import SkillWriteRequest
 from hermes_jobs.bootstrap import NullDispatcher
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import DecisionResult
@@ -33,19 +33,19 @@ class Host:
             dispatcher=NullDispatcher(),
             performers={},
         )
-        self.home = HomeSkills(self.engine, self.root, folder / "skills.lock", folder / "shown")
-        self.shelf = Shelf(self.home, external, guard=guard, platform="linux")
+        self.home = SkillFolder(self.engine, self.root, folder / "skills.lock", folder / "shown")
+        self.shelf = SkillCatalog(self.home, external, guard=guard, platform="linux")
 
     def ask(self, action: e.SkillAction, name: str, **request: str | bool) -> DecisionResult:
         """The agent asks for a write; files follow."""
-        asked = Asked(
+        asked = SkillWriteRequest(
             name=name,
             request=e.SkillRequest(action=action, **request),  # type: ignore[arg-type]
             author="turn",
             evidence=e.Evidence(session="s1", turn="t1", call="t1-1-0"),
         )
         changed = self.engine.change(self.shelf.writing(asked), "test")
-        self.home.settle()
+        self.home.sync()
         return changed
 
     def create(self, name: str, body: str = "Do it.", category: str = "") -> DecisionResult:
@@ -81,7 +81,7 @@ class Host:
 
         wanted = {
             "/".join(part for part in (skill.category, skill.name, path) if part): content_of(file)
-            for skill in self.home.settle().values()
+            for skill in self.home.sync().values()
             for path, file in skill.files.items()
         }
         return wanted == self.files()

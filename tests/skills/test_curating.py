@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.agent.skills.curator import Curator, Use
+from hermes_jobs.agent.skills.curator import Curator, SkillUsage
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import DecisionResult
 from hermes_jobs.domain.skill.curation import Curation, stream_of
@@ -17,7 +17,7 @@ from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from tests.skills.hosts import Host, skill_text
 
 EVIDENCE = e.Evidence(session="v1", turn="t1", call="t1-1-0")
-USED = {"deploy-web": Use(uses=3, completed=2, failed=1, last_used_at="2026-11-20T10:00:00Z")}
+USED = {"deploy-web": SkillUsage(uses=3, completed=2, failed=1, last_used_at="2026-11-20T10:00:00Z")}
 STEPS = "Run the tests, build the image, push it to the registry, restart the service, look at its log."
 
 
@@ -75,7 +75,7 @@ def desk(tmp_path: Path):
 
 
 def test_the_stock_says_how_skills_are_used_and_which_are_alike(desk: Desk) -> None:
-    stock = desk.curator.stock()
+    stock = desk.curator.inventory()
     assert "Skills, as of 2026-11-22 (3):" in stock
     web = next(line for line in stock.splitlines() if line.startswith("- deploy-web"))
     assert "(in ops)" in web
@@ -87,7 +87,7 @@ def test_the_stock_says_how_skills_are_used_and_which_are_alike(desk: Desk) -> N
 
 def test_without_skills_there_is_no_stock(tmp_path: Path) -> None:
     log = open_log(sqlite_url(tmp_path / "events.db"))
-    assert Curator(Host(log, tmp_path / "home").shelf, lambda names: {}, lambda: "").stock() == ""
+    assert Curator(Host(log, tmp_path / "home").shelf, lambda names: {}, lambda: "").inventory() == ""
     log.close()
 
 
@@ -126,7 +126,7 @@ def test_an_archived_skill_is_told_of_no_more_and_can_be_read_and_brought_back(d
     desk.apply()
     volume = desk.host.shelf.find("old-way")
     assert "it is archived" in volume.hidden(None, "linux")
-    assert "old-way" not in desk.curator.stock()
+    assert "old-way" not in desk.curator.inventory()
     desk.host.shelf.undo("old-way")
     assert desk.host.shelf.find("old-way").hidden(None, "linux") == ""
     assert (desk.host.root / "old-way/SKILL.md").exists()
@@ -195,7 +195,7 @@ def test_a_skill_that_has_changed_since_is_left_alone_and_so_are_all_others(desk
     desk.merge()
     desk.archive()
     (desk.host.root / "ops/deploy-app/SKILL.md").write_text(skill_text("deploy-app", "By hand."))
-    desk.host.shelf.settle()
+    desk.host.shelf.sync()
     before = desk.versions()
     with pytest.raises(
         Rejected, match=r"deploy-app has changed since proposal 1 was made \(version 1 then, 2 now\)"

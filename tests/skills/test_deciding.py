@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.agent.skills.write_request import Asked, writing
+from hermes_jobs.agent.skills.write_request import SkillWriteRequest, writing
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import DecisionResult, StateLoader
 from hermes_jobs.domain.session.messages import UserMessage
@@ -131,7 +131,7 @@ def test_caution_waits_and_nothing_is_written_until_a_person_approves(host):
     answer = host.create("odd", ODD).answer
     assert "waits for the user's approval" in answer
     assert "hermes-jobs" not in answer, "a model has tools, no commands"
-    assert (host.files(), host.home.settle()) == ({}, {})
+    assert (host.files(), host.home.sync()) == ({}, {})
     host.shelf.approve("odd")
     assert host.files() == {"odd/SKILL.md": skill_text("odd", ODD).encode()}
     proposed, approved, created = host.facts("odd")
@@ -203,7 +203,7 @@ def test_without_the_guard_everything_is_written(tmp_path):
 def test_a_decision_is_made_again_when_the_skill_has_moved_on(host):
     host.create("tidy", "1. Tidy.\n2. Rest.")
     asked = e.SkillRequest(action="patch", old_string="2. Rest.", new_string="2. Sleep.")
-    change = host.shelf.writing(Asked(name="tidy", request=asked, author="review"))
+    change = host.shelf.writing(SkillWriteRequest(name="tidy", request=asked, author="review"))
     meanwhile: list[DecisionResult] = []
 
     def late(load):
@@ -213,7 +213,7 @@ def test_a_decision_is_made_again_when_the_skill_has_moved_on(host):
         return changed
 
     host.engine.change(late, "test")
-    host.home.settle()
+    host.home.sync()
     assert host.read("tidy/SKILL.md") == skill_text("tidy", "1. Tidy up.\n2. Sleep.")
 
 
@@ -246,13 +246,15 @@ def test_a_file_that_a_person_changed_is_shown_to_the_model_before_it_is_replace
     host.ask("write_file", "tidy", path=FILE, content="one")
     host.put("tidy/SKILL.md", skill_text("tidy", "By hand."))
     host.put(f"tidy/{FILE}", "two, by hand")
-    host.home.settle()
+    host.home.sync()
     skill = host.home.known("tidy")
 
     def asked(*shown: str) -> DecisionResult:
         session = Session(stream="session-s1", messages=tuple(map(UserMessage, shown)))
         request = e.SkillRequest(action=action, **request_of)
-        change = writing(Asked(name="tidy", request=request, author="turn", lineage="s1"), guard=True)
+        change = writing(
+            SkillWriteRequest(name="tidy", request=request, author="turn", lineage="s1"), guard=True
+        )
         return change(states(skill, session))
 
     with pytest.raises(Rejected, match="The user has changed") as refused:
@@ -266,8 +268,8 @@ def test_a_file_that_a_person_changed_is_shown_to_the_model_before_it_is_replace
 def test_a_passage_that_is_quoted_may_be_patched_in_a_file_that_a_person_changed(host):
     host.create("tidy")
     host.put("tidy/SKILL.md", skill_text("tidy", "By hand."))
-    host.home.settle()
+    host.home.sync()
     skill = host.home.known("tidy")
     request = e.SkillRequest(action="patch", old_string="By hand.", new_string="By both.")
-    change = writing(Asked(name="tidy", request=request, author="turn", lineage="s1"), guard=True)
+    change = writing(SkillWriteRequest(name="tidy", request=request, author="turn", lineage="s1"), guard=True)
     assert change(states(skill)).writes

@@ -67,21 +67,21 @@ def test_every_host_lays_out_the_same_files(host, other):
     host.create("tidy")
     host.put("pdf/SKILL.md", skill_text("pdf"))
     host.put("pdf/assets/logo.png", b"\x89PNG\x00\xff")
-    host.home.settle()
-    other.home.settle()
+    host.home.sync()
+    other.home.sync()
     other.ask("patch", "tidy", old_string="Do it.", new_string="Do it well.")
-    host.home.settle()
+    host.home.sync()
     assert host.files() == other.files()
     assert sorted(host.files()) == ["pdf/SKILL.md", "pdf/assets/logo.png", "tidy/SKILL.md"]
     other.ask("delete", "pdf")
-    host.home.settle()
+    host.home.sync()
     assert list(host.files()) == list(other.files()) == ["tidy/SKILL.md"]
 
 
 def test_a_home_that_lost_its_skills_gets_them_back(host):
     host.create("tidy")
     shutil.rmtree(host.root)
-    host.home.settle()
+    host.home.sync()
     assert list(host.files()) == ["tidy/SKILL.md"]
     assert types(host, "tidy") == ["SkillCreated"]
 
@@ -95,7 +95,7 @@ def test_a_folder_from_elsewhere_is_taken_in_whole(host):
     host.put("tools/pdf_tools/assets/a.bin", b"\0\1")
     host.put("tools/pdf_tools/__pycache__/a.pyc", b"\0")
     host.put("tools/pdf_tools/.git/config", "x")
-    skills = host.home.settle()
+    skills = host.home.sync()
     assert sorted(skills["pdf_tools"].files) == ["SKILL.md", "assets/a.bin", "forms.md"]
     assert skills["pdf_tools"].category == "tools"
     (fact,) = host.facts("pdf_tools")
@@ -109,7 +109,7 @@ def test_an_edit_by_hand_before_the_agents_write_and_saved_after_it_is_kept_with
     opened = host.read("tidy/SKILL.md")
     host.ask("patch", "tidy", old_string="1. Tidy.", new_string="1. Tidy well.")
     host.put("tidy/SKILL.md", opened.replace("3. Look.", "3. Look twice."))
-    host.home.settle()
+    host.home.sync()
     assert host.read("tidy/SKILL.md") == skill_text("tidy", "1. Tidy well.\n2. Rest.\n3. Look twice.")
     assert types(host, "tidy") == ["SkillCreated", "SkillPatched", "SkillEdited"]
     assert host.agrees()
@@ -117,12 +117,12 @@ def test_an_edit_by_hand_before_the_agents_write_and_saved_after_it_is_kept_with
 
 def test_edits_on_two_hosts_at_once_are_both_kept(host, other):
     host.create("tidy", "1. Tidy.\n2. Rest.\n3. Look.")
-    other.home.settle()
+    other.home.sync()
     host.put("tidy/SKILL.md", host.read("tidy/SKILL.md").replace("1. Tidy.", "1. Here."))
     other.put("tidy/SKILL.md", other.read("tidy/SKILL.md").replace("3. Look.", "3. There."))
-    host.home.settle()
-    other.home.settle()
-    host.home.settle()
+    host.home.sync()
+    other.home.sync()
+    host.home.sync()
     assert host.read("tidy/SKILL.md") == skill_text("tidy", "1. Here.\n2. Rest.\n3. There.")
     assert host.files() == other.files()
 
@@ -147,7 +147,7 @@ def test_a_line_of_the_agents_that_a_person_deleted_stays_deleted(host, save):
     host.create("tidy", STEPS)
     host.ask("patch", "tidy", old_string="3. Look.", new_string="3. Look.\n4. Sing.")
     save(host, host.read("tidy/SKILL.md").replace("\n4. Sing.", ""))
-    host.home.settle()
+    host.home.sync()
     assert host.read("tidy/SKILL.md") == skill_text("tidy", STEPS)
     assert types(host, "tidy") == ["SkillCreated", "SkillPatched", "SkillEdited"]
     assert host.agrees()
@@ -159,7 +159,7 @@ def test_a_line_that_the_agent_adds_while_the_file_is_open_in_an_editor_stays(ho
     opened = host.read("tidy/SKILL.md")
     host.ask("patch", "tidy", old_string="1. Tidy.", new_string="0. Breathe.\n1. Tidy.")
     save(host, opened.replace("\n3. Look.", ""))
-    host.home.settle()
+    host.home.sync()
     assert host.read("tidy/SKILL.md") == skill_text("tidy", "0. Breathe.\n1. Tidy.\n2. Rest.")
     assert host.agrees()
 
@@ -170,7 +170,7 @@ def test_a_line_that_both_changed_stands_in_both_forms_and_the_conflict_is_recor
     opened = host.read("tidy/SKILL.md")
     host.ask("patch", "tidy", old_string="1. Tidy.", new_string="1. Tidy well.")
     save(host, opened.replace("1. Tidy.", "1. Tidy fast."))
-    host.home.settle()
+    host.home.sync()
     both = "1. Tidy well.\n1. Tidy fast.\n2. Rest.\n3. Look."
     assert host.read("tidy/SKILL.md") == skill_text("tidy", both)
     assert host.facts("tidy")[-1].conflict
@@ -180,7 +180,7 @@ def test_a_line_that_both_changed_stands_in_both_forms_and_the_conflict_is_recor
 def test_a_file_beside_skill_md_is_read_and_patched_like_any_other(host):
     host.create("tidy")
     host.put("tidy/forms.md", "How forms work.")
-    host.home.settle()
+    host.home.sync()
     host.ask("patch", "tidy", path="forms.md", old_string="work", new_string="are filled in")
     assert host.read("tidy/forms.md") == "How forms are filled in."
     host.ask("write_file", "tidy", path="forms.md", content="Anew.")
@@ -201,7 +201,7 @@ def test_a_support_file_is_merged_by_the_same_rule(host):
     host.read("tidy/references/a.md")
     host.ask("write_file", "tidy", path="references/a.md", content="zero\none\ntwo\nthree\n")
     host.put("tidy/references/a.md", "one\ntwo\n")
-    host.home.settle()
+    host.home.sync()
     assert host.read("tidy/references/a.md") == "zero\none\ntwo\n"
 
 
@@ -212,7 +212,7 @@ def test_a_copy_that_was_put_back_with_the_time_of_when_it_was_made_is_no_edit(h
     host.ask("patch", "tidy", old_string="Do it.", new_string="Do it well.")
     host.put("tidy/SKILL.md", old)
     os.utime(file, ns=(made_at, made_at))
-    host.home.settle()
+    host.home.sync()
     assert "well" in host.read("tidy/SKILL.md")
     assert types(host, "tidy") == ["SkillCreated", "SkillPatched"]
 
@@ -220,13 +220,13 @@ def test_a_copy_that_was_put_back_with_the_time_of_when_it_was_made_is_no_edit(h
 def test_a_skill_deleted_by_hand_is_deleted_everywhere_and_can_be_had_back(host, other):
     host.create("tidy")
     host.ask("write_file", "tidy", path="assets/a", content="x")
-    other.home.settle()
+    other.home.sync()
     shutil.rmtree(other.root / "tidy")
-    assert other.home.settle() == {}
-    assert host.home.settle() == {}
+    assert other.home.sync() == {}
+    assert host.home.sync() == {}
     assert (host.files(), types(host, "tidy")[-1]) == ({}, "SkillDeleted")
     host.shelf.undo("tidy")
-    other.home.settle()
+    other.home.sync()
     assert host.files() == other.files()
     assert sorted(host.files()) == ["tidy/SKILL.md", "tidy/assets/a"]
 
@@ -235,25 +235,25 @@ def test_a_support_file_deleted_by_hand_is_gone(host):
     host.create("tidy")
     host.ask("write_file", "tidy", path="assets/a", content="x")
     (host.root / "tidy/assets/a").unlink()
-    host.home.settle()
+    host.home.sync()
     assert types(host, "tidy")[-1] == "SkillFileRemoved"
     assert host.agrees()
 
 
 def test_a_folder_moved_by_hand_is_a_moved_skill(host, other):
     host.create("tidy", category="home")
-    other.home.settle()
+    other.home.sync()
     (host.root / "work").mkdir()
     (host.root / "home/tidy").rename(host.root / "work/tidy")
-    assert host.home.settle()["tidy"].category == "work"
-    other.home.settle()
+    assert host.home.sync()["tidy"].category == "work"
+    other.home.sync()
     assert host.files() == other.files()
     assert list(host.files()) == ["work/tidy/SKILL.md"]
 
 
 def test_a_file_in_lower_case_is_taken_for_the_main_one(host):
     host.put("tidy/skill.md", skill_text("tidy"))
-    assert host.home.settle()["tidy"].main == skill_text("tidy")
+    assert host.home.sync()["tidy"].main == skill_text("tidy")
     host.ask("patch", "tidy", old_string="Do it.", new_string="Do it well.")
     assert list(host.files()) == ["tidy/SKILL.md"]
 
@@ -261,7 +261,7 @@ def test_a_file_in_lower_case_is_taken_for_the_main_one(host):
 def test_undo_takes_back_a_hand_edit_and_the_file_with_it(host):
     host.create("tidy")
     host.put("tidy/SKILL.md", skill_text("tidy", "Nonsense."))
-    host.home.settle()
+    host.home.sync()
     host.shelf.undo("tidy")
     assert host.read("tidy/SKILL.md") == skill_text("tidy")
     assert host.agrees()
@@ -271,7 +271,7 @@ def test_undo_takes_back_a_hand_edit_and_the_file_with_it(host):
 
 
 def problems(host: Host) -> dict[str, str]:
-    host.home.settle()
+    host.home.sync()
     return {problem.path: problem.reason for problem in host.home.problems}
 
 
@@ -328,23 +328,23 @@ def test_a_link_elsewhere_does_not_lead_another_hosts_write_out(host, other, tmp
     outside = tmp_path / "outside"
     outside.mkdir()
     host.create("tidy")
-    other.home.settle()
+    other.home.sync()
     (other.root / "tidy/references").symlink_to(outside)
     host.ask("write_file", "tidy", path="references/a.md", content="x")
     assert "tidy/references" in problems(other)
     assert list(outside.iterdir()) == []
     (other.root / "tidy/references").unlink()
-    other.home.settle()
+    other.home.sync()
     assert host.files() == other.files()
 
 
 def test_a_folder_that_cannot_be_written_is_a_problem_of_this_host_alone(host, other):
     host.create("tidy")
     other.root.write_text("in the way")
-    assert list(other.home.settle()) == ["tidy"]
+    assert list(other.home.sync()) == ["tidy"]
     assert [problem.path for problem in other.home.problems] == ["."]
     other.root.unlink()
-    other.home.settle()
+    other.home.sync()
     assert host.files() == other.files()
 
 
@@ -353,7 +353,7 @@ def test_a_link_to_itself_keeps_no_skill_from_being_taken_in(host):
     for loop in ("loop", "home/loop"):
         (host.root / loop).symlink_to("loop")
     host.put("pdf/SKILL.md", skill_text("pdf"))
-    assert list(host.home.settle()) == ["pdf", "tidy"]
+    assert list(host.home.sync()) == ["pdf", "tidy"]
     assert host.home.problems == ()
 
 
@@ -363,7 +363,7 @@ def test_a_category_that_cannot_be_read_loses_no_skill_and_hides_no_other(host):
     host.put("pdf/SKILL.md", skill_text("pdf"))
     (host.root / "home").chmod(0)
     try:
-        assert list(host.home.settle()) == ["pdf", "tidy"]
+        assert list(host.home.sync()) == ["pdf", "tidy"]
         assert types(host, "tidy") == ["SkillCreated"]
         assert "home" in problems(host)
     finally:
@@ -390,7 +390,7 @@ def test_a_folder_of_skills_cannot_become_one(host):
         host.put("single/SKILL.md", skill_text("single"))
         with pytest.raises(Rejected, match=r"cannot be a|lies in the way"):
             host.ask(action, name, **request)
-    assert host.home.settle()["tidy"].category == "home"
+    assert host.home.sync()["tidy"].category == "home"
 
 
 def test_a_new_skill_does_not_take_the_place_of_what_a_person_has_not_finished(host):
@@ -405,16 +405,16 @@ def test_a_new_skill_does_not_take_the_place_of_what_a_person_has_not_finished(h
 
 def test_a_host_that_died_between_append_and_files_puts_them_right(host, other, monkeypatch):
     host.create("tidy", "1. Tidy.\n2. Rest.\n3. Look.")
-    other.home.settle()
+    other.home.sync()
     mine = host.read("tidy/SKILL.md").replace("3. Look.", "3. Look twice.")
     other.ask("patch", "tidy", old_string="1. Tidy.", new_string="1. Tidy well.")
     host.put("tidy/SKILL.md", mine)
     with monkeypatch.context() as dying:
         dying.setattr(host.home, "_lay_out", lambda *_: (_ for _ in ()).throw(OSError(5, "died")))
-        host.home.settle()
+        host.home.sync()
     assert host.read("tidy/SKILL.md") == mine
     again = Host(host.log, host.root.parent)
-    again.home.settle()
+    again.home.sync()
     assert types(host, "tidy") == ["SkillCreated", "SkillPatched", "SkillEdited"]
     assert again.read("tidy/SKILL.md") == skill_text("tidy", "1. Tidy well.\n2. Rest.\n3. Look twice.")
 
@@ -431,5 +431,5 @@ def test_a_manifest_of_another_log_or_a_broken_one_counts_for_nothing(host):
     for content in ("{", '{"log": "other", "skills": {"tidy": {"version": 1}, "gone": {"version": 2}}}'):
         host.put(".laid-out.json", content)
         again = Host(host.log, host.root.parent)
-        assert list(again.home.settle()) == ["tidy"]
+        assert list(again.home.sync()) == ["tidy"]
     assert types(host, "tidy") == ["SkillCreated"]

@@ -29,7 +29,7 @@ def test_processes_that_write_one_skill_at_once_lose_nothing(log, tmp_path):
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(write, range(4)))
-    assert len(hosts[0].home.settle()["tidy"].files) == 13
+    assert len(hosts[0].home.sync()["tidy"].files) == 13
     assert len(hosts[0].facts("tidy")) == 13
     assert hosts[0].agrees()
 
@@ -66,7 +66,7 @@ def test_whatever_the_agent_and_people_do_on_two_hosts_no_words_are_lost(acts):
             hosts = [Host(log, Path(folder) / name) for name in ("one", "two")]
             written = [_act(hosts[at], act, name, f"line {n}") for n, (at, act, name) in enumerate(acts)]
             for host in (*hosts, *hosts):
-                host.home.settle()
+                host.home.sync()
             assert hosts[0].files() == hosts[1].files()
             assert all(host.agrees() for host in hosts)
             everything = [str(recorded.event) for recorded in log.tail()]
@@ -85,7 +85,7 @@ def _act(host: Host, act: str, name: str, line: str) -> str:
         file.write_text(f"{file.read_text()}{line}.\n")
         return f"{line}."
     if act in {"unlink", "rmtree"}:
-        host.home.settle()  # what a person wrote and deleted before anybody looked was theirs to delete
+        host.home.sync()  # what a person wrote and deleted before anybody looked was theirs to delete
         (host.root / name / "assets/f").unlink(missing_ok=True)
         if act == "rmtree":
             shutil.rmtree(host.root / name, ignore_errors=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.agent.skills.presenter import Librarian
+from hermes_jobs.agent.skills.presenter import SkillPresenter
 from hermes_jobs.agent.tools.skills import skill_tools
 from hermes_jobs.agent.tools.toolbox import Toolbox
 from hermes_jobs.domain import events as e
@@ -26,7 +26,7 @@ class Desk:
 
     def __init__(self, host: Host) -> None:
         self.host = host
-        self.tools = Toolbox(skill_tools(Librarian(host.shelf)), enabled=("skills",))
+        self.tools = Toolbox(skill_tools(SkillPresenter(host.shelf)), enabled=("skills",))
 
     def ask(self, tool: str, /, *, author: e.Author = "turn", **arguments: object) -> ToolOutcome:
         """Run a call to the end, as the engine does."""
@@ -39,7 +39,7 @@ class Desk:
             answer = self.host.engine.change(outcome.change, "test").answer
         except Rejected as refused:
             return ToolOutcome(content=f"Error: {refused.message}", ok=False)
-        self.host.home.settle()
+        self.host.home.sync()
         return ToolOutcome(content=answer)
 
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from hermes_jobs.agent.context.boundaries import Cut
+from hermes_jobs.agent.context.boundaries import HistorySplit
 from hermes_jobs.agent.context.message_groups import flat, repaired
 from hermes_jobs.agent.context.prune import pruned
 from hermes_jobs.agent.context.summary import enclosed, todos_note
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, UserMessage
 
 
-def assembled(parts: Cut, summary: str, todos: Sequence[str]) -> tuple[Message, ...]:
+def assembled(parts: HistorySplit, summary: str, todos: Sequence[str]) -> tuple[Message, ...]:
     """The parts with the summary in the middle's place; `todos` are those that are open."""
     head = repaired(pruned(flat(parts.head)))
     tail = repaired(flat(parts.tail))

@@ -11,7 +11,7 @@ from hermes_jobs.agent.context.tokens import tokens_of
 from hermes_jobs.domain.session.messages import AssistantMessage, UserMessage
 
 
-class Cut(msgspec.Struct, frozen=True):
+class HistorySplit(msgspec.Struct, frozen=True):
     """A history in three parts. An empty middle: there is nothing to compress."""
 
     head: tuple[Unit, ...]
@@ -19,7 +19,7 @@ class Cut(msgspec.Struct, frozen=True):
     tail: tuple[Unit, ...]
 
 
-class Room(msgspec.Struct, frozen=True, kw_only=True):
+class TokenBudget(msgspec.Struct, frozen=True, kw_only=True):
     """What stays may take: the tail `budget` tokens, or up to `threshold` while it has fewer than
     `protect_last` messages; the head `head` tokens, None for any number."""
 
@@ -29,7 +29,7 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     head: int | None = None
 
 
-def cut(units: Sequence[Unit], room: Room) -> Cut:
+def cut(units: Sequence[Unit], room: TokenBudget) -> HistorySplit:
     """The history in its parts.
 
     The user's newest message is in the tail, always; what followed it and does not fit is summarised as if
@@ -41,13 +41,13 @@ def cut(units: Sequence[Unit], room: Room) -> Cut:
     start = _protected(body, room) or _within(body, room.budget)
     newest = newest_request(body)
     if newest is None or newest >= start:
-        return Cut(tuple(units[:begin]), tuple(body[:start]), tuple(body[start:]))
+        return HistorySplit(tuple(units[:begin]), tuple(body[:start]), tuple(body[start:]))
     if _size(body[newest:]) <= room.budget:
-        return Cut(tuple(units[:begin]), tuple(body[:newest]), tuple(body[newest:]))
+        return HistorySplit(tuple(units[:begin]), tuple(body[:newest]), tuple(body[newest:]))
     while newest + 1 < start < len(body) and isinstance(body[start][0], UserMessage):
         start -= 1  # what the agent was told in the user's place cannot follow the user
     middle = (*body[:newest], *body[newest + 1 : start])
-    return Cut(tuple(units[:begin]), middle, (body[newest], *body[start:]))
+    return HistorySplit(tuple(units[:begin]), middle, (body[newest], *body[start:]))
 
 
 def _head(units: Sequence[Unit]) -> Sequence[Unit]:
@@ -60,7 +60,7 @@ def _head(units: Sequence[Unit]) -> Sequence[Unit]:
     return units[:2] if is_exchange else units[:0]
 
 
-def _protected(units: Sequence[Unit], room: Room) -> int | None:
+def _protected(units: Sequence[Unit], room: TokenBudget) -> int | None:
     """Where the newest messages begin that are protected by their number, as far as they fit, and by their
     size; None where they leave no middle."""
     start = max(len(units) - 1, 0)

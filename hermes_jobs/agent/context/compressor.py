@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import msgspec
 
 from hermes_jobs.agent.context.assembly import assembled
-from hermes_jobs.agent.context.boundaries import Cut, Room, cut
-from hermes_jobs.agent.context.hallucinated_references import invented
-from hermes_jobs.agent.context.message_groups import flat, repaired, units_of
+from hermes_jobs.agent.context.boundaries import HistorySplit, TokenBudget, cut
+from hermes_jobs.agent.context.hallucinated_references import hallucinated_references
+from hermes_jobs.agent.context.message_groups import flat, message_groups, repaired
 from hermes_jobs.agent.context.prune import pruned
 from hermes_jobs.agent.context.setup import CompressorOptions, EngineSetup, Redact
 from hermes_jobs.agent.context.summary import (
@@ -97,7 +97,7 @@ class Compressor:
 
     def newest(self, messages: Sequence[Message], room: int) -> tuple[Message, ...]:
         """As many of the newest messages as fit, beginning with a user's."""
-        units = units_of(messages)
+        units = message_groups(messages)
         start = len(units)
         while start > 0 and (room := room - tokens_of(units[start - 1])) >= 0:
             start -= 1
@@ -128,20 +128,20 @@ class Compressor:
         shortened = self._shortened(parts, f"{before}\n\n{words}".strip(), history)
         return msgspec.structs.replace(shortened, summary="")
 
-    def _cut_of(self, history: History, said: Sequence[Message]) -> Cut:
+    def _cut_of(self, history: History, said: Sequence[Message]) -> HistorySplit:
         before = history.fixed + tokens_of(history.messages)
         return self._cut(said, history.window, history.fixed, before)
 
-    def _cut(self, said: Sequence[Message], window: int, fixed: int, before: int) -> Cut:
+    def _cut(self, said: Sequence[Message], window: int, fixed: int, before: int) -> HistorySplit:
         """The history in its parts. Where the request of `before` tokens is so large that it has to become
         smaller, and protecting many messages keeps it from that, only the newest are protected."""
-        units = units_of(said)
+        units = message_groups(said)
         share = max(self.threshold(window, fixed) - fixed, int(window * (1 - HYGIENE)))
         ratio = min(max(self._options.target_ratio, RATIO_LEAST), RATIO_MOST)
         budget, protected = int(share * ratio), int(share * PROTECTED_SHARE)
         usual = cut(
             units,
-            Room(
+            TokenBudget(
                 budget=budget,
                 threshold=max(budget, protected),
                 protect_last=self._options.protect_last,
@@ -151,11 +151,11 @@ class Compressor:
         if before < window * HYGIENE or before - _after(usual, window, fixed) >= before * WORTH:
             return usual
         room = min(budget, protected) // 2
-        tight = cut(units, Room(budget=room, threshold=room, protect_last=0, head=0))
+        tight = cut(units, TokenBudget(budget=room, threshold=room, protect_last=0, head=0))
         return min(usual, tight, key=lambda parts: _after(parts, window, fixed))
 
     @staticmethod
-    def _shortened(parts: Cut, summary: str, history: History) -> CompressedHistory:
+    def _shortened(parts: HistorySplit, summary: str, history: History) -> CompressedHistory:
         messages = assembled(parts, summary, history.todos)
         return CompressedHistory(messages=messages, summary=summary, removed=len(flat(parts.middle)))
 
@@ -182,17 +182,17 @@ class Compressor:
             summary = self._redact(ask(told, asked, budget)).strip()
         if not is_checkpoint(summary):
             raise ModelError("invalid_summary", "the summariser wrote no summary", retryable=False)
-        wrong = invented(summary, source)
+        wrong = hallucinated_references(summary, source)
         if not wrong:
             return summary
         mend = f"{asked}\n\nYour checkpoint:\n\n{summary}\n\n{MEND.format(invented=', '.join(wrong))}"
         mended = self._redact(ask(told, mend, budget)).strip()
         summary = mended if is_checkpoint(mended) else summary
-        left = invented(summary, source)
+        left = hallucinated_references(summary, source)
         return summary + UNVERIFIED.format(invented=", ".join(left)) if left else summary
 
 
-def _after(parts: Cut, window: int, fixed: int) -> int:
+def _after(parts: HistorySplit, window: int, fixed: int) -> int:
     """What a request takes whose middle is summarised as the parts say; endless where there is no middle."""
     if not parts.middle:
         return sys.maxsize
@@ -216,7 +216,7 @@ def _portions(messages: tuple[Message, ...], room: int, redact: Redact) -> list[
     redacted before: half a key is hard to tell."""
     portions: list[list[Message]] = [[]]
     size = 0
-    for unit in units_of(messages):
+    for unit in message_groups(messages):
         tokens = tokens_of(unit)
         if portions[-1] and size + tokens > room:
             portions.append([])

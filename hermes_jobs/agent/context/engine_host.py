@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 
 from hermes_jobs.agent.context.hooks import REMEMBERING, TOLD, Response
-from hermes_jobs.agent.context.isolated_engine import Contained, TimeLimits
+from hermes_jobs.agent.context.isolated_engine import IsolatedEngine, TimeLimits
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.engine.ports import ContextEngine, ListenerError, ToolContext, ToolSpec
 from hermes_jobs.engine.replay import Facts, ReplayedEvent
 from hermes_jobs.engine.session_info import session_info
-from hermes_jobs.plugins.circuit_breaker import Circuit, within
+from hermes_jobs.plugins.circuit_breaker import CircuitBreaker, within
 
 SEATS = 64  # instances that are kept; the one that was used longest ago goes first
 EVERYTHING = sys.maxsize
@@ -53,7 +53,7 @@ class BuiltIn:
         raise LookupError(name)
 
 
-class _Seat:
+class _EngineInstance:
     """What one conversation has of the engine in this process: an instance that has heard of it up to
     `version` and knows that `model`."""
 
@@ -64,7 +64,7 @@ class _Seat:
         self.lock = threading.Lock()
 
 
-class Plugged:
+class PluginContextEngines:
     """Another's engine. `own` stands in where it cannot be asked; `circuit` is around every call of it.
 
     Safe for many threads. `make` makes an instance, `facts` are those of conversations, `model_of` says
@@ -77,7 +77,7 @@ class Plugged:
         make: Callable[[], ContextEngine],
         own: ContextEngine,
         *,
-        circuit: Circuit,
+        circuit: CircuitBreaker,
         facts: Facts,
         model_of: Callable[[Session], ModelInUse],
         limits: TimeLimits,
@@ -93,7 +93,7 @@ class Plugged:
         self._apart = make()
         self._remembers = any(hasattr(self._apart, hook) for hook in REMEMBERING)
         self._lock = threading.Lock()
-        self._seats: OrderedDict[str, _Seat] = OrderedDict()
+        self._seats: OrderedDict[str, _EngineInstance] = OrderedDict()
 
     # --- as `ContextEngines` --------------------------------------------------------------------
 
@@ -101,7 +101,7 @@ class Plugged:
         """See `ContextEngines`."""
         if not self._remembers:
             return self.apart()
-        engine = self._circuit.quietly("what a session came to", lambda: self._ready(session), None)
+        engine = self._circuit.call_or_default("what a session came to", lambda: self._ready(session), None)
         return self._own if engine is None else self._contained(engine)
 
     def apart(self) -> ContextEngine:
@@ -109,7 +109,7 @@ class Plugged:
         return self._contained(self._apart)
 
     def _contained(self, engine: ContextEngine) -> ContextEngine:
-        return Contained(self._name, engine, self._own, self._circuit, self._limits)
+        return IsolatedEngine(self._name, engine, self._own, self._circuit, self._limits)
 
     # --- as a `Listener` ------------------------------------------------------------------------
 
@@ -129,7 +129,7 @@ class Plugged:
         try:
             self._ready(session)
         except Exception as error:
-            raise ListenerError(self._circuit.told(error), upto=max(seat.version, after)) from error
+            raise ListenerError(self._circuit.describe(error), upto=max(seat.version, after)) from error
         if session.ended_because is not None:
             with self._lock:
                 self._seats.pop(session.stream, None)
@@ -153,9 +153,9 @@ class Plugged:
 
     # --- within ---------------------------------------------------------------------------------
 
-    def _seat(self, stream: str) -> _Seat:
+    def _seat(self, stream: str) -> _EngineInstance:
         with self._lock:
-            seat = self._seats.setdefault(stream, _Seat())
+            seat = self._seats.setdefault(stream, _EngineInstance())
             self._seats.move_to_end(stream)
             while len(self._seats) > SEATS:
                 self._seats.popitem(last=False)
@@ -170,7 +170,7 @@ class Plugged:
             self._told_model(seat, engine, self._model_of(session))
         return engine
 
-    def _caught_up(self, seat: _Seat, stream: str, upto: int, heard: int) -> ContextEngine:
+    def _caught_up(self, seat: _EngineInstance, stream: str, upto: int, heard: int) -> ContextEngine:
         """Up to version `heard` all was told somewhere, or left out: what fails of that is passed over."""
         engine = seat.engine
         if engine is None:
@@ -185,7 +185,7 @@ class Plugged:
             seat.version = each.after.version
         return engine
 
-    def _tell(self, seat: _Seat, engine: ContextEngine, heard: ReplayedEvent) -> None:
+    def _tell(self, seat: _EngineInstance, engine: ContextEngine, heard: ReplayedEvent) -> None:
         match heard.fact:
             case e.SessionStarted():
                 self._call(engine, "on_session_start", session_info(heard.after))
@@ -200,7 +200,7 @@ class Plugged:
             case _:
                 pass
 
-    def _told_model(self, seat: _Seat, engine: ContextEngine, model: ModelInUse) -> None:
+    def _told_model(self, seat: _EngineInstance, engine: ContextEngine, model: ModelInUse) -> None:
         if seat.model != model:
             self._call(engine, "update_model", model.name, model.window)
             seat.model = model

@@ -17,7 +17,7 @@ _BLANKS = re.compile(r"\s+")
 _NUMBERED = re.compile(r"^\s*\d+[.)]\s*", re.MULTILINE)
 
 
-def invented(summary: str, source: str) -> tuple[str, ...]:
+def hallucinated_references(summary: str, source: str) -> tuple[str, ...]:
     """The things that the summary names exactly and that the source does not hold, at most a dozen."""
     known = _plain(source)
     missing = (name for name in _names(_NUMBERED.sub("", summary)) if _plain(name) not in known)

@@ -13,7 +13,7 @@ from typing import TypeVar, get_args
 
 import msgspec
 
-from hermes_jobs.agent.context.message_groups import Unit, newest_request, units_of
+from hermes_jobs.agent.context.message_groups import Unit, message_groups, newest_request
 from hermes_jobs.domain.events import CompressionReason
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.engine.ports import (
@@ -24,7 +24,7 @@ from hermes_jobs.engine.ports import (
     History,
     ModelError,
 )
-from hermes_jobs.plugins.circuit_breaker import Circuit, Resting
+from hermes_jobs.plugins.circuit_breaker import CircuitBreaker, CircuitOpen
 
 logger = logging.getLogger(__name__)
 
@@ -45,11 +45,16 @@ class TimeLimits(msgspec.Struct, frozen=True, kw_only=True):
     compress: float = 600.0
 
 
-class Contained:
+class IsolatedEngine:
     """A `ContextEngine`: another of that name, with `own` for what it cannot do."""
 
     def __init__(
-        self, name: str, engine: ContextEngine, own: ContextEngine, circuit: Circuit, limits: TimeLimits
+        self,
+        name: str,
+        engine: ContextEngine,
+        own: ContextEngine,
+        circuit: CircuitBreaker,
+        limits: TimeLimits,
     ) -> None:
         self.name = name
         self._engine = engine
@@ -96,7 +101,7 @@ class Contained:
         except ModelError:
             raise
         except Exception as error:
-            told = self._circuit.told(error)
+            told = self._circuit.describe(error)
             raise ModelError(FAILED, f"the context engine {self.name} failed: {told}") from error
         finally:
             asking.end()
@@ -108,10 +113,10 @@ class Contained:
     def _asked(self, act: Callable[[ContextEngine], T]) -> T:
         try:
             return self._circuit.call(lambda: act(self._engine), self._limits.ask)
-        except Resting:
+        except CircuitOpen:
             return act(self._own)
         except Exception as error:  # noqa: BLE001 - whatever others' code raises
-            told = self._circuit.told(error)
+            told = self._circuit.describe(error)
             logger.warning("context engine %s failed, the built-in one stands in: %s", self.name, told)
             return act(self._own)
 
@@ -138,7 +143,7 @@ def checked(history: History, shortened: CompressedHistory) -> CompressedHistory
     if shortened.removed <= 0:
         return shortened
     messages = shortened.messages
-    if not all(_is_whole(unit) for unit in units_of(messages)):
+    if not all(_is_whole(unit) for unit in message_groups(messages)):
         raise ValueError("a tool call stands without its result, or a result without its call")
     if _repetitions(messages) > _repetitions(history.messages):
         raise ValueError("two messages of the same speaker stand one after the other")
@@ -155,7 +160,7 @@ def _known_reason(reason: CompressionReason | None) -> CompressionReason | None:
 
 def _keeps_the_request(before: Sequence[Message], after: Sequence[Message]) -> bool:
     """Whether something of the user's newest message is still said by a user; notes beside it may go."""
-    units = units_of(before)
+    units = message_groups(before)
     at = newest_request(units)
     if at is None:
         return True

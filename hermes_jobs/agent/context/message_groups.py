@@ -12,7 +12,7 @@ Unit = tuple[Message, ...]
 NO_RESULT = "(The result of this call was not kept.)"
 
 
-def units_of(messages: Iterable[Message]) -> tuple[Unit, ...]:
+def message_groups(messages: Iterable[Message]) -> tuple[Unit, ...]:
     """The history in units; none of them may be parted."""
     units: list[list[Message]] = []
     for message in messages:
@@ -39,7 +39,7 @@ def newest_request(units: Sequence[Unit]) -> int | None:
 
 def repaired(messages: Iterable[Message]) -> tuple[Message, ...]:
     """The history with exactly one result for each call, right behind it; others go, missing ones come."""
-    return flat(_repaired(unit) for unit in units_of(messages))
+    return flat(_repaired(unit) for unit in message_groups(messages))
 
 
 def _repaired(unit: Unit) -> Unit:

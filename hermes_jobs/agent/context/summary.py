@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from hermes_jobs.agent.context.message_groups import flat, units_of
+from hermes_jobs.agent.context.message_groups import flat, message_groups
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.domain.session.synthetic_messages import ACKNOWLEDGED, ENDED_UNANSWERED
 
@@ -133,7 +133,7 @@ def without_notes(messages: Iterable[Message]) -> tuple[str, tuple[Message, ...]
 
 def transcript(messages: Iterable[Message]) -> str:
     """The messages as text for the summariser."""
-    return "\n\n".join(_told(message) for message in flat(units_of(messages)))
+    return "\n\n".join(_told(message) for message in flat(message_groups(messages)))
 
 
 def _told(message: Message) -> str:

@@ -15,7 +15,7 @@ REMEMBERED = 8  # contents of one file
 REMEMBERED_CHARS = 200_000  # of texts of one file that the log does not have
 
 
-class Held(msgspec.Struct, frozen=True, omit_defaults=True):
+class StoredText(msgspec.Struct, frozen=True, omit_defaults=True):
     """One content of a file: its digest, when it was written, and the version of the log that it followed.
 
     `text`: the content where it is not what the log had at that version, but what a person saved.
@@ -29,17 +29,17 @@ class Held(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class _Stored(msgspec.Struct, frozen=True):
     log: str
-    files: dict[str, tuple[Held, ...]]
+    files: dict[str, tuple[StoredText, ...]]
 
 
-class HeldFiles:
+class FileHistory:
     """The contents of the files in a folder, by name. One process at a time loads, uses and stores it."""
 
     def __init__(self, path: Path, log_id: str) -> None:
         self._path = path
         self._log = log_id
-        self._files: dict[str, tuple[Held, ...]] = {}
-        self._stored: Mapping[str, tuple[Held, ...]] = {}
+        self._files: dict[str, tuple[StoredText, ...]] = {}
+        self._stored: Mapping[str, tuple[StoredText, ...]] = {}
 
     def load(self) -> None:
         """Read what was stored; of another log, or broken: nothing. Raises `OSError`."""
@@ -62,11 +62,11 @@ class HeldFiles:
         draft.replace(self._path)
         self._stored = dict(self._files)
 
-    def of(self, name: str) -> tuple[Held, ...]:
+    def of(self, name: str) -> tuple[StoredText, ...]:
         """What the file has held, newest last."""
         return self._files.get(name, ())
 
-    def add(self, name: str, held: Held, *, instead: bool = False) -> None:
+    def add(self, name: str, held: StoredText, *, instead: bool = False) -> None:
         """The file holds this now; `instead`: nobody has seen what it held before."""
         before = self.of(name)
         kept = [*(before[:-1] if instead else before), held][-REMEMBERED:]

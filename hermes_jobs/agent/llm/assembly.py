@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hermes_jobs.agent.llm.errors import Refusal, refusal_in
-from hermes_jobs.agent.llm.reply_builder import ReplyDraft
+from hermes_jobs.agent.llm.reply_builder import ReplyBuilder
 
 FINISH_REASONS = {
     "end_turn": "stop",
@@ -30,7 +30,7 @@ class ReplyAssembler:
 
     HOLDS = "choices"  # a whole answer without it is none
 
-    def __init__(self, draft: ReplyDraft) -> None:
+    def __init__(self, draft: ReplyBuilder) -> None:
         self.draft = draft
 
     def refusal(self, chunk: object) -> Refusal | None:

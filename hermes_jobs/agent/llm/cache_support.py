@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from hermes_jobs.agent.llm.dialect import OPENAI_URL, CacheTtl, Manner, first_dialect
+from hermes_jobs.agent.llm.dialect import OPENAI_URL, ApiOptions, CacheTtl, first_dialect
 from hermes_jobs.agent.llm.providers import PROVIDERS, ProviderName
 
 Kind = Literal["marks", "automatic", "off", "none"]
@@ -35,7 +35,9 @@ class PromptCaching(msgspec.Struct, frozen=True):
                 return "not at this endpoint"
 
 
-def prompt_caching(provider: ProviderName, base_url: str | None, model: str, manner: Manner) -> PromptCaching:
+def prompt_caching(
+    provider: ProviderName, base_url: str | None, model: str, manner: ApiOptions
+) -> PromptCaching:
     """How the model's prompts are cached where it is asked; `base_url` null is OpenAI's own."""
     known = PROVIDERS[provider]
     if known.api == "anthropic":

@@ -9,7 +9,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, Protocol
 
-from hermes_jobs.agent.llm.dialect import BY_NAME, OPENAI_URL, Manner
+from hermes_jobs.agent.llm.dialect import BY_NAME, OPENAI_URL, ApiOptions
 from hermes_jobs.agent.llm.errors import model_error
 from hermes_jobs.agent.llm.loop import LoopThread
 from hermes_jobs.agent.llm.windows import Windows, known_window
@@ -97,7 +97,7 @@ class OpenAIModel(EndpointModel):
         base_url: str | None = None,
         idle_timeout: float = 120.0,
         timeout: float | None = None,
-        manner: Manner = BY_NAME,
+        manner: ApiOptions = BY_NAME,
         windows: Windows | None = None,
         watch: Callable[[Any], None] | None = None,
     ) -> None:
@@ -105,9 +105,9 @@ class OpenAIModel(EndpointModel):
         known = windows or Windows(override=None, known=lambda model: known_window(model, url))
 
         def make(key: str) -> AsyncModel:
-            from hermes_jobs.agent.llm.completions_client import Chat
+            from hermes_jobs.agent.llm.completions_client import CompletionsClient
 
-            return Chat(
+            return CompletionsClient(
                 api_key=key,
                 base_url=url,
                 idle_timeout=idle_timeout,

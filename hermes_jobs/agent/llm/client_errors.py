@@ -20,7 +20,7 @@ _IDLE_HINT = "Try again; where the model thinks for long without a word, raise m
 _BROKEN = "The provider or the network failed: try again later."
 
 
-class Failing:
+class ErrorMapper:
     """Reads the exceptions of one client. `sdk`: its module, `openai` or `anthropic`.
 
     Both are made by the same generator: their exceptions have the same names. `key` empty: none is sent.

@@ -14,11 +14,11 @@ import openai
 from msgspec.structs import replace
 
 from hermes_jobs.agent.llm.assembly import ReplyAssembler
-from hermes_jobs.agent.llm.client_errors import CONNECT_SECONDS, Failing
+from hermes_jobs.agent.llm.client_errors import CONNECT_SECONDS, ErrorMapper
 from hermes_jobs.agent.llm.dialect import (
     BY_NAME,
+    ApiOptions,
     Dialect,
-    Manner,
     Payloads,
     about_payloads,
     adapted,
@@ -26,7 +26,7 @@ from hermes_jobs.agent.llm.dialect import (
 )
 from hermes_jobs.agent.llm.errors import Refusal, shortened
 from hermes_jobs.agent.llm.render import request_body
-from hermes_jobs.agent.llm.reply_builder import ReplyDraft, draft_for
+from hermes_jobs.agent.llm.reply_builder import ReplyBuilder, builder_for
 from hermes_jobs.agent.llm.responses import ResponsesAssembler, responses_body
 from hermes_jobs.agent.llm.sse import DONE
 from hermes_jobs.agent.llm.stream_events import drain, events_of
@@ -67,7 +67,7 @@ class Answer(Protocol):
     HOLDS: str
 
     @property
-    def draft(self) -> ReplyDraft:
+    def draft(self) -> ReplyBuilder:
         """The reply, as far as it has come."""
 
     def refusal(self, chunk: object) -> Refusal | None:
@@ -82,7 +82,7 @@ class Api(msgspec.Struct, frozen=True):
 
     path: str
     body: Callable[[ModelRequest, Dialect], dict[str, Any]]
-    answer: Callable[[ReplyDraft], Answer]
+    answer: Callable[[ReplyBuilder], Answer]
 
 
 APIS: dict[str, Api] = {
@@ -93,7 +93,7 @@ APIS: dict[str, Api] = {
 ChunkStream = openai.AsyncStream[object]
 
 
-class Chat:
+class CompletionsClient:
     """Asks one endpoint. `watch` is given the HTTP client. Use from one loop only.
 
     `idle_timeout`: seconds without any data after which a streamed call has failed; `timeout`: seconds for a
@@ -108,13 +108,13 @@ class Chat:
         idle_timeout: float = IDLE_SECONDS,
         timeout: float | None = None,
         windows: Windows,
-        manner: Manner = BY_NAME,
+        manner: ApiOptions = BY_NAME,
         watch: Callable[[Any], None] | None = None,
     ) -> None:
         self._idle_timeout = idle_timeout
         self._timeout = timeout
         self._windows = windows
-        self._failing = Failing(
+        self._failing = ErrorMapper(
             openai, base_url=base_url, key=api_key, idle_timeout=idle_timeout, timeout=timeout
         )
         self._manner = manner
@@ -149,7 +149,7 @@ class Chat:
         dialect = self._dialect(request)
         while True:
             tried.append(dialect)
-            answer = self._api.answer(draft_for(request, dialect))
+            answer = self._api.answer(builder_for(request, dialect))
             limit = asyncio.timeout(self._timeout)
             try:
                 async with limit:

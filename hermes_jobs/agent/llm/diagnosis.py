@@ -18,7 +18,7 @@ class Client(Model, Protocol):
         """Close them."""
 
 
-class Explained:
+class DiagnosingModel:
     """A model that looks, after such a failure, at what its endpoint offers, and says what it has seen.
 
     `look` asks the endpoint; no call that goes well pays for it.

@@ -19,7 +19,7 @@ from hermes_jobs.agent.llm.families import (
     ordered,
     takes_nothing_back,
 )
-from hermes_jobs.agent.llm.strategy import ToolCalling, calls_by_name
+from hermes_jobs.agent.llm.strategy import ToolCalling, uses_text_tool_calls
 
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -27,7 +27,7 @@ CacheTtl = Literal["5m", "1h"]
 Payloads = Literal["send", "again", "replace", "omit"]
 
 
-class Manner(msgspec.Struct, frozen=True, kw_only=True):
+class ApiOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the settings say of how models are asked; `auto` leaves it to the model's name and to refusals."""
 
     api: Literal["chat", "responses"] = "chat"
@@ -38,7 +38,7 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
     cache_ttl: CacheTtl = "5m"
 
 
-BY_NAME = Manner()
+BY_NAME = ApiOptions()
 
 
 class Dialect(msgspec.Struct, frozen=True):
@@ -78,14 +78,14 @@ PLAIN = Dialect()
 """Any endpoint, as far as nothing is known of it."""
 
 
-def first_dialect(base_url: str, model: str = "", manner: Manner = BY_NAME) -> Dialect:
+def first_dialect(base_url: str, model: str = "", manner: ApiOptions = BY_NAME) -> Dialect:
     """What is tried first. OpenAI's reasoning models refuse `max_tokens`; many endpoints know only that."""
     caches = manner.prompt_cache == "on" or (manner.prompt_cache == "auto" and "claude" in model.lower())
     family = family_of(base_url, model, manner.provider)
     is_openai = family.name == "openai"
     return Dialect(
         limit_field="max_completion_tokens" if is_openai else "max_tokens",
-        tool_calls=calls_by_name(model) if manner.tool_calling == "auto" else manner.tool_calling,
+        tool_calls=uses_text_tool_calls(model) if manner.tool_calling == "auto" else manner.tool_calling,
         cache=manner.cache_ttl if caches else None,
         marks_tools=_marks_tools(family, model),
         takes_temperature=not (is_openai and family.effort("high", model)),
@@ -104,7 +104,9 @@ def _marks_tools(family: Family, model: str) -> bool:
     return family.name == "openrouter" or model.lower().startswith("anthropic/")
 
 
-def adapted(dialect: Dialect, status: int | None, message: str, manner: Manner = BY_NAME) -> Dialect | None:
+def adapted(
+    dialect: Dialect, status: int | None, message: str, manner: ApiOptions = BY_NAME
+) -> Dialect | None:
     """The dialect without what this refusal names; null when it names nothing that can be left out."""
     refused = _Refused(message.lower(), is_about_the_request=status in {400, 422})
     found = (learn(dialect, refused) for learn in _LESSONS)
@@ -125,7 +127,7 @@ def about_payloads(dialect: Dialect, changed: Dialect) -> bool:
     )
 
 
-def _insists(manner: Manner, dialect: Dialect, changed: Dialect) -> bool:
+def _insists(manner: ApiOptions, dialect: Dialect, changed: Dialect) -> bool:
     """Whether the settings demand what the endpoint refuses: then the refusal is the answer."""
     return (manner.tool_calling != "auto" and changed.tool_calls != dialect.tool_calls) or (
         manner.prompt_cache != "auto" and changed.cache != dialect.cache

@@ -16,7 +16,7 @@ import msgspec
 from hermes_jobs.agent.llm.limits import limit_in
 from hermes_jobs.agent.llm.redaction import redacted
 from hermes_jobs.agent.llm.retry import RETRYABLE, asks_too_long
-from hermes_jobs.agent.llm.retry_after import asked_wait
+from hermes_jobs.agent.llm.retry_after import retry_after
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports import ModelError
 
@@ -220,7 +220,7 @@ def classify(refusal: Refusal, *, secrets: Iterable[str] = (), usage: Usage = NO
     """The refusal as an error that says what to do about it."""
     told = f"{refusal.code} {refusal.message}"[:_READ]
     said = told.lower()
-    wait = asked_wait(refusal.headers, told, refusal.at)
+    wait = retry_after(refusal.headers, told, refusal.at)
     hint = _TEXT_CALLS_HINT if _NO_TOOLS.search(said) else ""
     kind, limit = ("bad_request", None) if hint else _kind(refusal.status, said)
     status = f"{refusal.status}: " if refusal.status else ""

@@ -24,7 +24,7 @@ class Split(msgspec.Struct, frozen=True):
     reasoning: str = ""
 
 
-class ThinkFilter:
+class ReasoningFilter:
     """Takes text piece by piece and gives back what can be told apart so far. For one answer, one thread."""
 
     def __init__(self) -> None:

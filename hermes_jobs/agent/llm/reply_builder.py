@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from hermes_jobs.agent.llm.dialect import PLAIN, Dialect
 from hermes_jobs.agent.llm.payloads import Attachments, payload_of
-from hermes_jobs.agent.llm.reasoning_filter import Split, ThinkFilter, end_of_unopened
+from hermes_jobs.agent.llm.reasoning_filter import ReasoningFilter, Split, end_of_unopened
 from hermes_jobs.agent.llm.tail import TailFilter
 from hermes_jobs.agent.llm.text import WholeCharacters, well_formed
 from hermes_jobs.agent.llm.text_calls import TextCallFilter
@@ -17,7 +17,7 @@ from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports import ModelRequest, Reply
 
 
-class ReplyDraft:
+class ReplyBuilder:
     """Takes what is said in order. For one reply, one thread.
 
     `calls_in_text`: calls are read from the text too; `taken` are ids that the history already holds.
@@ -54,7 +54,7 @@ class ReplyDraft:
 
     def _begin_text(self, thoughts: str = "") -> None:
         """Read the text from its beginning."""
-        self._thinking = ThinkFilter()
+        self._thinking = ReasoningFilter()
         self._tail = TailFilter(self._offered, tagged=not self._calls_in_text) if self._offered else None
         self._written = TextCallFilter() if self._calls_in_text else None
         self._content: list[str] = []
@@ -147,14 +147,14 @@ class ReplyDraft:
         return [ToolCall(key, call.name, call.arguments) for key, call in zip(fresh, written, strict=False)]
 
 
-def draft_for(request: ModelRequest, dialect: Dialect) -> ReplyDraft:
+def builder_for(request: ModelRequest, dialect: Dialect) -> ReplyBuilder:
     """The draft of the request's reply.
 
     Calls are read from the text where tools were offered in it, or stand in the history before it.
     """
     asked = [message.tool_calls for message in request.messages if isinstance(message, AssistantMessage)]
     taken = [call.id for calls in asked for call in calls]
-    return ReplyDraft(
+    return ReplyBuilder(
         calls_in_text=dialect.tool_calls == "text" and bool(request.offered or taken),
         taken=taken,
         dialect=dialect,

@@ -14,7 +14,7 @@ from typing import Any
 from hermes_jobs.agent.llm.dialect import Dialect
 from hermes_jobs.agent.llm.errors import Refusal, refusal_in
 from hermes_jobs.agent.llm.render import rendered
-from hermes_jobs.agent.llm.reply_builder import ReplyDraft
+from hermes_jobs.agent.llm.reply_builder import ReplyBuilder
 from hermes_jobs.engine.ports import ModelRequest
 
 Json = dict[str, Any]
@@ -88,7 +88,7 @@ class ResponsesAssembler:
 
     HOLDS = "output"  # a whole answer without it is none
 
-    def __init__(self, draft: ReplyDraft) -> None:
+    def __init__(self, draft: ReplyBuilder) -> None:
         self.draft = draft
         self._streamed: set[object] = set()  # the items of which pieces have come
 

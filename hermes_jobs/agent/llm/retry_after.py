@@ -41,7 +41,7 @@ _UNIFIED = "ratelimit-unified-"
 """Anthropic's subscriptions: `unified-reset` is that of the limit that was hit, the others of each limit."""
 
 
-def asked_wait(headers: Mapping[str, str], message: str, now: float | None = None) -> float | None:
+def retry_after(headers: Mapping[str, str], message: str, now: float | None = None) -> float | None:
     """The wait asked for; None where none is named. Header names in lower case.
 
     `now`: when the answer came, by this machine's clock. A moment counts from the response's own `Date`

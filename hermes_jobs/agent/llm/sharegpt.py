@@ -21,37 +21,39 @@ Speaker = Literal["system", "human", "gpt", "tool"]
 ANSWERING = "turn"  # the purpose of replies that are part of the conversation
 
 
-class Said(msgspec.Struct, frozen=True):
+class ShareGptMessage(msgspec.Struct, frozen=True):
     """One entry of a conversation."""
 
     speaker: Speaker = msgspec.field(name="from")
     value: str
 
 
-class Told(msgspec.Struct, kw_only=True):
+class ShareGptConversation(msgspec.Struct, kw_only=True):
     """A turn as it was told so far. `names` are the tools of its calls, by our ids of these."""
 
     turn: str
     at: str
-    said: list[Said] = msgspec.field(default_factory=list)
+    said: list[ShareGptMessage] = msgspec.field(default_factory=list)
     names: dict[str, str] = msgspec.field(default_factory=dict)
     completed: bool = False
 
 
 def told_turns(
     events: Iterable[tuple[e.Event, str]], interrupted: Mapping[e.InterruptReason, str]
-) -> list[Told]:
+) -> list[ShareGptConversation]:
     """The turns of a stream, in the order in which they began; each event with its moment.
 
     `interrupted` is what stands for the result of a call that ended without one, by the reason. What was
     recalled beside a text is no part of it, nor are reviews, summaries and failed attempts.
     """
-    waiting: dict[str, Told] = {}
-    begun: dict[str, Told] = {}
+    waiting: dict[str, ShareGptConversation] = {}
+    begun: dict[str, ShareGptConversation] = {}
     for event, at in events:
         match event:
             case e.TurnSubmitted():
-                waiting[event.turn] = Told(turn=event.turn, at=at, said=[Said("human", event.text)])
+                waiting[event.turn] = ShareGptConversation(
+                    turn=event.turn, at=at, said=[ShareGptMessage("human", event.text)]
+                )
             case e.ContextPrefetched() if event.turn in waiting:
                 begun.setdefault(event.turn, waiting[event.turn])
             case e.TurnMerged():
@@ -91,15 +93,15 @@ def _arguments(written: str) -> Any:
         return written
 
 
-def _answer(told: Told, call: str, content: str) -> None:
+def _answer(told: ShareGptConversation, call: str, content: str) -> None:
     answer = {"name": told.names.get(call, ""), "content": content}
     _add(told, "tool", f"<tool_response>\n{msgspec.json.encode(answer).decode()}\n</tool_response>")
 
 
-def _add(told: Told, speaker: Speaker, value: str) -> None:
+def _add(told: ShareGptConversation, speaker: Speaker, value: str) -> None:
     """One more entry; who speaks twice in a row has one entry."""
     last = told.said[-1]
     if last.speaker == speaker:
-        told.said[-1] = Said(speaker, f"{last.value}\n{value}")
+        told.said[-1] = ShareGptMessage(speaker, f"{last.value}\n{value}")
     else:
-        told.said.append(Said(speaker, value))
+        told.said.append(ShareGptMessage(speaker, value))

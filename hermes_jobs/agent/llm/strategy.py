@@ -13,7 +13,7 @@ TEXT_MODELS = ("gemma", "llama", "phi", "smollm", "stablelm", "vicuna", "falcon"
 _WORD = re.compile(r"[a-z]+")
 
 
-def calls_by_name(model: str) -> ToolCalling:
+def uses_text_tool_calls(model: str) -> ToolCalling:
     """`text` for a family of the table; the name's vendor part, as in `meta-llama/…`, does not count."""
     words = _WORD.findall(model.rpartition("/")[2].lower())
     return (

@@ -95,9 +95,9 @@ class Windows:
 
     def of(self, model: str) -> int:
         """The window that counts for the model."""
-        return self.told(model).tokens
+        return self.window(model).tokens
 
-    def told(self, model: str) -> Window:
+    def window(self, model: str) -> Window:
         """The window that counts for the model, and how it is known."""
         recalled, window = self._recalled(model), self._first(model)
         learned = recalled.learned

@@ -71,7 +71,7 @@ class MemoryFiles:
         ready = _made_ready(path, text)
         mark = marked(ready)
         with suppress(FileNotFoundError):
-            if not atomic_swap.exchange(ready, path):
+            if not atomic_swap.atomic_swap(ready, path):
                 ready.replace(path)
             _sync(path.parent)
             return mark

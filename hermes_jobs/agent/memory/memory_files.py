@@ -15,7 +15,7 @@ from typing import cast
 
 import msgspec
 
-from hermes_jobs.agent.files.history import Held, HeldFiles
+from hermes_jobs.agent.files.history import FileHistory, StoredText
 from hermes_jobs.agent.files.marks import Mark, Witnesses
 from hermes_jobs.agent.memory.files import NAMES, Found, MemoryFiles, Unusable
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
@@ -42,7 +42,7 @@ class Write(msgspec.Struct, frozen=True):
     worker: str
 
 
-class HomeMemory:
+class SyncedMemory:
     """The memory of one log in the files of one home. Safe for many threads and processes.
 
     The engine is one that nothing follows: its appends are laid out here. `shown` is a folder on the home's
@@ -52,12 +52,12 @@ class HomeMemory:
     def __init__(self, engine: Engine, folder: Path, lock: Path, shown: Path) -> None:
         self._engine = engine
         self._files = MemoryFiles(folder, Witnesses(shown))
-        self._held = HeldFiles(shown / "memory.json", engine.log.log_id)
+        self._held = FileHistory(shown / "memory.json", engine.log.log_id)
         self._lock = FileLock(lock, "the files of the memory", seconds=WAIT_SECONDS)
         self._threads = threading.Lock()
         self._told: set[str] = set()
 
-    def settle(self) -> Memory:
+    def sync(self) -> Memory:
         """Take in what people changed and write the files as the log has them; the memory by then.
 
         A file that cannot be read or written on this host is a problem of this host: it is logged, and the
@@ -78,9 +78,9 @@ class HomeMemory:
 
     def change(self, change: Decision, cause: str) -> DecisionResult:
         """Carry out a person's change after what they did by hand, and lay it out. Raises `Rejected`."""
-        self.settle()
+        self.sync()
         changed = self._engine.change(change, cause)
-        self.settle()
+        self.sync()
         return changed
 
     def writes(self) -> tuple[Write, ...]:
@@ -118,7 +118,7 @@ class HomeMemory:
         before = self._held.of(target)
         self._take_in_left_over(target)
         nobody = bool(before) and self._files.is_unread(target, before[-1].mark)
-        held = Held(digest_of(entries), mark, memory.version)
+        held = StoredText(digest_of(entries), mark, memory.version)
         self._held.add(target, held, instead=nobody and self._held.of(target) == before)
         self._files.watch(target)
 
@@ -135,11 +135,11 @@ class HomeMemory:
             memory = self._merged(target, Content(theirs, found.at), held, unread=unread)
         if not held or held[-1].digest != digest:
             text = None if theirs == memory.entries(target) else found.text
-            self._held.add(target, Held(digest, Mark(found.at), memory.version, text), instead=unread)
+            self._held.add(target, StoredText(digest, Mark(found.at), memory.version, text), instead=unread)
         return memory
 
     def _merged(
-        self, target: MemoryTarget, saved: Content[Entries], held: Sequence[Held], *, unread: bool
+        self, target: MemoryTarget, saved: Content[Entries], held: Sequence[StoredText], *, unread: bool
     ) -> Memory:
         def change(load: StateLoader) -> DecisionResult:
             memory: Memory = load(STREAM)
@@ -160,7 +160,7 @@ class HomeMemory:
 
 
 def _contents(
-    target: MemoryTarget, held: Sequence[Held], past: Sequence[Memory], *, unread: bool
+    target: MemoryTarget, held: Sequence[StoredText], past: Sequence[Memory], *, unread: bool
 ) -> tuple[Content[Entries], ...]:
     """What the file held; nothing where it followed a log that was put back to an older state since."""
     found = []

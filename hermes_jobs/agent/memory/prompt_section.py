@@ -18,7 +18,7 @@ ADVICE = "merge, shorten or remove entries"
 FRESH = "It was read when this session began; what you save meanwhile stands here from the next session on."
 
 
-def memory_block(memory: Memory, limits: Limits) -> str:
+def prompt_section(memory: Memory, limits: Limits) -> str:
     """The section; empty where nothing is remembered."""
     parts = [
         f"# {heading} [{fill(entries, limit)}]\n{SEPARATOR.join(shown(entries, limit, memory.allowed))}"

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from hermes_jobs.agent.memory.provider import Factory, MemoryProvider, ProviderSession, Setup
-from hermes_jobs.plugins.circuit_breaker import Circuit, TookTooLong, within
+from hermes_jobs.plugins.circuit_breaker import CallTimeout, CircuitBreaker, within
 
 T = TypeVar("T")
 SESSIONS = 64  # instances that are kept; the one that was used longest ago is shut down first
@@ -30,7 +30,7 @@ class TimeLimits(msgspec.Struct, frozen=True, kw_only=True):
     end: float = 5.0
 
 
-class _Lane:
+class _ProviderInstance:
     """What one conversation has of a provider: its instance, once it was needed.
 
     `session` is what the instance takes it for, `switched` the last one that it heard it goes on as.
@@ -44,14 +44,20 @@ class _Lane:
         self.learning = threading.Lock()
 
 
-class Registered:
+class ProviderHost:
     """A provider by name. None of its calls takes longer than its limit; only those that say so raise.
 
     `switch(provider, session)` tells an instance under which session its conversation goes on.
     """
 
     def __init__(
-        self, name: str, factory: Factory, setup: Setup, circuit: Circuit, limits: TimeLimits, switch: Switch
+        self,
+        name: str,
+        factory: Factory,
+        setup: Setup,
+        circuit: CircuitBreaker,
+        limits: TimeLimits,
+        switch: Switch,
     ) -> None:
         self.name = name
         self._factory = factory
@@ -60,11 +66,11 @@ class Registered:
         self._limits = limits
         self._switch = switch
         self._lock = threading.Lock()
-        self._lanes: OrderedDict[str, _Lane] = OrderedDict()
+        self._lanes: OrderedDict[str, _ProviderInstance] = OrderedDict()
 
     def told(self, error: Exception) -> str:
         """What was raised, without secrets."""
-        return self._circuit.told(error)
+        return self._circuit.describe(error)
 
     def probe(self, what: str, act: Act[T], otherwise: T) -> T:
         """Ask an instance that belongs to no session."""
@@ -75,7 +81,7 @@ class Registered:
         """Ask the conversation's instance, which hears first where it has gone on as another session;
         `otherwise` where it fails, is too slow, or rests."""
         lane = self._lane(session)
-        quietly, limit = self._circuit.quietly, self._limits.ask
+        quietly, limit = self._circuit.call_or_default, self._limits.ask
         provider = quietly("initialize", lambda: self._provider(lane, session), None)
         if provider is None:
             return otherwise
@@ -91,7 +97,7 @@ class Registered:
     def tell(self, session: ProviderSession, act: Act[object]) -> None:
         """Let the conversation's instance learn something, one thing at a time.
 
-        Raises what it raises, `TookTooLong`, `Resting`.
+        Raises what it raises, `CallTimeout`, `Resting`.
         """
         lane = self._lane(session)
         provider = self._provider(lane, session)
@@ -100,7 +106,7 @@ class Registered:
 
     def offer(self, session: ProviderSession, what: str, act: Act[object]) -> None:
         """As `tell`, once: where it fails, that is all."""
-        self._circuit.quietly(what, lambda: self.tell(session, act), None)
+        self._circuit.call_or_default(what, lambda: self.tell(session, act), None)
 
     def go_on(self, into: ProviderSession) -> None:
         """Let it hear, once, under which session the conversation goes on. Raises as `tell`."""
@@ -125,10 +131,10 @@ class Registered:
 
     # --- within ---------------------------------------------------------------------------------
 
-    def _lane(self, session: ProviderSession) -> _Lane:
-        gone: list[_Lane] = []
+    def _lane(self, session: ProviderSession) -> _ProviderInstance:
+        gone: list[_ProviderInstance] = []
         with self._lock:
-            lane = self._lanes.setdefault(_key(session), _Lane(session))
+            lane = self._lanes.setdefault(_key(session), _ProviderInstance(session))
             self._lanes.move_to_end(_key(session))
             while len(self._lanes) > SESSIONS:
                 gone.append(self._lanes.popitem(last=False)[1])
@@ -136,7 +142,7 @@ class Registered:
             self._shut(each)
         return lane
 
-    def _provider(self, lane: _Lane, session: ProviderSession) -> MemoryProvider:
+    def _provider(self, lane: _ProviderInstance, session: ProviderSession) -> MemoryProvider:
         """The lane's instance, begun for that session where there was none. Raises as `tell`."""
         with lane.beginning:
             if lane.provider is None:
@@ -149,7 +155,7 @@ class Registered:
         provider.initialize(session)
         return provider
 
-    def _go_on(self, lane: _Lane, into: ProviderSession, seconds: float) -> None:
+    def _go_on(self, lane: _ProviderInstance, into: ProviderSession, seconds: float) -> None:
         """Tell of the switch what was not told of it; one that is told late leaves the newest as it was."""
         with _held(lane.learning, seconds):
             if lane.switched == into.id:
@@ -159,13 +165,13 @@ class Registered:
             if newest.number > into.number:
                 self._told_to_go_on(lane, newest, seconds)
 
-    def _told_to_go_on(self, lane: _Lane, into: ProviderSession, seconds: float) -> None:
+    def _told_to_go_on(self, lane: _ProviderInstance, into: ProviderSession, seconds: float) -> None:
         provider = lane.provider
         if provider is not None:
             self._circuit.call(lambda: self._switch(provider, into), seconds)
             lane.session, lane.switched = into, into.id
 
-    def _shut(self, lane: _Lane) -> None:
+    def _shut(self, lane: _ProviderInstance) -> None:
         with lane.beginning:
             provider, lane.provider = lane.provider, None
         if provider is not None:
@@ -174,9 +180,9 @@ class Registered:
 
 @contextmanager
 def _held(lock: threading.Lock, seconds: float) -> Iterator[None]:
-    """With the lock. Raises `TookTooLong` where somebody else has it for so long."""
+    """With the lock. Raises `CallTimeout` where somebody else has it for so long."""
     if not lock.acquire(timeout=seconds):
-        raise TookTooLong(f"was at something else for {seconds:g} s")
+        raise CallTimeout(f"was at something else for {seconds:g} s")
     try:
         yield
     finally:

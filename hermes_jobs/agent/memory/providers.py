@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from hermes_jobs.agent.memory.provider import MemoryProvider, ProviderSession, Turn
-from hermes_jobs.agent.memory.provider_host import Registered
+from hermes_jobs.agent.memory.provider_host import ProviderHost
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, UserMessage
 from hermes_jobs.domain.session.session import Session
@@ -35,14 +35,14 @@ class Providers:
         self._recall = recall
         self._facts = facts
         self._room = recall_tokens
-        self._external: Registered | None = None
+        self._external: ProviderHost | None = None
 
     @property
-    def external(self) -> Registered | None:
+    def external(self) -> ProviderHost | None:
         """The one beside ours."""
         return self._external
 
-    def add(self, provider: Registered) -> bool:
+    def add(self, provider: ProviderHost) -> bool:
         """Put a provider beside ours; whether it was taken. A second one is refused."""
         if self._external is not None:
             logger.warning(
@@ -145,7 +145,7 @@ def switch(provider: MemoryProvider, session: ProviderSession) -> None:
     _hook(provider, "on_session_switch", session, reset=False, reason="compression")
 
 
-def _tell(external: Registered, before: Session, fact: e.SessionEvent, after: Session) -> None:
+def _tell(external: ProviderHost, before: Session, fact: e.SessionEvent, after: Session) -> None:
     """Let it learn from one fact. Raises what it raises."""
     match fact:
         case e.TurnCompleted():

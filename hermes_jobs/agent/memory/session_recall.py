@@ -12,7 +12,7 @@ FOUND = 6  # passages, each with what was said around it
 TEXT_CHARS = 400  # of a passage that are told
 
 
-class OwnRecall:
+class SessionRecall:
     """See `Recall`. Searches all conversations but the one that asks."""
 
     def __init__(self, archive: ConversationSearch) -> None:

@@ -81,7 +81,7 @@ class FenceFilter:
         return first.lstrip() if self._had_fence else first
 
 
-class Unfenced:
+class FenceStripper:
     """A model whose echoes of fences are removed, from what is shown, said and thought."""
 
     def __init__(self, model: Model) -> None:

@@ -13,10 +13,10 @@ from hermes_jobs.agent.skills.disk import LOWER_CASE, Disk, Place, Problem
 from hermes_jobs.agent.skills.front_matter import SkillText, platform_name
 from hermes_jobs.agent.skills.names import is_read, unknown
 from hermes_jobs.agent.skills.refused import last_refused
-from hermes_jobs.agent.skills.skill_folder import HomeSkills
+from hermes_jobs.agent.skills.skill_folder import SkillFolder
 from hermes_jobs.agent.skills.write_request import (
     REFUSED,
-    Asked,
+    SkillWriteRequest,
     allowing,
     approving,
     denying,
@@ -29,7 +29,7 @@ from hermes_jobs.domain.skill.skill import MAIN_FILE, Skill
 from hermes_jobs.errors import Rejected
 
 
-class Volume(msgspec.Struct, frozen=True, kw_only=True):
+class SkillEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A skill that can be read. `folder` is where it lies here; `paths` are its files besides SKILL.md.
 
     `text` null: its front matter cannot be read, and `problem` says why. `skill` null: it is not the home's.
@@ -62,7 +62,7 @@ class Volume(msgspec.Struct, frozen=True, kw_only=True):
         return ""
 
 
-class Shelf:
+class SkillCatalog:
     """The skills of one home and of further folders, as they are now. Safe for many threads.
 
     The home's come first, then the folders in their order: a name that was taken is not given again. Methods
@@ -71,7 +71,7 @@ class Shelf:
 
     def __init__(
         self,
-        home: HomeSkills,
+        home: SkillFolder,
         folders: Sequence[Path] = (),
         *,
         guard: bool = True,
@@ -84,10 +84,10 @@ class Shelf:
 
     # --- reading --------------------------------------------------------------------------------
 
-    def volumes(self) -> tuple[tuple[Volume, ...], tuple[Problem, ...]]:
+    def volumes(self) -> tuple[tuple[SkillEntry, ...], tuple[Problem, ...]]:
         """Every skill by name, and what lies there and cannot be used."""
         home = self._home
-        found = {name: _of_home(home, skill) for name, skill in home.settle().items()}
+        found = {name: _of_home(home, skill) for name, skill in home.sync().items()}
         problems = [*home.problems]
         for folder in self._folders:
             for volume in _in_folder(folder, problems):
@@ -95,7 +95,7 @@ class Shelf:
         problems += [Problem(str(each.place), each.problem) for each in found.values() if each.problem]
         return tuple(found[name] for name in sorted(found)), tuple(problems)
 
-    def find(self, name: str) -> Volume:
+    def find(self, name: str) -> SkillEntry:
         """The skill of that name. Raises `Rejected`, kind `unknown_skill`."""
         volumes, _ = self.volumes()
         found = next((each for each in volumes if each.name == name.strip()), None)
@@ -103,7 +103,7 @@ class Shelf:
             raise unknown(name, (each.name for each in volumes))
         return found
 
-    def file(self, volume: Volume, path: str) -> SkillFile:
+    def file(self, volume: SkillEntry, path: str) -> SkillFile:
         """One file of a skill. Raises `Rejected`, kind `skill_path`."""
         if path in ("", MAIN_FILE):
             return SkillFile(volume.main)
@@ -126,13 +126,13 @@ class Shelf:
     def proposals(self) -> tuple[Skill, ...]:
         """The home's skills for which writes wait for a person, also those that do not exist yet."""
         home = self._home
-        home.settle()
+        home.sync()
         return tuple(skill for skill in home.all_known() if skill.proposals)
 
     def past(self, name: str) -> Skill:
         """The home's skill of that name as it is, also where it was deleted. Raises `Rejected`."""
         home = self._home
-        home.settle()
+        home.sync()
         known = [skill.name for skill in home.all_known()]
         if name not in known:
             raise unknown(name, known)
@@ -142,33 +142,33 @@ class Shelf:
 
     def of_home(self) -> Mapping[str, Skill]:
         """The home's own skills by name, which alone are written to."""
-        return self._home.settle()
+        return self._home.sync()
 
     def all_known(self) -> tuple[Skill, ...]:
         """Every skill that the home ever had, after what people did by hand."""
-        self._home.settle()
+        self._home.sync()
         return self._home.all_known()
 
     def change(self, change: Decision, cause: str) -> DecisionResult:
         """Carry out a person's change of the home's skills. Raises `Rejected`."""
         return self._home.change(change, cause)
 
-    def writing(self, asked: Asked) -> Decision:
+    def writing(self, asked: SkillWriteRequest) -> Decision:
         """The change that an agent's request comes to. Raises `Rejected` for what this host rules out."""
         self.check(asked)
         return writing(asked, guard=self._guard)
 
-    def check(self, asked: Asked) -> None:
+    def check(self, asked: SkillWriteRequest) -> None:
         """Raise `Rejected` for a request that this host rules out."""
         home = self._home
-        home.settle()
+        home.sync()
         if not is_read(asked.name) and asked.request.action != "create":
             raise unknown(asked.name, (skill.name for skill in home.all_known()))
         skill = home.known(asked.name)
         if not skill.exists:
             self._refuse_foreign(asked.name)
             if asked.request.action != "create":
-                raise unknown(asked.name, home.settle())
+                raise unknown(asked.name, home.sync())
         _refuse_nested(asked, [each for each in home.all_known() if each.exists])
         blocked = home.why_blocked(asked.name, asked.request.path or MAIN_FILE)
         if blocked is not None:
@@ -188,7 +188,9 @@ class Shelf:
                 kind="no_proposal",
                 hint="`hermes-jobs skills list` shows what waits; without --anyway that is approved.",
             )
-        asked = Asked(name=name, request=refused.request, author="turn", evidence=refused.evidence)
+        asked = SkillWriteRequest(
+            name=name, request=refused.request, author="turn", evidence=refused.evidence
+        )
         self.check(asked)
         return self._home.change(allowing(asked), "skills approve")
 
@@ -200,9 +202,9 @@ class Shelf:
         """Take back the last write of a skill. Raises `Rejected`."""
         return self._home.change(undoing(self.past(name).name), "skills undo")
 
-    def settle(self) -> None:
+    def sync(self) -> None:
         """Take in what people changed, and lay out what the log has by now. Raises `LogUnavailable`."""
-        self._home.settle()
+        self._home.sync()
 
     def _refuse_foreign(self, name: str) -> None:
         """A name that is taken by what lies there and is not the home's cannot be given."""
@@ -223,7 +225,7 @@ class Shelf:
                     )
 
 
-def _refuse_nested(asked: Asked, skills: Sequence[Skill]) -> None:
+def _refuse_nested(asked: SkillWriteRequest, skills: Sequence[Skill]) -> None:
     """No skill lies in the folder of another."""
     category = asked.request.category or ""
     if category in {skill.name for skill in skills if not skill.category}:
@@ -238,13 +240,13 @@ def _refuse_nested(asked: Asked, skills: Sequence[Skill]) -> None:
         )
 
 
-def _of_home(home: HomeSkills, skill: Skill) -> Volume:
+def _of_home(home: SkillFolder, skill: Skill) -> SkillEntry:
     place = Place(skill.category, skill.name)
     paths = tuple(sorted(set(skill.files) - {MAIN_FILE}))
     return _volume(home.root, place, skill.main, paths, skill)
 
 
-def _in_folder(disk: Disk, problems: list[Problem]) -> list[Volume]:
+def _in_folder(disk: Disk, problems: list[Problem]) -> list[SkillEntry]:
     """The skills of a folder that is only read; one that cannot be is a problem."""
     try:
         places, found = disk.places(links=True)
@@ -268,19 +270,19 @@ def _main_of(disk: Disk, place: Place) -> tuple[str, tuple[str, ...]]:
     return disk.file(place, name).content, tuple(path for path in paths if path != name)
 
 
-def _volume(root: Path, place: Place, main: str, paths: tuple[str, ...], skill: Skill | None) -> Volume:
+def _volume(root: Path, place: Place, main: str, paths: tuple[str, ...], skill: Skill | None) -> SkillEntry:
     text: SkillText | None = None
     problem = ""
     try:
         text = front_matter.read(main)
     except Rejected as refused:
         problem = refused.message
-    return Volume(
+    return SkillEntry(
         place=place, folder=root / str(place), main=main, paths=paths, text=text, problem=problem, skill=skill
     )
 
 
-def by_category(volumes: Sequence[Volume]) -> Mapping[str, tuple[Volume, ...]]:
+def by_category(volumes: Sequence[SkillEntry]) -> Mapping[str, tuple[SkillEntry, ...]]:
     """The skills of each category, "" first, in order."""
     categories = sorted({each.place.category for each in volumes})
     return {

@@ -6,12 +6,20 @@ from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 
-from hermes_jobs.agent.skills.catalog import Shelf
+from hermes_jobs.agent.skills.catalog import SkillCatalog
 from hermes_jobs.agent.skills.names import unknown
 from hermes_jobs.agent.skills.presenter import described
-from hermes_jobs.agent.skills.proposals import BY, Merge, applying, archiving, asked_of, chosen_of, merging
-from hermes_jobs.agent.skills.similarity import alike
-from hermes_jobs.agent.skills.write_request import Asked
+from hermes_jobs.agent.skills.proposals import (
+    BY,
+    Merge,
+    apply_proposals,
+    asked_of,
+    chosen_of,
+    propose_archive,
+    propose_merge,
+)
+from hermes_jobs.agent.skills.similarity import similar_pairs
+from hermes_jobs.agent.skills.write_request import SkillWriteRequest
 from hermes_jobs.domain.decision import Decision, DecisionResult
 from hermes_jobs.domain.events import Evidence, MergeProposed
 from hermes_jobs.domain.skill import curation as curations
@@ -22,7 +30,7 @@ from hermes_jobs.errors import Rejected
 STOCK_CHARACTERS = 60_000
 
 
-class Use(msgspec.Struct, frozen=True, kw_only=True):
+class SkillUsage(msgspec.Struct, frozen=True, kw_only=True):
     """How often a skill was used; moments are ISO 8601, empty for never."""
 
     uses: int = 0
@@ -32,27 +40,27 @@ class Use(msgspec.Struct, frozen=True, kw_only=True):
     written_at: str = ""
 
 
-Uses = Callable[[Collection[str]], Mapping[str, Use]]
+Uses = Callable[[Collection[str]], Mapping[str, SkillUsage]]
 """Tells how the skills of these names are used."""
 
 
 class Curator:
     """Tells of the skills and takes proposals about them. Every method may raise `Rejected`."""
 
-    def __init__(self, shelf: Shelf, uses: Uses, today: Callable[[], str]) -> None:
+    def __init__(self, shelf: SkillCatalog, uses: Uses, today: Callable[[], str]) -> None:
         """`today` is the day, as YYYY-MM-DD."""
         self._shelf = shelf
         self._uses = uses
         self._today = today
 
-    def stock(self) -> str:
+    def inventory(self) -> str:
         """The skills there are, a line each, and the pairs that are alike; empty where there are none."""
         skills = self._active()
         if not skills:
             return ""
         uses = self._uses(list(skills))
-        lines = [_line(skill, uses.get(name, Use())) for name, skill in skills.items()]
-        pairs = alike({name: skill.main for name, skill in skills.items()})
+        lines = [_line(skill, uses.get(name, SkillUsage())) for name, skill in skills.items()]
+        pairs = similar_pairs({name: skill.main for name, skill in skills.items()})
         told = [f"- {one} and {other}: {likeness:.0%}" for one, other, likeness in pairs]
         parts = [f"Skills, as of {self._today()} ({len(skills)}):", *lines]
         parts += ["", "Alike by their words:", *told] if told else ["", "No two are alike by their words."]
@@ -83,13 +91,13 @@ class Curator:
             self._check_own(name, active)
         if merge.into not in active:
             new = Skill(stream=stream_of(merge.into))
-            self._shelf.check(Asked(name=merge.into, request=merge.request(new), author=BY))
-        return merging(review, merge, evidence)
+            self._shelf.check(SkillWriteRequest(name=merge.into, request=merge.request(new), author=BY))
+        return propose_merge(review, merge, evidence)
 
     def archive(self, review: str, *, skill: str, reason: str, evidence: Evidence) -> Decision:
         """The change by which it is proposed to put a skill away."""
         self._check_own(skill, self._active())
-        return archiving(review, skill, reason, evidence)
+        return propose_archive(review, skill, reason, evidence)
 
     def apply(self, curation: Curation, numbers: Collection[int], by: str) -> DecisionResult:
         """Carry proposals out, all or none; no `numbers`: those that are left."""
@@ -99,7 +107,7 @@ class Curator:
             if isinstance(proposed, MergeProposed) and proposed.into not in skills:
                 self._shelf.check(asked_of(proposed, Skill(stream=stream_of(proposed.into))))
         return self._shelf.change(
-            applying(curation.review, numbers, by), curations.stream_of(curation.review)
+            apply_proposals(curation.review, numbers, by), curations.stream_of(curation.review)
         )
 
     def _active(self) -> dict[str, Skill]:
@@ -117,7 +125,7 @@ class Curator:
         raise unknown(name, skills)
 
 
-def _line(skill: Skill, use: Use) -> str:
+def _line(skill: Skill, use: SkillUsage) -> str:
     ended = f"({use.completed} completed, {use.failed} failed)"
     used = f"used {use.uses} times {ended}" if use.uses else "never used"
     last = f", last {use.last_used_at[:10]}" if use.last_used_at else ""

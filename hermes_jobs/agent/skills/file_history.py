@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hermes_jobs.agent.files.history import Held, HeldFiles, digest_of
+from hermes_jobs.agent.files.history import FileHistory, StoredText, digest_of
 from hermes_jobs.agent.files.marks import Mark, Witnesses
 from hermes_jobs.agent.skills.content import content_of
 from hermes_jobs.agent.skills.disk import OnDisk, Place
@@ -17,11 +17,11 @@ from hermes_jobs.domain.skill.skill import Skill
 FILE = "skills.json"
 
 
-class HeldSkills:
+class SkillFileHistory:
     """The contents that each file of a skill had, by the skill's name and the file's path."""
 
     def __init__(self, shown: Path, log_id: str) -> None:
-        self._files = HeldFiles(shown / FILE, log_id)
+        self._files = FileHistory(shown / FILE, log_id)
         self._witnesses = Witnesses(shown)
 
     def load(self) -> None:
@@ -52,14 +52,14 @@ class HeldSkills:
             text = file.content if own and not file.base64 else None
             unread = bool(held) and self._witnesses.is_unread(root / str(found.place) / path, held[-1].mark)
             mark = Mark(found.saved_at[path])
-            self._files.add(key, Held(digest, mark, skill.version, text), instead=unread)
+            self._files.add(key, StoredText(digest, mark, skill.version, text), instead=unread)
 
     def written(self, root: Path, place: Place, path: str, file: SkillFile, mark: Mark, version: int) -> None:
         """The file was written as the log has it at that version."""
         key, real = _key(place, path), root / str(place) / path
         held = self._files.of(key)
         unread = bool(held) and self._witnesses.is_unread(real, held[-1].mark)
-        self._files.add(key, Held(_digest(file), mark, version), instead=unread)
+        self._files.add(key, StoredText(_digest(file), mark, version), instead=unread)
         self._witnesses.keep(real)
 
     def removed(self, root: Path, place: Place, path: str) -> None:
@@ -68,7 +68,7 @@ class HeldSkills:
         self._witnesses.drop(root / str(place) / path)
 
     def _contents(
-        self, held: Sequence[Held], path: str, past: Sequence[Skill], real: Path
+        self, held: Sequence[StoredText], path: str, past: Sequence[Skill], real: Path
     ) -> tuple[Content[SkillFile], ...]:
         """Nothing where the files followed a log that was put back to an older state since."""
         contents = []

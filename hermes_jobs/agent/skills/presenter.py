@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from hermes_jobs.agent.skills import front_matter
-from hermes_jobs.agent.skills.catalog import Shelf, Volume, by_category
+from hermes_jobs.agent.skills.catalog import SkillCatalog, SkillEntry, by_category
 from hermes_jobs.agent.skills.content import content_of
-from hermes_jobs.agent.skills.write_request import Asked
+from hermes_jobs.agent.skills.write_request import SkillWriteRequest
 from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.events import Author, Evidence, SkillRequest
 from hermes_jobs.domain.skill.skill import MAIN_FILE
@@ -23,10 +23,10 @@ Procedures that were written down for tasks like these. Before a task that one o
 read it with skill_view and work by it."""
 
 
-class Librarian:
+class SkillPresenter:
     """Speaks to agents about the skills on a shelf."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: SkillCatalog) -> None:
         self._shelf = shelf
 
     def index(self, toolsets: Collection[str] | None) -> str:
@@ -72,26 +72,28 @@ class Librarian:
         self, name: str, request: SkillRequest, author: Author, evidence: Evidence, lineage: str = ""
     ) -> Decision:
         """The change that a request comes to. Raises `Rejected`."""
-        asked = Asked(name=name, request=request, author=author, evidence=evidence, lineage=lineage)
+        asked = SkillWriteRequest(
+            name=name, request=request, author=author, evidence=evidence, lineage=lineage
+        )
         return self._shelf.writing(asked)
 
-    def _file(self, volume: Volume, path: str) -> str:
+    def _file(self, volume: SkillEntry, path: str) -> str:
         file = self._shelf.file(volume, path)
         if not file.base64:
             return file.content
         size = len(content_of(file))
         return f"{path} is no text: {size:,} bytes, in {volume.folder / path}."
 
-    def _told(self, toolsets: Collection[str] | None) -> list[Volume]:
+    def _told(self, toolsets: Collection[str] | None) -> list[SkillEntry]:
         volumes, _ = self._shelf.volumes()
         return [each for each in volumes if not each.hidden(toolsets, self._shelf.platform)]
 
 
-def _lines(volumes: Sequence[Volume]) -> list[str]:
+def _lines(volumes: Sequence[SkillEntry]) -> list[str]:
     return [line for category, those in by_category(volumes).items() for line in _category(category, those)]
 
 
-def _category(category: str, volumes: Sequence[Volume]) -> Iterator[str]:
+def _category(category: str, volumes: Sequence[SkillEntry]) -> Iterator[str]:
     yield f"{category or GENERAL}:"
     for volume in volumes:
         yield f"- {volume.name}: {described(volume.main)}"

@@ -12,7 +12,7 @@ import msgspec
 
 from hermes_jobs.agent.skills.guard import new_concerns, verdict
 from hermes_jobs.agent.skills.names import SUBFOLDERS, is_read, unknown
-from hermes_jobs.agent.skills.write_request import Asked, fact_of
+from hermes_jobs.agent.skills.write_request import SkillWriteRequest, event_for
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.skill import curation as curations
@@ -41,7 +41,7 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True):
         return e.SkillRequest(action=action, content=self.content, category=self.category)
 
 
-def merging(review: str, merge: Merge, evidence: e.Evidence) -> Decision:
+def propose_merge(review: str, merge: Merge, evidence: e.Evidence) -> Decision:
     """The change by which a merge is proposed."""
 
     def change(load: StateLoader) -> DecisionResult:
@@ -71,7 +71,7 @@ def merging(review: str, merge: Merge, evidence: e.Evidence) -> Decision:
     return change
 
 
-def archiving(review: str, skill: str, reason: str, evidence: e.Evidence) -> Decision:
+def propose_archive(review: str, skill: str, reason: str, evidence: e.Evidence) -> Decision:
     """The change by which it is proposed to put a skill away."""
 
     def change(load: StateLoader) -> DecisionResult:
@@ -91,7 +91,7 @@ def archiving(review: str, skill: str, reason: str, evidence: e.Evidence) -> Dec
     return change
 
 
-def applying(review: str, numbers: Collection[int], by: str) -> Decision:
+def apply_proposals(review: str, numbers: Collection[int], by: str) -> Decision:
     """The change that carries proposals out, all of them or none; no `numbers`: those that are left."""
 
     def change(load: StateLoader) -> DecisionResult:
@@ -159,14 +159,14 @@ def _carried_out(load: StateLoader, proposal: Proposal) -> Iterator[StreamEvents
         yield _archived(load(stream_of(proposed.skill)), proposed.evidence)
         return
     into: Skill = load(stream_of(proposed.into))
-    fact = fact_of(into, asked_of(proposed, into))
+    fact = event_for(into, asked_of(proposed, into))
     if fact is not None:
         yield StreamEvents(into.stream, (fact,))
     for name in proposed.skills:
         yield _archived(load(stream_of(name)), proposed.evidence)
 
 
-def asked_of(proposed: e.MergeProposed, into: Skill) -> Asked:
+def asked_of(proposed: e.MergeProposed, into: Skill) -> SkillWriteRequest:
     """The write of the skill that stays."""
     merge = Merge(
         into=proposed.into,
@@ -175,7 +175,9 @@ def asked_of(proposed: e.MergeProposed, into: Skill) -> Asked:
         reason=proposed.reason,
         category=proposed.category,
     )
-    return Asked(name=into.name, request=merge.request(into), author=BY, evidence=proposed.evidence)
+    return SkillWriteRequest(
+        name=into.name, request=merge.request(into), author=BY, evidence=proposed.evidence
+    )
 
 
 def _archived(skill: Skill, evidence: e.Evidence) -> StreamEvents:
@@ -223,8 +225,8 @@ def _check_text(into: Skill, merge: Merge, evidence: e.Evidence) -> None:
     """Raise `Rejected` where the merged text could not be written, or brings what needs looking at."""
     if into.is_archived:
         raise _refused(f"The skill {into.name} is archived.", "Merge into another one.")
-    asked = Asked(name=into.name, request=merge.request(into), author=BY, evidence=evidence)
-    fact = fact_of(into, asked)
+    asked = SkillWriteRequest(name=into.name, request=merge.request(into), author=BY, evidence=evidence)
+    fact = event_for(into, asked)
     if fact is None:
         raise _refused(
             f"{into.name} reads so already: nothing would be merged.",

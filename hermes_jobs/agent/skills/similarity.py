@@ -14,7 +14,7 @@ ALIKE = 0.5
 _WORD = re.compile(r"[^\W_][\w-]*[^\W_]|[^\W\d_]")
 
 
-def alike(texts: Mapping[str, str]) -> tuple[tuple[str, str, float], ...]:
+def similar_pairs(texts: Mapping[str, str]) -> tuple[tuple[str, str, float], ...]:
     """The pairs whose texts are alike, with their cosine from 0 to 1, the most alike first."""
     counts = {name: Counter(_WORD.findall(text.lower())) for name, text in texts.items()}
     occurs = Counter(word for words in counts.values() for word in words)

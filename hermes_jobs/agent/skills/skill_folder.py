@@ -15,8 +15,8 @@ from typing import cast
 
 from hermes_jobs.agent.skills import front_matter
 from hermes_jobs.agent.skills.disk import Disk, OnDisk, Place, Problem
-from hermes_jobs.agent.skills.file_history import HeldSkills
-from hermes_jobs.agent.skills.synced_versions import LaidOut
+from hermes_jobs.agent.skills.file_history import SkillFileHistory
+from hermes_jobs.agent.skills.synced_versions import SyncedVersions
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.skill.import_edits import Found, import_edits, is_stale
 from hermes_jobs.domain.skill.skill import MAIN_FILE, PREFIX, Files, Skill, history, stream_of
@@ -31,7 +31,7 @@ HAND_EDIT = "hand edit"
 ROUNDS = 3  # in which a file that is being written may come to rest
 
 
-class HomeSkills:
+class SkillFolder:
     """The skills of one log in the folder of one home. Safe for many threads and processes.
 
     The engine is one that nothing follows: its appends are laid out here. `shown` is a folder on the home's
@@ -43,8 +43,8 @@ class HomeSkills:
         self._disk = Disk(root)
         self._lock = FileLock(lock, "the folder of the skills", seconds=WAIT_SECONDS)
         self._threads = threading.RLock()
-        self._laid_out = LaidOut(root, engine.log.log_id)
-        self._held = HeldSkills(shown, engine.log.log_id)
+        self._laid_out = SyncedVersions(root, engine.log.log_id)
+        self._held = SkillFileHistory(shown, engine.log.log_id)
         self._skills: dict[str, Skill] = {}
         self._unread: set[str] = set()
         self._blocked: dict[str, dict[str, str]] = {}
@@ -61,7 +61,7 @@ class HomeSkills:
         """The folder that they lie in."""
         return self._disk.root
 
-    def settle(self) -> dict[str, Skill]:
+    def sync(self) -> dict[str, Skill]:
         """Take in what people changed and lay out what the log has; all skills that exist, by name.
 
         What cannot be read or written on this host is a problem of this host: it is told, and the log counts.
@@ -90,9 +90,9 @@ class HomeSkills:
 
     def change(self, change: Decision, cause: str) -> DecisionResult:
         """Carry out a person's change after what they did by hand, and lay it out. Raises `Rejected`."""
-        self.settle()
+        self.sync()
         changed = self._engine.change(change, cause)
-        self.settle()
+        self.sync()
         return changed
 
     def past(self, name: str) -> tuple[Skill, ...]:

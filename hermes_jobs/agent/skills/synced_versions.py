@@ -23,7 +23,7 @@ class _Stored(msgspec.Struct, frozen=True):
     skills: dict[str, _Skill]
 
 
-class LaidOut:
+class SyncedVersions:
     """The versions of skills whose files lie in a folder, kept in that folder."""
 
     def __init__(self, root: Path, log_id: str) -> None:

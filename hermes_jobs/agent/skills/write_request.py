@@ -28,7 +28,7 @@ SHOWN = 5  # concerns that an answer names
 WHOLE = ("edit", "write_file")  # what stands for all that a file held before
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class SkillWriteRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request with who makes it, and in which turn. `lineage`: of the session whose model makes it."""
 
     name: str
@@ -38,12 +38,12 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     lineage: str = ""
 
 
-def writing(asked: Asked, *, guard: bool) -> Decision:
+def writing(asked: SkillWriteRequest, *, guard: bool) -> Decision:
     """The change that a request comes to; with `guard` what it brings is looked at first."""
 
     def change(load: StateLoader) -> DecisionResult:
         skill: Skill = load(stream_of(asked.name))
-        fact = fact_of(skill, asked)
+        fact = event_for(skill, asked)
         if fact is None:
             return DecisionResult(answer=f"The skill {skill.name} reads so already; nothing was written.")
         _check_seen(skill, asked, load)
@@ -65,7 +65,7 @@ def writing(asked: Asked, *, guard: bool) -> Decision:
     return change
 
 
-def _check_seen(skill: Skill, asked: Asked, load: StateLoader) -> None:
+def _check_seen(skill: Skill, asked: SkillWriteRequest, load: StateLoader) -> None:
     """Raise `Rejected` where a file would go as a whole that a person wrote and the model has never read."""
     at_stake = _at_stake(skill, asked.request) & skill.persons
     if not asked.lineage or not at_stake:
@@ -112,9 +112,11 @@ def approving(name: str, number: int | None) -> Decision:
                 kind="stale_proposal",
                 hint=f"`hermes-jobs skills deny {name}`, and have it proposed anew.",
             )
-        asked = Asked(name=name, request=proposal.request, author=proposal.author, evidence=proposal.evidence)
+        asked = SkillWriteRequest(
+            name=name, request=proposal.request, author=proposal.author, evidence=proposal.evidence
+        )
         approved = e.SkillApproved(name=name, proposal=proposal.version, by="user")
-        fact = fact_of(skill, asked)
+        fact = event_for(skill, asked)
         facts = (approved,) if fact is None else (approved, fact)
         answer = _done(proposal.request.action, proposal.path)
         return DecisionResult(writes=(StreamEvents(skill.stream, facts),), answer=answer)
@@ -122,12 +124,12 @@ def approving(name: str, number: int | None) -> Decision:
     return change
 
 
-def allowing(asked: Asked) -> Decision:
+def allowing(asked: SkillWriteRequest) -> Decision:
     """The change by which a person lets a write be made that the guard had refused."""
 
     def change(load: StateLoader) -> DecisionResult:
         skill: Skill = load(stream_of(asked.name))
-        fact = fact_of(skill, asked)
+        fact = event_for(skill, asked)
         if fact is None:
             return DecisionResult(answer="it reads so already")
         found = _rules(new_concerns(skill.files, evolve(skill, fact).files))
@@ -164,7 +166,7 @@ def undoing(name: str) -> Decision:
     return change
 
 
-def fact_of(skill: Skill, asked: Asked) -> e.SkillWritten | None:
+def event_for(skill: Skill, asked: SkillWriteRequest) -> e.SkillWritten | None:
     """The fact that a request comes to on this skill; null where it changes nothing. Raises `Rejected`."""
     request = asked.request
     said: Mapping[str, Any] = {"name": skill.name, "author": asked.author, "evidence": asked.evidence}
@@ -243,7 +245,7 @@ def _existing(skill: Skill, path: str) -> str:
     )
 
 
-def _proposed(asked: Asked, concerns: Iterable[Concern]) -> e.SkillProposed:
+def _proposed(asked: SkillWriteRequest, concerns: Iterable[Concern]) -> e.SkillProposed:
     return e.SkillProposed(
         name=asked.name,
         request=asked.request,

@@ -131,7 +131,7 @@ def context(application: Application) -> Finding:
         engine = application.contexts.apart()
     except Misconfigured as error:
         return Finding(check="context", status="fail", message=error.message, hint=error.hint, code=USAGE)
-    known = application.windows.told(settings.model_name)
+    known = application.windows.window(settings.model_name)
     window, threshold = known.tokens, engine.threshold(known.tokens)
     day = f" on {time.strftime('%Y-%m-%d', time.localtime(known.at))}" if known.at else ""
     source = WINDOW_SOURCES[known.source].format(day=day)

@@ -40,7 +40,7 @@ def memory() -> None:
 @pass_invocation
 def show(invocation: Invocation, target: MemoryTarget | None, limit: int | None, as_json: bool) -> None:
     """Show the entries, and how full each target is."""
-    _print(invocation, invocation.application.memory.settle(), target, limit, as_json=as_json)
+    _print(invocation, invocation.application.memory.sync(), target, limit, as_json=as_json)
 
 
 @memory.command(
@@ -121,7 +121,7 @@ def log(invocation: Invocation, limit: int, as_json: bool) -> None:
     from hermes_jobs.interfaces.cli.memory_format import as_cells, as_object
 
     home = invocation.application.memory
-    undone = home.settle().undone
+    undone = home.sync().undone
     writes = home.writes()[::-1][:limit]
     if as_json:
         print_json([as_object(write, undone) for write in writes])
@@ -144,7 +144,7 @@ def undo(invocation: Invocation, number: int, as_json: bool) -> None:
     from hermes_jobs.domain.memory.provenance import Undo
 
     application = invocation.application
-    application.memory.settle()
+    application.memory.sync()
     writes = application.memory.writes()
     if number > len(writes):
         raise Rejected(
@@ -170,7 +170,7 @@ def why(invocation: Invocation, text: str, limit: int, as_json: bool) -> None:
     from hermes_jobs.interfaces.cli.memory_format import Evidences, entries_with
 
     home = invocation.application.memory
-    now, writes = home.settle(), home.writes()
+    now, writes = home.sync(), home.writes()
     found = entries_with(text, now, writes)[:limit]
     evidences = Evidences(invocation.application, writes)
     if as_json:
@@ -193,7 +193,7 @@ def at(invocation: Invocation, date: str, as_json: bool) -> None:
 
     until = moment(date)
     home = invocation.application.memory
-    home.settle()
+    home.sync()
     facts = [write.fact for write in home.writes() if write.at <= until]
     _print(invocation, history(facts)[-1], None, as_json=as_json)
 
@@ -245,7 +245,7 @@ def _arguments(
 
 def _target_with(invocation: Invocation, old: str) -> MemoryTarget:
     """The target with an entry that holds the text; `memory` where none does. Raises `Rejected` for both."""
-    now = invocation.application.memory.settle()
+    now = invocation.application.memory.sync()
     holding = [target for target in TARGETS if any(old in entry for entry in now.entries(target))]
     if len(holding) > 1:
         raise Rejected(
@@ -275,7 +275,7 @@ def _write(
 
 def _print_changed(invocation: Invocation, *, as_json: bool) -> None:
     if as_json:
-        _print(invocation, invocation.application.memory.settle(), None, as_json=True)
+        _print(invocation, invocation.application.memory.sync(), None, as_json=True)
 
 
 def _print(

@@ -16,7 +16,7 @@ HINT = "`hermes-jobs memory show` marks them; merge, shorten or remove entries t
 
 def memory(application: Application) -> Iterator[Finding]:
     """How full the memory is, and what of it no prompt has."""
-    now, limits = application.memory.settle(), application.memory_limits
+    now, limits = application.memory.sync(), application.memory_limits
     problems = []
     for target in TARGETS:
         entries, limit = now.entries(target), limits.of(target)

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from hermes_jobs.agent.skills.catalog import Volume
+from hermes_jobs.agent.skills.catalog import SkillEntry
 from hermes_jobs.agent.skills.disk import Problem
 from hermes_jobs.agent.skills.guard import concerns_of, verdict
 from hermes_jobs.bootstrap import Application
@@ -204,7 +204,7 @@ def _write(recorded: RecordedEvent, undone: int | None) -> WriteRow:
     )
 
 
-def _row(volume: Volume, use: SkillUse, platform: str) -> SkillRow:
+def _row(volume: SkillEntry, use: SkillUse, platform: str) -> SkillRow:
     reason = volume.hidden(None, platform)
     status: Status = "unreadable" if volume.text is None else "hidden" if reason else "active"
     return SkillRow(
@@ -223,7 +223,7 @@ def _row(volume: Volume, use: SkillUse, platform: str) -> SkillRow:
     )
 
 
-def _rules(volume: Volume) -> tuple[str, ...]:
+def _rules(volume: SkillEntry) -> tuple[str, ...]:
     description = volume.text.description if volume.text else ""
     text = volume.main if volume.skill is None else description
     return tuple(dict.fromkeys(finding.rule for finding in scan(text)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from hermes_jobs.agent.llm.sharegpt import Said, Told, told_turns
+from hermes_jobs.agent.llm.sharegpt import ShareGptConversation, ShareGptMessage, told_turns
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.session import stream_of
 from hermes_jobs.domain.session.synthetic_messages import INTERRUPTED
@@ -34,7 +34,7 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     model: str
-    conversations: list[Said]
+    conversations: list[ShareGptMessage]
 
 
 def training_lines(application: Application, selection: Selection) -> Iterator[bytes]:
@@ -45,7 +45,7 @@ def training_lines(application: Application, selection: Selection) -> Iterator[b
         found = _conversation(log, stream, selection)
         if found is not None:
             redact = application.settings.secrets.redact
-            said = [Said(each.speaker, redact(each.value)) for each in found.conversations]
+            said = [ShareGptMessage(each.speaker, redact(each.value)) for each in found.conversations]
             yield msgspec.json.encode(msgspec.structs.replace(found, conversations=said)) + b"\n"
 
 
@@ -58,7 +58,7 @@ def _conversation(log: EventLog, stream: str, selection: Selection) -> Conversat
     chosen = [turn for turn in told if turn.completed and turn.at >= selection.since]
     if not chosen:
         return None
-    prompt = [Said("system", started[0].system_prompt)] if selection.system else []
+    prompt = [ShareGptMessage("system", started[0].system_prompt)] if selection.system else []
     return Conversation(
         id=stream.removeprefix(SESSIONS),
         model=_model(recorded, chosen[-1]),
@@ -75,7 +75,7 @@ def _history(log: EventLog, stream: str, upto: int | None) -> list[RecordedEvent
     return own
 
 
-def _model(recorded: list[RecordedEvent], turn: Told) -> str:
+def _model(recorded: list[RecordedEvent], turn: ShareGptConversation) -> str:
     """Who answered in the turn."""
     models = [
         each.event.model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hermes_jobs.agent.context.message_groups import Unit, flat, newest_request, units_of
+from hermes_jobs.agent.context.message_groups import Unit, flat, message_groups, newest_request
 from hermes_jobs.agent.context.setup import EngineSetup
 from hermes_jobs.domain.events import CompressionReason
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, UserMessage
@@ -38,7 +38,7 @@ class SlidingWindow:
         return sum(_size(message) for message in messages)
 
     def newest(self, messages: Sequence[Message], room: int) -> tuple[Message, ...]:
-        units = self._fitting(units_of(messages), room)
+        units = self._fitting(message_groups(messages), room)
         while units and not isinstance(units[0][0], UserMessage):
             units = units[1:]
         return flat(units)
@@ -56,7 +56,7 @@ class SlidingWindow:
 
     def _kept(self, messages: Sequence[Message], window: int) -> tuple[Message, ...]:
         """The newest messages, beginning with a user's; the newest of those stays however much follows it."""
-        units = units_of(messages)
+        units = message_groups(messages)
         budget = int(self.threshold(window) * self._options.target_ratio)
         newest = self.newest(messages, budget)
         at = newest_request(units)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.agent.memory.prompt_section import memory_block
+from hermes_jobs.agent.memory.prompt_section import prompt_section
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.memory.memory import Limits, Memory, evolve
 from hermes_jobs.domain.memory.writes import Operation, Origin, Write
@@ -28,14 +28,14 @@ def test_a_rule_keeps_it_out_unless_a_person_insists() -> None:
         written(Memory(), anyway=False)
     kept = written(Memory(), anyway=True)
     assert kept.memory == (SUSPICIOUS,)
-    assert SUSPICIOUS in memory_block(kept, Limits())
+    assert SUSPICIOUS in prompt_section(kept, Limits())
 
 
 def test_an_entry_that_prompts_leave_out_can_be_let_in() -> None:
     edited = e.MemoryAdded(target="memory", content=SUSPICIOUS, author="hand_edit")
     memory = evolve(Memory(), edited)
-    assert SUSPICIOUS not in memory_block(memory, Limits())
+    assert SUSPICIOUS not in prompt_section(memory, Limits())
     let_in = written(memory, anyway=True)
     assert let_in.memory == (SUSPICIOUS,)
-    assert SUSPICIOUS in memory_block(let_in, Limits())
+    assert SUSPICIOUS in prompt_section(let_in, Limits())
     assert written(let_in, anyway=True) == let_in

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from hermes_jobs.agent.llm.anthropic.client import AnthropicModel
-from hermes_jobs.agent.llm.dialect import Manner
+from hermes_jobs.agent.llm.dialect import ApiOptions
 from hermes_jobs.agent.llm.windows import Windows
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.domain.usage import Usage
@@ -36,7 +36,7 @@ def server() -> Iterator[AnthropicServer]:
 def model_at(server: AnthropicServer, url: str | None = None, **manner: Any) -> AnthropicModel:
     windows = Windows(override=None, known=lambda name: 200_000)
     return AnthropicModel(
-        api_key=KEY, base_url=url or server.base_url, manner=Manner(**manner), windows=windows
+        api_key=KEY, base_url=url or server.base_url, manner=ApiOptions(**manner), windows=windows
     )
 
 

@@ -15,7 +15,7 @@ from hermes_jobs.agent.llm.anthropic.render import (
     lacks_thoughts,
     rendered,
 )
-from hermes_jobs.agent.llm.anthropic.request import Conduct, request_body
+from hermes_jobs.agent.llm.anthropic.request import RequestOptions, request_body
 from hermes_jobs.domain.session.messages import (
     AssistantMessage,
     Message,
@@ -53,13 +53,13 @@ def assistant(*blocks: dict[str, Any]) -> dict[str, Any]:
 
 @given(histories)
 def test_every_history_makes_a_request_that_the_api_takes(history: list[Message]) -> None:
-    body = request_body(asked(*history), Conduct(), everything)
+    body = request_body(asked(*history), RequestOptions(), everything)
     assert violations(body) == []
 
 
 @given(anything)
 def test_a_history_out_of_order_makes_one_too(history: list[Message]) -> None:
-    body = request_body(asked(*history), Conduct(), everything)
+    body = request_body(asked(*history), RequestOptions(), everything)
     assert violations(body) == []
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_jobs.agent.llm.anthropic.abilities import abilities
-from hermes_jobs.agent.llm.anthropic.request import Conduct, request_body, without
+from hermes_jobs.agent.llm.anthropic.request import RequestOptions, request_body, without
 from hermes_jobs.agent.llm.dialect import CacheTtl
 from hermes_jobs.agent.llm.families import Effort
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
@@ -40,7 +40,7 @@ def test_every_effort_is_asked_for_as_the_model_takes_it(
     request = ModelRequest(
         model=model, system_prompt="", messages=(UserMessage("Hi"),), max_tokens=max_tokens, temperature=0.5
     )
-    assert violations(request_body(request, Conduct(effort=effort), everything)) == []
+    assert violations(request_body(request, RequestOptions(effort=effort), everything)) == []
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_every_effort_is_asked_for_as_the_model_takes_it(
 def test_effort_becomes_the_parameters_of_each_family(
     model: str, effort: Effort | None, fields: dict[str, Any]
 ) -> None:
-    body = request_body(asked(UserMessage("Hi"), model=model), Conduct(effort=effort), everything)
+    body = request_body(asked(UserMessage("Hi"), model=model), RequestOptions(effort=effort), everything)
     names = ("max_tokens", "thinking", "output_config", "temperature")
     assert {name: body[name] for name in names if name in body} == fields
 
@@ -100,7 +100,7 @@ def test_a_budget_leaves_room_for_the_answer_and_is_none_where_there_is_too_litt
             messages=(UserMessage("Hi"),),
             max_tokens=max_tokens,
         )
-        body = request_body(request, Conduct(effort="high"), everything)
+        body = request_body(request, RequestOptions(effort="high"), everything)
         assert body["max_tokens"] == max_tokens
         found: int | None = body.get("thinking", {}).get("budget_tokens")
         return found
@@ -109,7 +109,7 @@ def test_a_budget_leaves_room_for_the_answer_and_is_none_where_there_is_too_litt
 
 
 def test_within_a_loop_that_began_without_a_thought_nothing_is_thought_in_a_budget() -> None:
-    conduct = Conduct(effort="high")
+    conduct = RequestOptions(effort="high")
     assert "thinking" not in request_body(asked(*CALLED), conduct, everything)
     assert "thinking" in request_body(asked(*CALLED, model="claude-opus-5"), conduct, everything)
 
@@ -118,15 +118,15 @@ def test_tools_are_declared_and_not_called_in_a_closing_call() -> None:
     closing = ModelRequest(
         model="claude-sonnet-4-5", system_prompt="", messages=CALLED, tools=TOOLS, tool_choice="none"
     )
-    body = request_body(closing, Conduct(), everything)
+    body = request_body(closing, RequestOptions(), everything)
     assert ([tool["name"] for tool in body["tools"]], body["tool_choice"]) == (["look"], {"type": "none"})
-    assert "tool_choice" not in request_body(asked(*CALLED), Conduct(), everything)
+    assert "tool_choice" not in request_body(asked(*CALLED), RequestOptions(), everything)
 
 
 def test_calls_of_the_history_are_declared_where_no_tools_are_offered() -> None:
-    body = request_body(asked(*CALLED, tools=()), Conduct(), everything)
+    body = request_body(asked(*CALLED, tools=()), RequestOptions(), everything)
     assert ([tool["name"] for tool in body["tools"]], body["tool_choice"]) == (["look"], {"type": "none"})
-    assert "tools" not in request_body(asked(UserMessage("Hi"), tools=()), Conduct(), everything)
+    assert "tools" not in request_body(asked(UserMessage("Hi"), tools=()), RequestOptions(), everything)
 
 
 def marks(body: dict[str, Any]) -> list[str]:
@@ -159,16 +159,16 @@ def marks(body: dict[str, Any]) -> list[str]:
 def test_marks_are_on_tools_system_and_the_last_user_messages(
     request_: ModelRequest, places: list[str]
 ) -> None:
-    assert marks(request_body(request_, Conduct(), everything)) == places
-    assert marks(request_body(request_, Conduct(marks=None), everything)) == []
+    assert marks(request_body(request_, RequestOptions(), everything)) == places
+    assert marks(request_body(request_, RequestOptions(marks=None), everything)) == []
 
 
 @given(histories, st.sampled_from(["5m", "1h"]))
 def test_without_its_marks_a_request_is_the_same(history: list[Message], ttl: CacheTtl) -> None:
-    marked = request_body(asked(*history), Conduct(marks=ttl), everything)
+    marked = request_body(asked(*history), RequestOptions(marks=ttl), everything)
     assert 3 <= len(marks(marked)) <= 4
     assert ('"ttl": "1h"' in json.dumps(marked)) == (ttl == "1h")
-    assert unmarked(marked) == request_body(asked(*history), Conduct(marks=None), everything)
+    assert unmarked(marked) == request_body(asked(*history), RequestOptions(marks=None), everything)
 
 
 def unmarked(value: Any) -> Any:
@@ -180,18 +180,21 @@ def unmarked(value: Any) -> Any:
 @pytest.mark.parametrize(
     ("said", "changed"),
     [
-        ("system.0.cache_control: Extra inputs are not permitted", Conduct(marks=None, effort="low")),
-        ("adaptive thinking is not supported on this model", Conduct()),
-        ("output_config: Extra inputs are not permitted", Conduct()),
+        ("system.0.cache_control: Extra inputs are not permitted", RequestOptions(marks=None, effort="low")),
+        ("adaptive thinking is not supported on this model", RequestOptions()),
+        ("output_config: Extra inputs are not permitted", RequestOptions()),
         ("max_tokens: 1 > 0", None),
     ],
 )
-def test_what_an_endpoint_refuses_is_left_out(said: str, changed: Conduct | None) -> None:
-    assert without(Conduct(effort="low"), said) == changed
+def test_what_an_endpoint_refuses_is_left_out(said: str, changed: RequestOptions | None) -> None:
+    assert without(RequestOptions(effort="low"), said) == changed
 
 
 def test_marks_that_the_settings_insist_on_are_not_left_out() -> None:
-    assert without(Conduct(insists_on_marks=True), "cache_control: Extra inputs are not permitted") is None
+    assert (
+        without(RequestOptions(insists_on_marks=True), "cache_control: Extra inputs are not permitted")
+        is None
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hermes_jobs.agent.llm.client import AsyncModel, EndpointModel
-from hermes_jobs.agent.llm.dialect import BY_NAME, Manner
+from hermes_jobs.agent.llm.dialect import BY_NAME, ApiOptions
 from hermes_jobs.agent.llm.windows import Windows, known_window
 
 ANTHROPIC_URL = "https://api.anthropic.com"
@@ -27,7 +27,7 @@ class AnthropicModel(EndpointModel):
         base_url: str | None = None,
         idle_timeout: float = 120.0,
         timeout: float | None = None,
-        manner: Manner = BY_NAME,
+        manner: ApiOptions = BY_NAME,
         windows: Windows | None = None,
         watch: Callable[[Any], None] | None = None,
     ) -> None:
@@ -35,17 +35,17 @@ class AnthropicModel(EndpointModel):
         known = windows or Windows(override=None, known=lambda model: known_window(model, url))
 
         def make(key: str) -> AsyncModel:
-            from hermes_jobs.agent.llm.anthropic.messages_client import Talk
-            from hermes_jobs.agent.llm.anthropic.request import Conduct
+            from hermes_jobs.agent.llm.anthropic.messages_client import MessagesClient
+            from hermes_jobs.agent.llm.anthropic.request import RequestOptions
 
             marks = None if manner.prompt_cache == "off" else manner.cache_ttl
-            return Talk(
+            return MessagesClient(
                 api_key=key,
                 base_url=url,
                 idle_timeout=idle_timeout,
                 timeout=timeout,
                 windows=known,
-                conduct=Conduct(
+                conduct=RequestOptions(
                     marks=marks,
                     insists_on_marks=manner.prompt_cache == "on",
                     effort=manner.reasoning_effort,

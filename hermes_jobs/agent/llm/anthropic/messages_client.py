@@ -20,8 +20,8 @@ from hermes_jobs.agent.llm.anthropic.abilities import abilities
 from hermes_jobs.agent.llm.anthropic.assembly import MessageAssembler
 from hermes_jobs.agent.llm.anthropic.prefix import Prefix
 from hermes_jobs.agent.llm.anthropic.refusals import AUTH_HINT, is_about_thoughts, stopped
-from hermes_jobs.agent.llm.anthropic.request import Conduct, request_body, without
-from hermes_jobs.agent.llm.client_errors import CONNECT_SECONDS, Failing
+from hermes_jobs.agent.llm.anthropic.request import RequestOptions, request_body, without
+from hermes_jobs.agent.llm.client_errors import CONNECT_SECONDS, ErrorMapper
 from hermes_jobs.agent.llm.errors import Refusal, refusal_in, shortened
 from hermes_jobs.agent.llm.stream_events import drain, events_of
 from hermes_jobs.agent.llm.windows import Windows, learned_from
@@ -41,7 +41,7 @@ EventStream = anthropic.AsyncStream[object]
 Json = dict[str, Any]
 
 
-class Talk:
+class MessagesClient:
     """Asks one endpoint. `watch` is given the HTTP client. Use from one loop only.
 
     `idle_timeout`: seconds without any data after which a call has failed (the API pings while it thinks);
@@ -56,16 +56,16 @@ class Talk:
         idle_timeout: float = 120.0,
         timeout: float | None = None,
         windows: Windows,
-        conduct: Conduct,
+        conduct: RequestOptions,
         watch: Callable[[Any], None] | None = None,
     ) -> None:
         self._timeout = timeout
         self._windows = windows
-        self._failing = Failing(
+        self._failing = ErrorMapper(
             anthropic, base_url=base_url, key=api_key, idle_timeout=idle_timeout, timeout=timeout
         )
         self._conduct = conduct
-        self._learned: dict[str, Conduct] = {}
+        self._learned: dict[str, RequestOptions] = {}
         self._stale: dict[bytes, None] = {}  # digests of payloads, the oldest first
         self._endpoint = urlsplit(base_url).netloc.rpartition("@")[2]
         http_client = anthropic.DefaultAioHttpClient()  # less than half of what httpx2's own costs a call
@@ -117,7 +117,7 @@ class Talk:
                 ) from error
 
     def _adapted(
-        self, request: ModelRequest, conduct: Conduct, refusal: Refusal, message: MessageAssembler
+        self, request: ModelRequest, conduct: RequestOptions, refusal: Refusal, message: MessageAssembler
     ) -> str | None:
         """What is left out from now on because of this refusal; null where that would not help."""
         if message.begun or refusal.status not in {400, 422}:
@@ -147,7 +147,7 @@ class Talk:
         return same and (not self._stale or _digest(payload) not in self._stale)
 
     async def _ask(
-        self, request: ModelRequest, conduct: Conduct, message: MessageAssembler, on_text: OnText
+        self, request: ModelRequest, conduct: RequestOptions, message: MessageAssembler, on_text: OnText
     ) -> Reply:
         prefix = Prefix() if abilities(request.model).binds else None
 

@@ -24,7 +24,7 @@ from hermes_jobs.engine.ports import ModelRequest, ToolSpec
 Json = dict[str, Any]
 
 
-class Conduct(msgspec.Struct, frozen=True, kw_only=True):
+class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How a model is asked here: by the settings, less what the endpoint has refused.
 
     `marks`: how long marked prefixes are kept, null for no marks; where the settings insist on them, they are
@@ -36,7 +36,9 @@ class Conduct(msgspec.Struct, frozen=True, kw_only=True):
     effort: Effort | None = None
 
 
-def request_body(request: ModelRequest, conduct: Conduct, takes: Takes, prefix: Prefix | None = None) -> Json:
+def request_body(
+    request: ModelRequest, conduct: RequestOptions, takes: Takes, prefix: Prefix | None = None
+) -> Json:
     """The request; its messages alone depend on the history, its marks on nothing but where they are.
 
     `prefix` reads what it holds; `takes` may ask it.
@@ -61,7 +63,7 @@ def request_body(request: ModelRequest, conduct: Conduct, takes: Takes, prefix: 
     return body if conduct.marks is None else marked(body, conduct.marks)
 
 
-def without(conduct: Conduct, refused: str) -> Conduct | None:
+def without(conduct: RequestOptions, refused: str) -> RequestOptions | None:
     """The conduct without what this refusal names; null where it names nothing that can be left out."""
     said = refused.lower()
     if conduct.marks is not None and "cache_control" in said:
