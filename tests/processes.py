@@ -151,7 +151,7 @@ def fork(
 @cache
 def _server() -> socket.socket:
     """The socket on which this test process's server takes requests; it ends when the socket is closed."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    ours, theirs = socket.socketpair()
     with theirs:
         _SERVERS.append(
             subprocess.Popen(

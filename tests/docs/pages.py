@@ -90,6 +90,6 @@ class Page:
 def pages() -> list[Page]:
     """Everything that is written for people, in a fixed order."""
     return [
-        *(Page.read(ROOT / name) for name in ("README.md", "CHANGELOG.md")),
+        *(Page.read(ROOT / name) for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")),
         *(Page.read(path) for path in sorted((ROOT / "docs").rglob("*.md"))),
     ]
