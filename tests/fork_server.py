@@ -92,6 +92,7 @@ def become(request: dict[str, Any], files: list[int], others: list[int]) -> NoRe
     os.environ.update(request["environ"])
     time.tzset()
     os.chdir(request["folder"])
+    sys.path[0] = request["folder"]
     module, *sys.argv[1:] = request["arguments"]
     run_to_the_end(module)
 
@@ -103,7 +104,8 @@ def run_to_the_end(module: str) -> NoReturn:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
     except SystemExit as end:
         code = end.code or 0
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
+        sys.excepthook(type(error), error, error.__traceback__)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
     except BaseException as error:  # noqa: BLE001 - the interpreter, too, shows whatever it is
