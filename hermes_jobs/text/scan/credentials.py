@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hermes_jobs.text.scan.matcher import Span, find_matches, merged
+from hermes_jobs.text.scan.matcher import Span, merged, search
 from hermes_jobs.text.scan.rules import credential_rules
 
 LONGEST_BLOCK = 40_000  # characters; a PGP key with its photograph is longer and has a password of its own
@@ -81,4 +81,4 @@ def _values(text: str) -> Iterator[Span]:
 
 
 def _known(text: str) -> Iterator[Span]:
-    return ((found.start, found.end) for found in find_matches(text, credential_rules()))
+    return ((found.start, found.end) for found in search(text, credential_rules(), most_words=None).matches)

@@ -5,7 +5,8 @@ A rule's pattern is tried only near one of its words, and in steps: between two 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from functools import cache
 from typing import NamedTuple
 
@@ -13,9 +14,10 @@ from hermes_jobs.text.scan.rules import Rule, RuleSet, compiled
 
 Span = tuple[int, int]
 
-REACH = 1_000  # characters around a rule's word: more than any pattern spans
-STEP = 8_192  # characters that one call of a pattern may go through
+REACH = 600  # characters around a rule's word: more than any pattern spans
+STEP = 4_096  # characters that one call of a pattern may go through
 BEFORE = 80  # characters before a match among which an excuse is looked for
+MOST_WORDS = 8_000  # words of one rule in a text that is searched to its end: one in 130 characters of 1 MiB
 BEYOND = 200  # characters after the part in question, for what a pattern looks ahead to
 
 
@@ -27,42 +29,74 @@ class Match(NamedTuple):
     end: int
 
 
-def find_matches(
+class Search(NamedTuple):
+    """Every match that counts in the first `end` characters of a text."""
+
+    matches: tuple[Match, ...]
+    end: int
+
+
+def search(
     text: str,
     rules: RuleSet,
     *,
-    within: Sequence[Span] | None = None,
     only: Callable[[Rule], bool] | None = None,
-) -> Iterator[Match]:
-    """Every match of these rules that counts.
+    most_words: int | None = MOST_WORDS,
+) -> Search:
+    """Search for the rules that `only` selects.
 
-    `within`: parts of the text, in order and apart from each other, outside of which nothing is looked for.
-    `only` selects among the rules.
+    It ends where a rule's words have occurred `most_words` times (None: at the text's end). What lies beyond
+    is not worth its cost: only a text that is made for it is so full of one rule's words.
     """
     low = _lower(text)
-    everywhere = ((0, len(text)),)
+    characters = set(low)
+    present = {word for word in rules.words if characters.issuperset(word) and word in low}
+    wanted = [rule for rule in rules.rules if _may_match(rule, present) and (only is None or only(rule))]
+    end = len(text)
+    if most_words is not None:
+        end = _end_of_budget(low, [present.intersection(rule.near) for rule in wanted], most_words)
+    return Search(tuple(_matches(text[:end], low[:end], wanted)), end)
+
+
+def _may_match(rule: Rule, present: Set[str]) -> bool:
+    return all(not words or not present.isdisjoint(words) for words in (rule.near, rule.also))
+
+
+def _end_of_budget(low: str, groups: Iterable[Collection[str]], most: int) -> int:
+    """Where a group of words has occurred so often, or the text's length."""
+    counted = cache(low.count)
+    end = len(low)
+    for words in groups:
+        if sum(map(counted, words)) > most:
+            end = bisect_right(
+                range(end), most, key=lambda length: sum(low.count(word, 0, length) for word in words)
+            )
+    return end
+
+
+def _count(low: str, words: Iterable[str]) -> int:
+    return sum(map(low.count, words))
+
+
+def _matches(text: str, low: str, wanted: Iterable[Rule]) -> Iterator[Match]:
+    around = cache(lambda word: tuple(_around(low, word)))
 
     @cache
-    def around(word: str) -> tuple[Span, ...]:
-        return tuple(_around(low, word))
+    def near(words: tuple[str, ...]) -> tuple[Span, ...]:
+        return tuple(merged(part for word in words for part in around(word))) if words else ((0, len(text)),)
 
-    present = {word for word in rules.words if word in low}
-    for rule in rules.rules:
-        words = [word for word in rule.near if word in present]
-        if (rule.near and not words) or (only is not None and not only(rule)):
-            continue
-        parts = merged(part for word in words for part in around(word)) if words else everywhere
-        for part in parts if within is None else common(parts, within):
-            yield from _in_part(text, rule, part)
+    for rule in wanted:
+        for part in _common(near(rule.near), near(rule.also)):
+            yield from _in_part(text, low if rule.in_lower_case else text, rule, part)
 
 
-def _in_part(text: str, rule: Rule, part: Span) -> Iterator[Match]:
-    """The matches that begin in the part, none of which overlap."""
-    pattern, done = compiled(rule.pattern), 0
+def _in_part(text: str, searched: str, rule: Rule, part: Span) -> Iterator[Match]:
+    """The matches that begin in the part, without overlaps, in the text or the text in lower case."""
+    pattern, done = compiled(rule.pattern, in_lower_case=rule.in_lower_case), 0
     last = min(part[1], len(text))
     for first in range(part[0], last, STEP):
         step_end = min(first + STEP, last)
-        for found in pattern.finditer(text, max(first, done), step_end + REACH + BEYOND):
+        for found in pattern.finditer(searched, max(first, done), step_end + REACH + BEYOND):
             start, done = found.span()
             if start >= step_end:
                 break
@@ -103,15 +137,11 @@ def merged(spans: Iterable[Span]) -> Iterator[Span]:
         yield last
 
 
-def common(some: Iterable[Span], others: Sequence[Span]) -> Iterator[Span]:
+def _common(some: Iterable[Span], others: Sequence[Span]) -> Iterator[Span]:
     """What lies in spans of both; each are in order and apart from each other."""
-    following = iter(others)
-    other = next(following, None)
+    at = 0
     for first, last in some:
-        while other is not None and other[1] <= first:
-            other = next(following, None)
-        while other is not None and other[0] < last:
-            yield max(first, other[0]), min(last, other[1])
-            if other[1] >= last:
-                break
-            other = next(following, None)
+        while at < len(others) and others[at][1] <= first:
+            at += 1
+        end = bisect_left(others, (last,), lo=at)
+        yield from ((max(first, other[0]), min(last, other[1])) for other in others[at:end])

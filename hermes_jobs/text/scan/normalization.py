@@ -41,6 +41,11 @@ class Normalization(msgspec.Struct, frozen=True):
             return start, end
         return self.parent.original(self._traced(start)[0], self._traced(end - 1)[1])
 
+    def is_edited(self, start: int, end: int) -> bool:
+        """Whether an edit made something of `text[start:end]`, or removed something there."""
+        last = bisect_right(self.after, (end, end)) - 1
+        return last >= 0 and self.after[last][1] >= start
+
     def _traced(self, at: int) -> Span:
         """The part of the parent's text that the character was made from."""
         edit = bisect_right(self.after, (at, len(self.text))) - 1

@@ -18,15 +18,15 @@ import msgspec
 from hermes_jobs.text.scan.finding import Kind, Severity
 from hermes_jobs.text.scan.normalization import bare
 
-SCAN_FILES = ("instructions", "poisoning", "languages", "phrases", "machines", "credentials")
+SCAN_FILES = ("instructions", "poisoning", "languages", "machines", "credentials")
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A pattern and when its matches count.
 
-    `near`: lower-case words, one of which every match contains; the pattern is tried around them only, and
-    everywhere if there are none. A match does not count where `unless` matches within it, or where one of
-    `unless_preceded_by` matches the text that ends right before it. `severity` is for skills.
+    `near`, `also`: lower-case words, one of which every match contains. The pattern is tried only where one
+    of each is close; an empty list asks for nothing. A match does not count where `unless` matches within it,
+    or where one of `unless_preceded_by` matches the text that ends right before it. `severity` is for skills.
     """
 
     name: str
@@ -34,8 +34,14 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     kind: Kind = "instruction"
     severity: Severity = "dangerous"
     near: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
     unless: str = ""
     unless_preceded_by: tuple[str, ...] = ()
+
+    @property
+    def in_lower_case(self) -> bool:
+        """Whether the pattern can be searched for in a text in lower case, which is much faster."""
+        return _in_lower_case(self.pattern)
 
     def is_excused(self, words: str, before: str) -> bool:
         """Whether a match of `words` does not count. `before` is the text that ends where they begin."""
@@ -49,7 +55,7 @@ class RuleSet:
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
         self.rules = rules
-        self.words = frozenset(word for rule in rules for word in rule.near)
+        self.words = frozenset(word for rule in rules for word in (*rule.near, *rule.also))
 
 
 @cache
@@ -83,6 +89,7 @@ class _RawRule(msgspec.Struct, forbid_unknown_fields=True):
     name: str
     pattern: str
     near: str = ""
+    also: str = ""
     kind: Kind | None = None
     severity: Severity = "dangerous"
     unless: str = ""
@@ -122,6 +129,7 @@ def _rule(raw: _RawRule, file: _File, fragments: Mapping[str, str], words: Mappi
         kind=raw.kind or file.kind,
         severity=raw.severity,
         near=tuple(_filled(raw.near, words).split()),
+        also=tuple(_filled(raw.also, words).split()),
         pattern=_filled(raw.pattern, fragments),
         unless=_filled(raw.unless, fragments),
         unless_preceded_by=tuple(_filled(each, fragments) for each in preceded if each),
@@ -130,23 +138,29 @@ def _rule(raw: _RawRule, file: _File, fragments: Mapping[str, str], words: Mappi
 
 def _of_language(language: Mapping[str, str], file: _File, fragments: Mapping[str, str]) -> Iterator[Rule]:
     """The rules over the language's classes of words; without those of which it lacks a class."""
-    classes = {name: bare(text).strip() for name, text in language.items() if name != "names"}
-    patterns = {**fragments, **{name: _alternatives(text) for name, text in classes.items()}}
+    classes = {name: bare(text) for name, text in language.items() if name != "names"}
+    patterns = {**_OPTIONAL, **fragments, **{name: _alternatives(text) for name, text in classes.items()}}
     words = {name: _longest_words(text) for name, text in classes.items()}
     for raw in file.rule:
         if patterns.keys() >= set(_REFERENCE.findall(raw.pattern)):
             yield _rule(raw, file, patterns, words)
 
 
+_OPTIONAL = {"other_than": "(?!)"}
+"""Patterns for classes that a language need not have."""
+
+
 def _alternatives(words: str) -> str:
     """A pattern for a class of words: whole ones, in scripts that separate words."""
-    found = []
+    spaced: list[str] = []
+    unspaced: list[str] = []
     for word in words.split("|"):
         text, any_ending, rest = (part.strip() for part in word.partition("~"))
         pattern = r"\s+".join(map(re.escape, text.split())) + (r"\w*" if any_ending else "")
         pattern += rf"\s*{re.escape(rest)}" if rest else ""
-        found.append(pattern if _UNSPACED.match(text) else rf"(?<!\w){pattern}(?!\w)")
-    return f"(?: {' | '.join(found)} )"
+        (unspaced if _UNSPACED.match(text) else spaced).append(pattern)
+    whole_words = [rf"(?<!\w) (?: {' | '.join(spaced)} ) (?!\w)"] if spaced else []
+    return f"(?: {' | '.join((*unspaced, *whole_words))} )"
 
 
 def _longest_words(words: str) -> str:
@@ -184,9 +198,14 @@ _REPEAT = re.compile(r"\\. | \[ \^? \]? (?: \\. | [^\]\\] )* \] | [*+] | \{(\d*)
 
 
 @cache
-def compiled(pattern: str) -> re.Pattern[str]:
-    """The pattern of a rule. Compiling all of them takes a tenth of a second, and few are ever needed."""
-    return re.compile(bounded(pattern), re.IGNORECASE | re.VERBOSE)
+def compiled(pattern: str, *, in_lower_case: bool = False) -> re.Pattern[str]:
+    """The pattern of a rule. Compiling all of them takes a second, and few are ever needed."""
+    return re.compile(bounded(pattern), re.VERBOSE if in_lower_case else re.IGNORECASE | re.VERBOSE)
+
+
+@cache
+def _in_lower_case(pattern: str) -> bool:
+    return re.search(r"(?<!\\)[A-Z]", pattern) is None
 
 
 def bounded(pattern: str) -> str:

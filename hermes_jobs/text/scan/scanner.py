@@ -9,14 +9,15 @@ from itertools import accumulate
 
 from hermes_jobs.text.scan.finding import KINDS, Kind, ScanFinding, excerpt
 from hermes_jobs.text.scan.hidden import hidden_characters
-from hermes_jobs.text.scan.matcher import BEFORE, REACH, Match, find_matches, merged
+from hermes_jobs.text.scan.matcher import BEFORE, merged, search
 from hermes_jobs.text.scan.normalization import Normalization, normalizations
-from hermes_jobs.text.scan.rules import RuleSet, compiled, fragment, scan_rules, skill_rules
+from hermes_jobs.text.scan.rules import Rule, compiled, fragment, scan_rules, skill_rules
 
 LONGEST = 1 << 20
 """Characters that are scanned; a longer text has a finding for the rest, whatever kinds are asked for."""
 
 NOT_SCANNED = "not scanned to its end"
+AROUND = 300  # characters around an edit that are searched once more
 _CACHED = 32_768  # characters; the findings of longer texts are not cached
 
 
@@ -29,8 +30,8 @@ def scan(text: str, kinds: Collection[Kind] = KINDS) -> tuple[ScanFinding, ...]:
 def scan_skill_file(text: str) -> tuple[ScanFinding, ...]:
     """What `scan` finds and what the rules for skills detect, in order, without what the text warns of."""
     warned_of = compiled(f"(?:{fragment('warned_of')})$")
-    plain = Normalization(text)
-    of_skills = [_finding(match, plain, text) for match in find_matches(text[:LONGEST], skill_rules())]
+    matches = search(text[:LONGEST], skill_rules()).matches
+    of_skills = [_finding(match.rule, text, match.start, match.end) for match in matches]
     found = [
         finding
         for finding in (*scan(text), *of_skills)
@@ -46,10 +47,11 @@ def _scan_cached(text: str) -> tuple[ScanFinding, ...]:
 
 def _scan(text: str) -> tuple[ScanFinding, ...]:
     beginning = text[:LONGEST]
-    found = [*_matched(beginning), *hidden_characters(beginning)]
-    if len(text) > LONGEST:
-        rest = f"{len(text) - LONGEST:,} characters beyond the first {LONGEST:,}"
-        found.append(ScanFinding(NOT_SCANNED, rest, "unscanned", LONGEST, len(text), "caution"))
+    found, end = _matched(beginning)
+    found += hidden_characters(beginning)
+    if end < len(text):
+        rest = f"the {len(text) - end:,} characters after the first {end:,}"
+        found.append(ScanFinding(NOT_SCANNED, rest, "unscanned", end, len(text), "caution"))
     return tuple(sorted(found, key=_order))
 
 
@@ -57,28 +59,34 @@ def _order(finding: ScanFinding) -> tuple[int, int, str]:
     return finding.start, finding.end, finding.rule
 
 
-def _matched(text: str) -> Iterator[ScanFinding]:
-    if not text:
-        return
-    rules = scan_rules()
-    first, *others = normalizations(text)
-    found = [_finding(match, first, text) for match in find_matches(first.text, rules)]
-    for each in others:
-        found += [_finding(match, each, text) for match in _near_edits(each, rules)]
-    yield from {(finding.rule, finding.start, finding.end): finding for finding in found}.values()
+def _matched(text: str) -> tuple[list[ScanFinding], int]:
+    """What the rules detect, and how far the text was searched."""
+    found: dict[tuple[str, int, int], ScanFinding] = {}
+    searched = len(text)
+    for at, made in enumerate(normalizations(text) if text else ()):
+        for offset, part in _near_edits(made) if at else ((0, made.text),):
+            matches, end = search(part, scan_rules(), only=None if not made.guessed else _is_instruction)
+            if end < len(part):
+                searched = min(searched, made.original(offset + end, offset + end + 1)[0])
+            for match in matches:
+                start, stop = offset + match.start, offset + match.end
+                if at == 0 or made.is_edited(start, stop):
+                    finding = _finding(match.rule, text, *made.original(start, stop))
+                    found[finding.rule, finding.start, finding.end] = finding
+    return list(found.values()), searched
 
 
-def _near_edits(made: Normalization, rules: RuleSet) -> Iterator[Match]:
-    near = tuple(merged((max(start - REACH, 0), end + REACH) for start, end in made.after))
-    guessed = made.guessed
-    return find_matches(
-        made.text, rules, within=near, only=lambda rule: rule.kind == "instruction" or not guessed
-    )
+def _near_edits(made: Normalization) -> Iterator[tuple[int, str]]:
+    """The parts of a text around what was edited, each with its offset: the others are the parent's."""
+    for start, end in merged((max(start - AROUND, 0), end + AROUND) for start, end in made.after):
+        yield start, made.text[start:end]
 
 
-def _finding(match: Match, made: Normalization, text: str) -> ScanFinding:
-    start, end = made.original(match.start, match.end)
-    rule = match.rule
+def _is_instruction(rule: Rule) -> bool:
+    return rule.kind == "instruction"
+
+
+def _finding(rule: Rule, text: str, start: int, end: int) -> ScanFinding:
     return ScanFinding(rule.name, excerpt(text[start:end], rule.kind), rule.kind, start, end, rule.severity)
 
 

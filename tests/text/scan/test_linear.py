@@ -56,7 +56,7 @@ SHAPES = [
     ),
     *("http://a and ", "-----BEGIN A "),
 ]
-SIZE = 60_000
+SIZE = 1_000_000
 
 
 def repeats(parsed: Any) -> Iterator[int]:
