@@ -111,7 +111,7 @@ def _requested(
     for index, target in enumerate(turn.deliver):
         told = with_news(text, news) if _is_chat(turn, target) else text
         # A turn that was taken up again delivers anew, under another id.
-        delivery = f"d{turn.id}x{turn.resumes}x{index}{suffix}"
+        delivery = f"d{turn.id}x{turn.times_resumed}x{index}{suffix}"
         requested = e.DeliveryRequested(
             delivery=delivery,
             target=target,

@@ -111,7 +111,7 @@ class Tracing:
         if not isinstance(before, Session) or not any(isinstance(fact, Closing) for fact in facts):
             return
         turns = {turn for fact in facts if isinstance(turn := getattr(fact, "turn", None), str)}
-        found = {turn: known.resumes for turn in turns if (known := before.find(turn)) is not None}
+        found = {turn: known.times_resumed for turn in turns if (known := before.find(turn)) is not None}
         self._waiting.put(_Written(before.stream, before.version, after.version, found))
 
     def watch_tasks(self) -> None:
@@ -140,7 +140,11 @@ class Tracing:
             yield
             return
         has_span = step.id == turn.step_id or turn.call(step.id) is not None
-        own = step_span_id(session.stream, session.version) if has_span else root_id(turn.id, turn.resumes)
+        own = (
+            step_span_id(session.stream, session.version)
+            if has_span
+            else root_id(turn.id, turn.times_resumed)
+        )
         with self._under(trace_id(turn.id), own):
             yield
 

@@ -83,10 +83,10 @@ def test_where_two_compressions_won_nothing_it_is_tried_again_when_the_request_h
     conversation = Conversation(16_000, 13_000)
     for _ in range(12):
         conversation.turn(60, (), 60)
-    before = conversation.session.futile
+    before = conversation.session.ineffective_compressions
     for _ in range(20):
         conversation.turn(60, (), 60)
-    assert before <= conversation.session.futile
+    assert before <= conversation.session.ineffective_compressions
     assert not conversation.model.refused
 
 

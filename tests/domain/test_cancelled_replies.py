@@ -55,7 +55,7 @@ def test_each_of_its_calls_ends_as_cancelled_in_the_append_that_ends_the_turn() 
         ToolMessage,
         ToolMessage,
     ]
-    assert after.nudges == before.nudges, "nobody has used a tool"
+    assert after.review_counters == before.review_counters, "nobody has used a tool"
 
 
 @pytest.mark.parametrize(("content", "said"), [("", []), ("Well.", [AssistantMessage("Well.")])])

@@ -193,9 +193,9 @@ def test_a_turn_counts_its_compressions_anew_with_each_answer_but_those_after_re
         world.do(c.FinishFlush(step=world.begin().id))
         world.do(c.FinishCompression(step=world.begin().id, outcome=compressed(world, number)))
     assert world.session.current is not None
-    assert (world.session.current.compressions, world.session.current.refits) == (2, 1)
+    assert (world.session.current.compressions, world.session.current.overflow_compressions) == (2, 1)
     world.reply("", [("a", "read")])
-    assert (world.session.current.compressions, world.session.current.refits) == (0, 1)
+    assert (world.session.current.compressions, world.session.current.overflow_compressions) == (0, 1)
 
 
 def compressed(world: World, number: int) -> e.ContextCompressed:

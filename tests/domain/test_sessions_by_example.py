@@ -7,7 +7,7 @@ import pytest
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall, UserMessage
-from hermes_jobs.domain.session.turn import MAX_DEATHS
+from hermes_jobs.domain.session.turn import MAX_WORKER_CRASHES
 from hermes_jobs.errors import Rejected, StepLost
 from tests.domain.world import World, complaints
 
@@ -272,7 +272,7 @@ def test_a_resumed_turn_is_begun_again_as_often_as_a_new_one() -> None:
     world = World()
     turn = world.submit()
     for _ in range(2):
-        for _ in range(MAX_DEATHS):
+        for _ in range(MAX_WORKER_CRASHES):
             assert turn not in world.session.ended
             world.do(c.AbandonStep(step=f"{turn}-prefetch", worker="w1", reason="died"))
         assert world.session.ended[turn].status == "failed"
@@ -290,8 +290,8 @@ def test_an_empty_answer_that_was_cut_off_is_asked_for_with_room_for_more(
     world.prefetch()
     world.reply("", finish_reason=finish_reason)
     assert world.session.current is not None
-    assert world.session.current.reasks == 1
-    assert world.session.current.enlargements == enlargements
+    assert world.session.current.empty_replies == 1
+    assert world.session.current.output_limit_raises == enlargements
 
 
 def test_only_failed_and_cancelled_turns_can_be_resumed() -> None:
@@ -354,7 +354,7 @@ def test_a_tool_call_cut_by_the_output_limit_is_never_run() -> None:
     (step,) = world.due
     assert step.kind == "turn.call_model"
     assert world.session.current is not None
-    assert world.session.current.enlargements == 1
+    assert world.session.current.output_limit_raises == 1
 
 
 def test_three_rounds_of_invalid_calls_fail_the_turn() -> None:

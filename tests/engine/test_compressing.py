@@ -93,15 +93,15 @@ def session() -> Session:
 
 def test_it_counts_those_in_a_row_that_won_nothing(session: Session) -> None:
     assert compressed(session, 19).in_vain == 1
-    assert compressed(replace(session, futile=1), 19).in_vain == MAX_FUTILE
-    assert compressed(replace(session, futile=1), 5).in_vain == 0
+    assert compressed(replace(session, ineffective_compressions=1), 19).in_vain == MAX_FUTILE
+    assert compressed(replace(session, ineffective_compressions=1), 5).in_vain == 0
 
 
 def test_people_are_told_when_it_is_the_last_one(session: Session) -> None:
     told: list[str] = []
     progress = Progress(told.append, lambda: 0.0)
     for number, futile in enumerate((0, 1)):
-        fact = compressed(replace(session, futile=futile), 19)
+        fact = compressed(replace(session, ineffective_compressions=futile), 19)
         progress.hear(
             RecordedEvent(
                 position=number,

@@ -86,7 +86,7 @@ def test_an_answer_that_was_cut_off_is_asked_for_with_more_room_than_it_had(
     limits = replace(LIMITS, max_tokens=configured)
     requests = RequestBuilder(SimulatedToolbox(Gates()), limits, longest=lambda model: longest)
     assert requests.build(session, turn).max_tokens == configured
-    enlarged = replace(turn, enlargements=1, cut_at=cut_at)
+    enlarged = replace(turn, output_limit_raises=1, cut_at=cut_at)
     assert requests.build(session, enlarged).max_tokens == asked_for
 
 
@@ -106,4 +106,4 @@ def test_where_an_answer_was_cut_off_is_remembered() -> None:
     )
     world.do(FinishModelCall(step=step.id, outcome=cut))
     assert world.session.current is not None
-    assert (world.session.current.enlargements, world.session.current.cut_at) == (1, 64_000)
+    assert (world.session.current.output_limit_raises, world.session.current.cut_at) == (1, 64_000)

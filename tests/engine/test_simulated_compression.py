@@ -37,13 +37,17 @@ ENGINE = Compressor(CompressorOptions(protect_last=0), redact=lambda text: text)
 
 
 def is_long(session: Session) -> bool:
-    return len(session.messages) > LONGEST and not session.resting and session.futile < 2
+    return (
+        len(session.messages) > LONGEST
+        and not session.compression_paused
+        and session.ineffective_compressions < 2
+    )
 
 
 def preflight(session: Session) -> c.RequestCompression | None:
     if session.compression is not None or not is_long(session):
         return None
-    number = session.num_requested + 1
+    number = session.compressions_requested + 1
     return c.RequestCompression(reason="threshold", tokens=100, window=WINDOW, number=number)
 
 

@@ -237,7 +237,7 @@ def test_a_worker_that_remembers_the_long_history_does_not_compress_it_once_more
     step = perform_until(lambda session, step: session.num_compressed == 1)
     assert step.kind == "turn.call_model"
     assert other.perform(STREAM, step.id) == "done"
-    assert other.sessions.load(STREAM).num_requested == 1
+    assert other.sessions.load(STREAM).compressions_requested == 1
     replied = facts_of(application, e.ModelReplied)
     assert replied[-1].step == step.id
 

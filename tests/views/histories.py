@@ -171,7 +171,7 @@ class History:
     def discard(self, name: str) -> None:
         """The outcome of a worker whose step was taken from it."""
         turn = self.sessions[name].current
-        if turn is None or not turn.begun:
+        if turn is None or not turn.started:
             return
         usage = Usage(input_tokens=1)
         late = e.OutcomeDiscarded(

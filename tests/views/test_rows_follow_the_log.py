@@ -95,7 +95,7 @@ def statuses_agree(views: Views, session: Session) -> None:
         turn = session.current
         shown = views.turn(turn.id)
         waits = any(call.approval == "waiting" and call.result is None for call in turn.calls)
-        began = turn.begun and any(step.outcome == "running" for step in shown.steps)
+        began = turn.started and any(step.outcome == "running" for step in shown.steps)
         assert (shown.status == "waiting") == waits
         assert (
             shown.status == "running"

@@ -44,7 +44,7 @@ class Compression(msgspec.Struct, frozen=True, kw_only=True):
     refusal: str = ""
     phase: Phase = "flush"
     attempt: int = 1
-    deaths: int = 0
+    worker_crashes: int = 0
     retry_at: float = 0.0
     running: bool = False
     reserved: Reservation | None = None
@@ -72,7 +72,7 @@ def requested(event: e.CompressionRequested, *, session: str, number: int) -> Co
 def flushed(compression: Compression) -> Compression:
     """The compression with its summary due."""
     rested = _rested(compression)
-    return replace(rested, phase="compress", attempt=1, deaths=0, retry_at=0.0)
+    return replace(rested, phase="compress", attempt=1, worker_crashes=0, retry_at=0.0)
 
 
 def failed(compression: Compression, event: e.CompressionFailed) -> Compression | None:
@@ -88,7 +88,7 @@ def abandoned(compression: Compression, event: e.StepAbandoned) -> Compression:
     return replace(
         _rested(compression),
         attempt=compression.attempt + died,
-        deaths=compression.deaths + died,
+        worker_crashes=compression.worker_crashes + died,
     )
 
 

@@ -30,9 +30,9 @@ def is_at_rest(session: Session) -> bool:
     A turn that came while a compression was under way waits for it.
     """
     turn = session.current
-    if turn is not None and not turn.begun and session.compression is not None:
+    if turn is not None and not turn.started and session.compression is not None:
         return session.compression.running
-    return turn is None or (turn.begun and not turn.running and not turn.calls and turn.answer is None)
+    return turn is None or (turn.started and not turn.running and not turn.calls and turn.answer is None)
 
 
 # --- what each fact does -----------------------------------------------------------------------
@@ -41,7 +41,7 @@ def is_at_rest(session: Session) -> bool:
 def evolve(session: Session, event: CompressionEvent) -> Session:
     """The session after the fact."""
     if isinstance(event, e.ContextPressure):
-        return replace(session, pressed=event.high)
+        return replace(session, pressure_notified=event.high)
     if isinstance(event, e.CompressionRequested):
         return _requested(session, event)
     job = compression_of(session)
@@ -55,11 +55,11 @@ def evolve(session: Session, event: CompressionEvent) -> Session:
 
 
 def _requested(session: Session, event: e.CompressionRequested) -> Session:
-    number = session.num_requested + 1
+    number = session.compressions_requested + 1
     job = compressions.requested(event, session=session.id, number=number)
     if session.is_review:
         job = compressions.flushed(job)  # who reviews is saving what is worth it already
-    return replace(session, compression=job, num_requested=number)
+    return replace(session, compression=job, compressions_requested=number)
 
 
 def _failed(session: Session, job: compressions.Compression, event: e.CompressionFailed) -> Session:
@@ -68,9 +68,11 @@ def _failed(session: Session, job: compressions.Compression, event: e.Compressio
     if after is not None:
         return session
     # Not again before the next turn; a prompt that the model refuses cannot wait until then.
-    session = replace(session, resting=True)
+    session = replace(session, compression_paused=True)
     if event.kind in compressions.NO_EFFECT:
-        session = replace(session, futile=session.futile + 1, futile_at=job.tokens)
+        session = replace(
+            session, ineffective_compressions=session.ineffective_compressions + 1, futile_at=job.tokens
+        )
     turn = session.current
     if job.reason not in compressions.REFITS or turn is None or event.kind == "cancelled":
         return session
@@ -92,19 +94,19 @@ def _compressed(session: Session, job: compressions.Compression, event: e.Contex
         messages=event.messages,
         compression=None,
         num_compressed=session.num_compressed + 1,
-        futile=session.futile + 1 if compressions.is_futile(event) else 0,
+        ineffective_compressions=session.ineffective_compressions + 1 if compressions.is_futile(event) else 0,
         futile_at=event.tokens_after if compressions.is_futile(event) else 0,
         prompt_tokens=0,
         measured=0,
         accepted=0,
-        pressed=False,
+        pressure_notified=False,
         current=None if turn is None else _fitted(turn, job),
     )
 
 
 def _fitted(turn: turns.Turn, job: compressions.Compression) -> turns.Turn:
-    refits = turn.refits + (job.reason in compressions.REFITS)
-    return replace(turn, compressions=turn.compressions + 1, refits=refits)
+    refits = turn.overflow_compressions + (job.reason in compressions.REFITS)
+    return replace(turn, compressions=turn.compressions + 1, overflow_compressions=refits)
 
 
 def measured(session: Session, event: e.ModelReplied) -> Session:
@@ -123,16 +125,16 @@ def abandoned(session: Session, event: e.StepAbandoned) -> Session:
         books = turn.books.with_estimate(event.estimated, event.estimated_cost_usd)
         session = replace(session, current=replace(turn, books=books))
     after = compressions.abandoned(job, event)
-    if after.deaths < compressions.MAX_DEATHS:
+    if after.worker_crashes < compressions.MAX_DEATHS:
         return replace(session, compression=after)
-    return replace(session, compression=None, resting=True)
+    return replace(session, compression=None, compression_paused=True)
 
 
 def turn_ended(session: Session) -> Session:
     """What the end of its turn means for a compression: only one that a person asked for goes on."""
     job = session.compression
     kept = job is not None and job.reason == "manual"
-    return replace(session, compression=job if kept else None, resting=False)
+    return replace(session, compression=job if kept else None, compression_paused=False)
 
 
 # --- what may be done --------------------------------------------------------------------------
@@ -140,7 +142,7 @@ def turn_ended(session: Session) -> Session:
 
 def request(command: c.RequestCompression, session: Session) -> Iterator[e.SessionEvent]:
     """Ask for a compression. Raises `Rejected` where there is nothing to compress."""
-    if session.compression is not None or command.number not in {None, session.num_requested + 1}:
+    if session.compression is not None or command.number not in {None, session.compressions_requested + 1}:
         return
     if session.ended_because is not None or session.started is None or not session.messages:
         raise Rejected(
@@ -148,7 +150,7 @@ def request(command: c.RequestCompression, session: Session) -> Iterator[e.Sessi
             kind="nothing_to_compress",
             hint="Say something first.",
         )
-    turn = session.current if session.current is not None and session.current.begun else None
+    turn = session.current if session.current is not None and session.current.started else None
     yield e.CompressionRequested(
         turn=turn.id if turn else None,
         reason=command.reason,

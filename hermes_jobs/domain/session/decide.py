@@ -19,7 +19,7 @@ from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.session import Session, require_open_turn
 from hermes_jobs.domain.session.steps import operation_of, require_due
-from hermes_jobs.domain.session.turn import MAX_DEATHS, Turn
+from hermes_jobs.domain.session.turn import MAX_WORKER_CRASHES, Turn
 from hermes_jobs.domain.usage import Reservation
 from hermes_jobs.errors import Rejected
 
@@ -264,10 +264,13 @@ def _finish(step_id: str, session: Session) -> Iterator[e.SessionEvent]:
     _, turn = require_due(session, step_id)
     yield usage_recorded(session, turn)
     yield e.TurnCompleted(turn=turn.id, answer=turn.answer or "", stopped_by=turn.stopped_by)
-    kind = reviews.due_kind(session.nudges)
+    kind = reviews.due_kind(session.review_counters)
     if kind is not None:
         yield e.ReviewRequested(
-            review=f"v{turn.id[1:]}", kind=kind, reason=reviews.reason(session.nudges, kind), turn=turn.id
+            review=f"v{turn.id[1:]}",
+            kind=kind,
+            reason=reviews.reason(session.review_counters, kind),
+            turn=turn.id,
         )
 
 
@@ -284,7 +287,7 @@ def _abandon(command: c.AbandonStep, session: Session) -> Iterator[e.SessionEven
         return
     if call.effect == "write":
         yield e.ToolInterrupted(turn=turn.id, call=call.id, reason="unknown_outcome", attempt=call.attempt)
-    elif command.reason == "died" and call.deaths + 1 >= MAX_DEATHS:
+    elif command.reason == "died" and call.worker_crashes + 1 >= MAX_WORKER_CRASHES:
         yield e.ToolInterrupted(turn=turn.id, call=call.id, reason="worker_lost", attempt=call.attempt)
 
 

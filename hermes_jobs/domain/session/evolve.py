@@ -152,7 +152,7 @@ def _submitted(session: Session, event: e.TurnSubmitted) -> Session:
 def _prefetched(session: Session, event: e.ContextPrefetched) -> Session:
     turn = replace(
         turns.next_call(running_turn(session)),
-        begun=True,
+        started=True,
         model=event.model,
         max_iterations=event.max_iterations,
         result_chars=event.result_chars,
@@ -163,8 +163,8 @@ def _prefetched(session: Session, event: e.ContextPrefetched) -> Session:
     )
     session = replace(
         session,
-        nudges=reviews.turn_begun(
-            session.nudges, memory_interval=event.memory_nudge, skill_interval=event.skill_nudge
+        review_counters=reviews.turn_begun(
+            session.review_counters, memory_interval=event.memory_nudge, skill_interval=event.skill_nudge
         ),
         listeners=subscriptions.subscribe(session.listeners, event.listeners, session.version),
     )
@@ -193,7 +193,7 @@ def _merged(session: Session, event: e.TurnMerged) -> Session:
     )
     into = replace(into, deliver=tuple(dict.fromkeys((*into.deliver, *merged.deliver))))
     session = replace(session, current=into)
-    if not into.begun:
+    if not into.started:
         return replace(session, current=replace(into, texts=into.texts + merged.texts))
     heard = UserMessage(STEERING_PREFIX + "\n\n".join(merged.texts))
     between = (AssistantMessage(CONTINUING),) if _speaks_last(session, UserMessage) else ()
@@ -212,8 +212,8 @@ def _resumed(session: Session, event: e.TurnResumed) -> Session:
     session = replace(session, ended=rest)
     if session.current is None:
         said_since = session.last_ended != past.id or _speaks_last(session, AssistantMessage)
-        return replace(session, current=turns.resumed(past, at_the_tail=not said_since))
-    return replace(session, waiting=(*session.waiting, turns.resumed(past, at_the_tail=False)))
+        return replace(session, current=turns.resume(past, at_the_tail=not said_since))
+    return replace(session, waiting=(*session.waiting, turns.resume(past, at_the_tail=False)))
 
 
 def _without_open_calls(session: Session, turn: Turn) -> Session:
@@ -264,7 +264,7 @@ def _saved(session: Session, event: e.ToolFinished) -> Session:
     asked = _call(turn, event.call).asked
     if asked.name in reviews.SAVING:
         session = replace(session, current=replace(turn, saves=(*turn.saves, reviews.saved_by(asked))))
-    return replace(session, nudges=reviews.tool_used(session.nudges, asked.name))
+    return replace(session, review_counters=reviews.tool_used(session.review_counters, asked.name))
 
 
 def _abandoned(session: Session, event: e.StepAbandoned) -> Session:
@@ -275,7 +275,11 @@ def _abandoned(session: Session, event: e.StepAbandoned) -> Session:
     call = turn.call(event.step)
     if call is not None:
         call = replace(
-            call, running=False, reserved=None, attempt=call.attempt + died, deaths=call.deaths + died
+            call,
+            running=False,
+            reserved=None,
+            attempt=call.attempt + died,
+            worker_crashes=call.worker_crashes + died,
         )
         books = turn.books.with_estimate(event.estimated, event.estimated_cost_usd)
         return replace(session, current=turns.with_call(replace(turn, books=books), call))
@@ -285,10 +289,10 @@ def _abandoned(session: Session, event: e.StepAbandoned) -> Session:
         running=False,
         reserved=None,
         attempt=turn.attempt + died,
-        deaths=turn.deaths + died,
+        worker_crashes=turn.worker_crashes + died,
     )
-    if turn.deaths >= turns.MAX_DEATHS:
-        message = f"{turn.deaths} workers in a row died while working on this turn."
+    if turn.worker_crashes >= turns.MAX_WORKER_CRASHES:
+        message = f"{turn.worker_crashes} workers in a row died while working on this turn."
         turn = turns.failed(turn, "worker_lost", message, "See the workers' logs, then `turns retry`.")
     return replace(session, current=turn)
 

@@ -42,18 +42,18 @@ def replied(session: Session, event: e.ModelReplied) -> Session:
             return _enlarge(session, turn)
         asked = AssistantMessage(event.content, event.tool_calls, event.payload)
         if not is_cancelled:  # else its calls end as cancelled ones, and nobody has used a tool
-            session = replace(session, nudges=reviews.round_opened(session.nudges))
+            session = replace(session, review_counters=reviews.round_opened(session.review_counters))
         return append_messages(session, turns.round_opened(turn, event), asked)
     if cut and event.content and turn.continuations < turns.MAX_CONTINUATIONS:
         turn = replace(
             turns.next_call(turn),
-            partial=turn.partial + event.content,
+            partial_answer=turn.partial_answer + event.content,
             continuations=turn.continuations + 1,
         )
         return append_messages(
             session, turn, AssistantMessage(event.content, payload=event.payload), UserMessage(CONTINUE)
         )
-    answer = turn.partial + event.content
+    answer = turn.partial_answer + event.content
     if not answer.strip():
         if turn.closing:
             words = STOPPED_WITHOUT_WORDS[turn.closing_because]
@@ -79,25 +79,29 @@ def _answer(
     stopped_by: str | None,
     payload: Payload | None = None,
 ) -> Session:
-    done = replace(turn, answer=answer, stopped_by=stopped_by, attempt=1, deaths=0, retry_at=0.0)
+    done = replace(turn, answer=answer, stopped_by=stopped_by, attempt=1, worker_crashes=0, retry_at=0.0)
     return append_messages(session, done, AssistantMessage(said, payload=payload))
 
 
 def _ask_again(session: Session, turn: Turn, *, cut: bool) -> Session:
     """An empty answer that was cut off, as by much reasoning, is asked for with room for more."""
-    if turn.reasks >= turns.MAX_REASKS:
-        message = f"The model gave an empty answer {turn.reasks + 1} times in a row."
+    if turn.empty_replies >= turns.MAX_EMPTY_REPLIES:
+        message = f"The model gave an empty answer {turn.empty_replies + 1} times in a row."
         hint = "Try again with `hermes-jobs turns retry`, or with another model."
         return replace(session, current=turns.failed(turn, "empty_answer", message, hint))
-    enlargements = turn.enlargements + cut
-    again = replace(turns.next_call(turn), reasks=turn.reasks + 1, enlargements=enlargements)
+    enlargements = turn.output_limit_raises + cut
+    again = replace(
+        turns.next_call(turn), empty_replies=turn.empty_replies + 1, output_limit_raises=enlargements
+    )
     return append_messages(session, again, AssistantMessage(NO_ANSWER), UserMessage(ASK_AGAIN))
 
 
 def _enlarge(session: Session, turn: Turn) -> Session:
     """Cut arguments are never run: the same is asked for again, with room for more."""
-    if turn.enlargements >= turns.MAX_ENLARGEMENTS:
+    if turn.output_limit_raises >= turns.MAX_OUTPUT_LIMIT_RAISES:
         message = "The model's tool calls were cut off by the output limit, also with a larger one."
         hint = "Raise model.max_tokens, or ask for less at once."
         return replace(session, current=turns.failed(turn, "output_limit", message, hint))
-    return replace(session, current=replace(turns.next_call(turn), enlargements=turn.enlargements + 1))
+    return replace(
+        session, current=replace(turns.next_call(turn), output_limit_raises=turn.output_limit_raises + 1)
+    )

@@ -23,13 +23,13 @@ def evolve(session: Session, event: ReviewEvent) -> Session:
         return replace(
             session,
             reviews=(*session.reviews, review),
-            nudges=reviews.fired(session.nudges, event.kind),
+            review_counters=reviews.fired(session.review_counters, event.kind),
         )
     waiting = tuple(each for each in session.reviews if each.id != event.review)
     if isinstance(event, e.ReviewStarted):
-        return replace(session, reviews=waiting, reviewed_by=event.review)
-    running = None if session.reviewed_by == event.review else session.reviewed_by
-    return replace(session, reviews=waiting, reviewed_by=running)
+        return replace(session, reviews=waiting, active_review=event.review)
+    running = None if session.active_review == event.review else session.active_review
+    return replace(session, reviews=waiting, active_review=running)
 
 
 def is_its_turn(session: Session, turn: Turn) -> bool:
@@ -57,9 +57,9 @@ def end_of(review: str, turn: Turn, end: e.TurnEnd) -> e.ReviewCompleted | e.Rev
 
 def taken_up(review: str, turn: str, conversation: Session) -> e.ReviewStarted:
     """The fact that a review goes on after its end. Raises `Rejected` beside another of its conversation."""
-    if conversation.reviewed_by is not None:
+    if conversation.active_review is not None:
         raise Rejected(
-            f"Review {conversation.reviewed_by} of the same conversation is under way.",
+            f"Review {conversation.active_review} of the same conversation is under way.",
             kind="busy",
             hint="Wait for its end, or cancel it: one at a time.",
         )
@@ -84,11 +84,11 @@ def of_curator(session: Session, facts: Iterable[e.SessionEvent]) -> Iterator[e.
 def cancel(command: c.CancelReview, session: Session) -> Iterator[e.SessionEvent]:
     """Keep a review from beginning. Raises `Rejected` where it does not wait for that."""
     if all(each.id != command.review for each in session.reviews):
-        state = "has begun" if session.reviewed_by == command.review else "has ended"
+        state = "has begun" if session.active_review == command.review else "has ended"
         raise Rejected(f"Review {command.review} {state}.", kind="not_waiting")
     yield e.ReviewFailed(review=command.review, kind="cancelled", message=f"Cancelled by {command.by}.")
 
 
 def to_begin(session: Session) -> reviews.Review | None:
     """The review whose turn it is to begin: the oldest, while no other is under way."""
-    return next(iter(session.reviews), None) if session.reviewed_by is None else None
+    return next(iter(session.reviews), None) if session.active_review is None else None

@@ -56,7 +56,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
     at: int
 
 
-class Nudges(msgspec.Struct, frozen=True, kw_only=True):
+class ReviewCounters(msgspec.Struct, frozen=True, kw_only=True):
     """What counts towards the next review: user turns, and rounds of tool calls. An interval of 0 is off."""
 
     turns: int = 0
@@ -65,19 +65,19 @@ class Nudges(msgspec.Struct, frozen=True, kw_only=True):
     skill_interval: int = 0
 
 
-def turn_begun(nudges: Nudges, *, memory_interval: int, skill_interval: int) -> Nudges:
+def turn_begun(nudges: ReviewCounters, *, memory_interval: int, skill_interval: int) -> ReviewCounters:
     """One more user turn; the intervals as they are configured by now."""
     return replace(
         nudges, turns=nudges.turns + 1, memory_interval=memory_interval, skill_interval=skill_interval
     )
 
 
-def round_opened(nudges: Nudges) -> Nudges:
+def round_opened(nudges: ReviewCounters) -> ReviewCounters:
     """One more round of tool calls."""
     return replace(nudges, iterations=nudges.iterations + 1)
 
 
-def tool_used(nudges: Nudges, tool: str) -> Nudges:
+def tool_used(nudges: ReviewCounters, tool: str) -> ReviewCounters:
     """Who saves by itself needs no reminder."""
     if tool == MEMORY_TOOL:
         return replace(nudges, turns=0)
@@ -86,7 +86,7 @@ def tool_used(nudges: Nudges, tool: str) -> Nudges:
     return nudges
 
 
-def due_kind(nudges: Nudges) -> e.ReviewKind | None:
+def due_kind(nudges: ReviewCounters) -> e.ReviewKind | None:
     """Which review the counters ask for, if any."""
     memory = 0 < nudges.memory_interval <= nudges.turns
     skills = 0 < nudges.skill_interval <= nudges.iterations
@@ -95,7 +95,7 @@ def due_kind(nudges: Nudges) -> e.ReviewKind | None:
     return "memory" if memory else "skills" if skills else None
 
 
-def fired(nudges: Nudges, kind: e.ReviewKind) -> Nudges:
+def fired(nudges: ReviewCounters, kind: e.ReviewKind) -> ReviewCounters:
     """The counters after a review was asked for."""
     return replace(
         nudges,
@@ -104,7 +104,7 @@ def fired(nudges: Nudges, kind: e.ReviewKind) -> Nudges:
     )
 
 
-def reason(nudges: Nudges, kind: e.ReviewKind) -> str:
+def reason(nudges: ReviewCounters, kind: e.ReviewKind) -> str:
     """Why the review is due, for people."""
     turns, rounds = f"{nudges.turns} turns", f"{nudges.iterations} rounds of tool calls"
     since = {"memory": turns, "skills": rounds, "combined": f"{turns} and {rounds}"}.get(kind, "")

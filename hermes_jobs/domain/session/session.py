@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from hermes_jobs.domain.events import Opening, SessionStarted, Todo
 from hermes_jobs.domain.session.compression import Compression
 from hermes_jobs.domain.session.messages import Message
-from hermes_jobs.domain.session.reviews import Nudges, Review
+from hermes_jobs.domain.session.reviews import Review, ReviewCounters
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.subscriptions import Subscription
 from hermes_jobs.errors import Rejected
@@ -66,18 +66,18 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     last_ended: str | None = None
     todos: tuple[Todo, ...] = ()
     compression: Compression | None = None
-    num_requested: int = 0
+    compressions_requested: int = 0
     num_compressed: int = 0
-    futile: int = 0
+    ineffective_compressions: int = 0
     futile_at: int = 0
-    resting: bool = False
+    compression_paused: bool = False
     prompt_tokens: int = 0
     measured: int = 0
     accepted: int = 0
-    pressed: bool = False
-    nudges: Nudges = Nudges()
+    pressure_notified: bool = False
+    review_counters: ReviewCounters = ReviewCounters()
     reviews: tuple[Review, ...] = ()
-    reviewed_by: str | None = None
+    active_review: str | None = None
     listeners: tuple[Subscription, ...] = ()
     news: tuple[str, ...] = ()
 
@@ -99,7 +99,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_under_review(self) -> bool:
         """Whether a review of it waits or runs."""
-        return bool(self.reviews) or self.reviewed_by is not None
+        return bool(self.reviews) or self.active_review is not None
 
     def find(self, turn: str) -> Turn | None:
         """The running or waiting turn with that id."""

@@ -119,7 +119,7 @@ def _own_steps(session: Session) -> tuple[Step, ...]:
         return (_compression(session),)
     if turn is None:
         return ()
-    if not turn.begun:
+    if not turn.started:
         return (_spine(session.stream, turn, f"{turn.id}-prefetch", "turn.prefetch"),)
     if turn.calls:
         return tuple(_tool(session.stream, call) for call in _due_calls(turn))

@@ -25,11 +25,11 @@ from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.usage_tally import EMPTY, UsageTally
 from hermes_jobs.domain.usage import NO_USAGE, Reservation
 
-MAX_REASKS = 2  # an empty answer is asked for again
+MAX_EMPTY_REPLIES = 2  # an empty answer is asked for again
 MAX_CONTINUATIONS = 3  # a text cut by the output limit is continued
-MAX_ENLARGEMENTS = 3  # a tool call cut by the output limit is asked for with a larger one
+MAX_OUTPUT_LIMIT_RAISES = 3  # a tool call cut by the output limit is asked for with a larger one
 MAX_INVALID_ROUNDS = 3  # rounds in a row that hold invalid calls only
-MAX_DEATHS = 5  # workers that died with the same step in their hands
+MAX_WORKER_CRASHES = 5  # workers that died with the same step in their hands
 
 Approval = Literal["none", "waiting", "given"]
 ClosingReason = Literal["max_iterations", "loop_guard"]
@@ -55,7 +55,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     effect: Effect
     after: tuple[str, ...] = ()
     attempt: int = 1
-    deaths: int = 0
+    worker_crashes: int = 0
     running: bool = False
     approval: Approval = "none"
     expires_at: float = 0.0
@@ -96,12 +96,12 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     toolsets: tuple[str, ...] | None
     deliver: tuple[str, ...] = ()
     budget_usd: float | None = None
-    resumes: int = 0
+    times_resumed: int = 0
     compressions: int = 0
-    refits: int = 0
+    overflow_compressions: int = 0
     saves: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
-    begun: bool = False
+    started: bool = False
     asked: str = ""
     recalled: str = ""
     max_iterations: int = 0
@@ -111,7 +111,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     step: int = 0
     attempt: int = 1
     retries: int = 0
-    deaths: int = 0
+    worker_crashes: int = 0
     retry_at: float = 0.0
     quota_until: float = 0.0
     quota_waits: int = 0
@@ -122,12 +122,12 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     running: bool = False
     calls: tuple[Call, ...] = ()
     iterations: int = 0
-    reasks: int = 0
+    empty_replies: int = 0
     continuations: int = 0
-    enlargements: int = 0
+    output_limit_raises: int = 0
     cut_at: int = 0
     invalid_rounds: int = 0
-    partial: str = ""
+    partial_answer: str = ""
     closing: bool = False
     closing_because: ClosingReason = "max_iterations"
     repeats: tuple[RepeatedCall, ...] = ()
@@ -174,7 +174,7 @@ def next_call(turn: Turn) -> Turn:
         step=turn.step + 1,
         attempt=1,
         retries=0,
-        deaths=0,
+        worker_crashes=0,
         retry_at=0.0,
         quota_until=0.0,
         quota_waits=0,
@@ -233,9 +233,9 @@ def round_opened(turn: Turn, event: ModelReplied) -> Turn:
         calls=calls,
         iterations=turn.iterations + 1,
         books=replace(turn.books, num_tool_calls=turn.books.num_tool_calls + len(calls)),
-        reasks=0,
-        enlargements=0,
-        partial="",
+        empty_replies=0,
+        output_limit_raises=0,
+        partial_answer="",
     )
 
 
@@ -280,19 +280,19 @@ def round_closed(turn: Turn) -> Turn:
     )
 
 
-def resumed(turn: Turn, *, at_the_tail: bool) -> Turn:
+def resume(turn: Turn, *, at_the_tail: bool) -> Turn:
     """The turn taken up again after its last outcome.
 
     Where other turns have come in between, its text is said again at the end of the conversation.
     """
     fresh = replace(
-        next_call(turn) if turn.begun else turn,
-        resumes=turn.resumes + 1,
+        next_call(turn) if turn.started else turn,
+        times_resumed=turn.times_resumed + 1,
         fallbacks=0,
         exhausted=None,
         compressions=0,
-        refits=0,
-        deaths=0,
+        overflow_compressions=0,
+        worker_crashes=0,
         failure=None,
         cancelled_by=None,
         answer=None,
@@ -300,10 +300,10 @@ def resumed(turn: Turn, *, at_the_tail: bool) -> Turn:
         closing=False,
         repeats=(),
         iterations=0,
-        reasks=0,
+        empty_replies=0,
         continuations=0,
-        enlargements=0,
+        output_limit_raises=0,
         invalid_rounds=0,
-        partial="",
+        partial_answer="",
     )
-    return fresh if at_the_tail else replace(fresh, begun=False)
+    return fresh if at_the_tail else replace(fresh, started=False)

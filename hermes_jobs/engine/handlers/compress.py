@@ -163,7 +163,9 @@ class Compress:
             tokens_after=after,
             failures=job.why(),
         )
-        compressed = replace(compressed, in_vain=session.futile + 1 if is_futile(compressed) else 0)
+        compressed = replace(
+            compressed, in_vain=session.ineffective_compressions + 1 if is_futile(compressed) else 0
+        )
         return c.FinishCompression(
             step=job.step.id,
             outcome=compressed,

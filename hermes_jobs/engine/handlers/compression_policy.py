@@ -41,18 +41,20 @@ class CompressionPolicy:
 
     def preflight(self, session: Session) -> c.RequestCompression | None:
         """What has to happen before the next model call, if anything."""
-        if not self._automatic or session.resting:
+        if not self._automatic or session.compression_paused:
             return None
         turn = session.current
         if turn is None or session.compression is not None:
             return None
         size, context = self.size(session, turn), self._contexts.of(session)
-        if session.futile >= MAX_FUTILE and not is_rearmed(session.futile_at, size.tokens, size.window):
+        if session.ineffective_compressions >= MAX_FUTILE and not is_rearmed(
+            session.futile_at, size.tokens, size.window
+        ):
             return None
         reason = context.should_compress(size)
         if reason is None or not self._has_content(session, size):
             return None
-        number = session.num_requested + 1
+        number = session.compressions_requested + 1
         return c.RequestCompression(reason=reason, tokens=size.tokens, window=size.window, number=number)
 
     def on_overflow(self, session: Session, turn: Turn, error: ModelError) -> c.RequestCompression | None:
@@ -61,7 +63,7 @@ class CompressionPolicy:
         too_long = error.kind in OVERFLOWS
         larger = error.unexplained and 0 < session.accepted < len(session.messages)
         attempts = MAX_REFITS if too_long else int(larger)
-        if not self._automatic or turn.refits >= attempts:
+        if not self._automatic or turn.overflow_compressions >= attempts:
             return None
         size = self.size(session, turn)
         window = min(size.window, size.tokens)  # whatever is assumed: so much is refused
@@ -107,15 +109,15 @@ class CompressionPolicy:
         tokens = reply.usage.prompt_tokens or size.tokens  # the estimate stands in where usage is missing
         size = msgspec.structs.replace(size, tokens=tokens, is_measured=True)
         advice = self.advice(session, turn)
-        if (context.pressure(size) or bool(advice)) == session.pressed:
+        if (context.pressure(size) or bool(advice)) == session.pressure_notified:
             return None
         return ContextPressure(
             turn=turn.id,
             tokens=tokens,
             threshold=context.threshold(size.window, size.fixed),
             window=size.window,
-            high=not session.pressed,
-            advice="" if session.pressed else advice,
+            high=not session.pressure_notified,
+            advice="" if session.pressure_notified else advice,
         )
 
     def size(self, session: Session, turn: Turn | None) -> ContextSize:

@@ -65,8 +65,8 @@ class RequestBuilder:
 
     def _wanted_answer(self, turn: Turn, model: str) -> int | None:
         limit = self._limits.max_tokens
-        if turn.enlargements:
-            larger = max((limit or USUAL_ANSWER) * 2**turn.enlargements, 2 * turn.cut_at)
+        if turn.output_limit_raises:
+            larger = max((limit or USUAL_ANSWER) * 2**turn.output_limit_raises, 2 * turn.cut_at)
             limit = min(larger, self._longest(model) or larger)
         if turn.max_tokens is not None:
             limit = min(limit or turn.max_tokens, turn.max_tokens)
