@@ -60,7 +60,7 @@ def start_in_background(paths: Paths, arguments: Sequence[str], environ: Mapping
 
 
 def stop(settings: Settings) -> int | None:
-    """Stop the home's `up` and wait for its end; its process id, null where none ran.
+    """Stop the home's `up` and wait for its end; its process id, None where none ran.
 
     Raises `Rejected` where it does not end.
     """

@@ -77,7 +77,7 @@ def require_password(address: str, password: str | None) -> None:
 
 
 def password_of(settings: Settings, environ: Mapping[str, str]) -> str | None:
-    """Flower's `name:password`, from the environment or `.env`; null where none is set."""
+    """Flower's `name:password`, from the environment or `.env`; None where none is set."""
     from hermes_jobs.settings.sources import read_env_file
 
     variables = {**read_env_file(settings.paths.env_file), **environ}

@@ -17,7 +17,7 @@ PROCESS_GUARD = Path(process_guard.__file__)
 FIRST_PAUSE = 0.25  # seconds before the second start in a row; each further pause is twice as long
 LONGEST_PAUSE = 30.0
 STEADY = 60.0  # a process that ran for so long counts as started for the first time again
-LOG_BYTES = 10_000_000  # a log that is longer becomes `NAME.1`, and begins anew
+LOG_BYTES = 10_000_000  # a log that is longer becomes `NAME.1`, and begins again
 
 
 class SupervisedProcess:
@@ -64,7 +64,7 @@ class SupervisedProcess:
 
     @property
     def pid(self) -> int | None:
-        """The process guard's process id; null before the start."""
+        """The process guard's process id; None before the start."""
         return None if self._process is None else self._process.pid
 
     @property
@@ -131,7 +131,7 @@ class SupervisedProcess:
 
 
 def rotate_log(log: Path) -> None:
-    """Begin a log anew that has grown too long; what it held becomes `NAME.1`."""
+    """Begin a log again that has grown too long; what it held becomes `NAME.1`."""
     with contextlib.suppress(OSError):
         if log.stat().st_size > LOG_BYTES:
             # Who writes it keeps the file open, for appending, and goes on at the new end.

@@ -22,7 +22,7 @@ class StepFailed(Exception):
 
 
 class TaskRunner:
-    """Where a worker process's tasks are performed. `open` until the process begins to leave."""
+    """Where a worker process's tasks are run. `open` until the process begins to leave."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class TaskRunner:
         return performed
 
     def _stream_of(self, step_id: str) -> str | None:
-        """The stream of a step's turn, asked of the log once a turn; null where the step is not due."""
+        """The stream of a step's turn, asked of the log once a turn; None where the step is not due."""
         turn = step_id.split("-", 1)[0]
         stream = self._streams.get(turn)
         if stream is None:

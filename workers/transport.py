@@ -1,4 +1,4 @@
-"""Kombu's Redis transport, less what it does anew for every message.
+"""Kombu's Redis transport, less what it does again for every message.
 
 Kombu makes a client of redis-py with all its tables for each command, and fetches messages one by one. Here
 the client is kept, and one question brings as many messages as the worker has room for.

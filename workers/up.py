@@ -51,7 +51,7 @@ Say = Callable[[str], None]
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked for. `flower_port` null: the usual one, or the next that is free."""
+    """What was asked for. `flower_port` None: the usual one, or the next that is free."""
 
     concurrency: int | None = None
     beat: bool = True
@@ -152,7 +152,7 @@ class Supervisor:
         self._start("worker", arguments, self._settings.workers.stop_seconds + STOP_MARGIN)
 
     def _start_flower(self) -> int | None:
-        """Its port; null where it was not asked for."""
+        """Its port; None where it was not asked for."""
         if not self._options.flower:
             return None
         port = _flower_port(self._options.flower_port)

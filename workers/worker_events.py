@@ -44,7 +44,7 @@ class Flushing(bootsteps.StartStopStep):
         self._timer: Any = None
 
     def start(self, consumer: Any) -> None:
-        """Begin, with each connection to the broker anew."""
+        """Begin, with each connection to the broker again."""
         self._timer = consumer.timer.call_repeatedly(FLUSH_EVERY, consumer.event_dispatcher.flush)
 
     def stop(self, consumer: Any) -> None:

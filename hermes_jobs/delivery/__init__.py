@@ -1,1 +1,1 @@
-"""Answers on their way to where they were asked for: one courier a kind of target."""
+"""Answers on their way to where they were asked for: one channel a kind of target."""

@@ -1,4 +1,4 @@
-"""`delivery.send`: one act of one delivery, by the courier of its kind, and what came of it as a fact."""
+"""`delivery.send`: one act of one delivery, by the channel of its kind, and what came of it as an event."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class DeliveryChannel(Protocol):
 
 
 Couriers = Callable[[TargetKind], DeliveryChannel]
-"""The courier of a kind of target. Raises `DeliveryError` where this process has none."""
+"""The channel of a kind of target. Raises `DeliveryError` where this process has none."""
 
 
 class SendDelivery:

@@ -27,14 +27,14 @@ _TOKEN_FORM = re.compile(r"(?P<bot>\d+):[\w-]{16,}", re.ASCII)
 
 
 def bot_of(token: str) -> str | None:
-    """The id of the bot that a token is for; null for what is no token."""
+    """The id of the bot that a token is for; None for what is no token."""
     found = _TOKEN_FORM.fullmatch(token)
     return found["bot"] if found else None
 
 
 @asynccontextmanager
 async def opened_bot(token: str, base_url: str | None) -> AsyncIterator[Bot]:
-    """A bot whose connections end with the block. `base_url`: a Bot API server's, null for Telegram's own."""
+    """A bot whose connections end with the block. `base_url`: a Bot API server's, None for Telegram's own."""
     # It tells of every request, and the token is a part of their URLs.
     logging.getLogger("httpx").setLevel(logging.WARNING)
     # How the library is told to give times as what they will be in its next version, instead of warning.

@@ -117,7 +117,7 @@ def signature(key: bytes, delivery: str, sent_at: int, body: bytes) -> str:
 
 
 def retry_after_seconds(retry_after: str | None, now: float) -> float | None:
-    """What `Retry-After` (RFC 9110: seconds or a date) says, in seconds from `now`; null for nothing."""
+    """What `Retry-After` (RFC 9110: seconds or a date) says, in seconds from `now`; None for nothing."""
     if not retry_after:
         return None
     if retry_after.strip().isdecimal():

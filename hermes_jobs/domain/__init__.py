@@ -1,1 +1,1 @@
-"""The pure core: facts, folds and decisions. No clock, no random, no I/O."""
+"""The pure core: events, folds and decisions. No clock, no random, no I/O."""

@@ -46,7 +46,7 @@ class Charge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Limit(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be spent and reserved on an account together; null for any amount.
+    """What may be spent and reserved on an account together; None for any amount.
 
     `setting` is what people call it, and `value` the limit as they set it.
     """

@@ -23,7 +23,7 @@ OWN_BUDGET = "the turn's own budget"
 
 
 class Budgets(msgspec.Struct, frozen=True, kw_only=True):
-    """The limits as configured; null for none."""
+    """The limits as configured; None for none."""
 
     turn_usd: float | None = None
     turn_tokens: int | None = None
@@ -42,7 +42,7 @@ def reserved(reservation: Reservation) -> Amount:
 
 
 def limits_of(budgets: Budgets, session: Session, turn: Turn | None, day: str) -> tuple[Limit, ...]:
-    """The limits that the turn's next call is under; null: a call that no turn asked for."""
+    """The limits that the turn's next call is under; None: a call that no turn asked for."""
     account = TURN + turn.id if turn else ""
     money = (
         (account, "budgets.turn_usd", budgets.turn_usd if turn else None),
@@ -73,7 +73,7 @@ def reservation_for(session: Session, step: str) -> Reservation | None:
 
 
 def charged(abandoned: e.StepAbandoned, reservation: Reservation | None) -> e.StepAbandoned:
-    """The fact with what its step had set aside: nobody will say what it used."""
+    """The event with what its step had set aside: nobody will say what it used."""
     if reservation is None:
         return abandoned
     return replace(
@@ -85,7 +85,7 @@ def charged(abandoned: e.StepAbandoned, reservation: Reservation | None) -> e.St
 
 
 def charges(session: Session, facts: Iterable[e.Event], today: str) -> tuple[Charge, ...]:
-    """What those facts mean for accounts; `session` is as it was before them.
+    """What those events mean for accounts; `session` is as it was before them.
 
     `today` is the day of what nobody had reserved. A call without a reservation is charged to nobody.
     """

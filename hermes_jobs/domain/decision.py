@@ -1,4 +1,4 @@
-"""A change: a decision over streams besides a session's own, made anew whenever one of them has moved on.
+"""A change: a decision over streams besides a session's own, made again whenever one of them has moved on.
 
 Tools whose whole effect is events (memory, skills, schedules) hand one to the engine, which appends effect,
 outcome and release together: exactly once, never unknown. People's commands are changes too.

@@ -165,7 +165,7 @@ def next_steps(delivery: Delivery) -> tuple[Step, ...]:
 
 
 def evolve(delivery: Delivery, event: e.DeliveryEvent) -> Delivery:
-    """The delivery after one more fact."""
+    """The delivery after one more event."""
     return replace(_apply(delivery, event), version=delivery.version + 1)
 
 
@@ -174,7 +174,7 @@ def _apply(delivery: Delivery, event: e.DeliveryEvent) -> Delivery:
         case e.DeliveryRequested():
             return replace(delivery, requested=event)
         case e.DeliveryPlaced():
-            # A part that is placed anew takes the place of what had gone.
+            # A part that is placed again takes the place of what had gone.
             receipts = (*delivery.receipts[: event.part], event.receipt)
             return replace(
                 delivery,

@@ -40,7 +40,7 @@ def begun_from(
     nearest: Callable[[Sequence[T], T], T],
     shares: Callable[[T, T, T], bool],
 ) -> T | None:
-    """The content, which is the saved one where nothing was edited; null: the save is older than all held.
+    """The content, which is the saved one where nothing was edited; None: the save is older than all held.
 
     `held` is in order, newest last. `nearest` finds the value from which the saved one most likely was made;
     `shares(newest, older, saved)`: whether the saved value has what the newest has and the older has not.

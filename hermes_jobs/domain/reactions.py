@@ -1,4 +1,4 @@
-"""What a session's facts mean for other streams, in the same append: runs that end, answers to deliver."""
+"""What a session's events mean for other streams, in the same append: runs that end, answers to deliver."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAUSED = (
 
 
 def reactions(session: Session, facts: Iterable[e.SessionEvent], load: StateLoader) -> DecisionResult:
-    """What else has to be written with those facts; `session` is as it was before them.
+    """What else has to be written with those events; `session` is as it was before them.
 
     Raises `Rejected` where a review would go on beside another one.
     """
@@ -110,7 +110,7 @@ def _requested(
     """The text on its way to each of the turn's targets; to chats with the news."""
     for index, target in enumerate(turn.deliver):
         told = with_news(text, news) if _is_chat(turn, target) else text
-        # A turn that was taken up again delivers anew, under another id.
+        # A turn that was taken up again delivers again, under another id.
         delivery = f"d{turn.id}x{turn.times_resumed}x{index}{suffix}"
         requested = e.DeliveryRequested(
             delivery=delivery,

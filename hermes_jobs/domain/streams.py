@@ -1,6 +1,6 @@
-"""Every kind of stream: its state before the first fact, how facts change it, and what is then due.
+"""Every kind of stream: its state before the first event, how events change it, and what is then due.
 
-| stream          | state            | facts           |
+| stream          | state            | events           |
 |-----------------|------------------|-----------------|
 | `session-ID`    | `Session`        | `SessionEvent`  |
 | `memory`        | `Memory`         | `MemoryEvent`   |
@@ -49,7 +49,7 @@ class StreamState(Protocol):
 
     @property
     def version(self) -> int:
-        """How many facts were folded."""
+        """How many events were folded."""
 
 
 def _nothing_due(_state: Any) -> tuple[Step, ...]:
@@ -57,7 +57,7 @@ def _nothing_due(_state: Any) -> tuple[Step, ...]:
 
 
 class StreamKind(msgspec.Struct, frozen=True):
-    """One kind of stream. Names of its streams begin with `prefix`; `state(stream=…)` has no facts yet."""
+    """One kind of stream. Names of its streams begin with `prefix`; `state(stream=…)` has no events yet."""
 
     prefix: str
     state: Callable[..., StreamState]
@@ -81,12 +81,12 @@ KINDS = (
 
 
 def initial_state(stream: str) -> StreamState:
-    """The state of a stream without facts. Raises `Corrupt` for a name of no known kind."""
+    """The state of a stream without events. Raises `Corrupt` for a name of no known kind."""
     return _kind_of(stream).state(stream=stream)
 
 
 def fold(state: StreamState, facts: Iterable[Event]) -> StreamState:
-    """The state after those facts, in order."""
+    """The state after those events, in order."""
     return reduce(_kind_of(state.stream).evolve, facts, state)
 
 

@@ -1,4 +1,4 @@
-"""Listeners: parts of an installation that learn from what sessions come to, told from the log.
+"""Listeners: parts of an application that learn from what sessions come to, told from the log.
 
 A listener is a memory beside our own (`memory:NAME`) or a context engine (`context:NAME`). Which ones listen
 is written down when a turn begins. From then on each has a place in the session's stream up to which it has
@@ -25,10 +25,10 @@ NEWS = (
     e.ReviewCompleted,
     e.SessionEnded,
 )
-"""Facts that make the step due. What has happened between two of them is told with the second."""
+"""Events that make the step due. What has happened between two of them is told with the second."""
 
 MAX_ATTEMPTS = 8
-"""Attempts at the same fact after which it is left out: with these waits, about forty minutes."""
+"""Attempts at the same event after which it is left out: with these waits, about forty minutes."""
 FIRST_WAIT = 10.0
 JITTER = 0.2
 
@@ -36,7 +36,7 @@ JITTER = 0.2
 class Subscription(msgspec.Struct, frozen=True, kw_only=True):
     """How far a session's listener is: told up to version `heard`, the newest news being at version `news`.
 
-    `attempt` and `retry_at` are those of the next fact.
+    `attempt` and `retry_at` are those of the next event.
     """
 
     name: str
@@ -70,7 +70,7 @@ def stream_of(name: str) -> str:
 
 
 def evolve_listener(listener: ListenerCursor, event: e.ListenerEvent) -> ListenerCursor:
-    """The listener after one more fact; what two workers have told at once counts once."""
+    """The listener after one more event; what two workers have told at once counts once."""
     return replace(listener, version=listener.version + 1, writes=max(listener.writes, event.upto))
 
 
@@ -81,7 +81,7 @@ def subscribe(there: Sequence[Subscription], names: Sequence[str], version: int)
 
 
 def advance(there: Sequence[Subscription], event: e.SessionEvent, version: int) -> tuple[Subscription, ...]:
-    """The listeners after the fact at that version."""
+    """The listeners after the event at that version."""
     if isinstance(event, e.ListenerTold):
         return tuple(_told(each, event) if each.name == event.listener else each for each in there)
     if isinstance(event, NEWS):
@@ -98,7 +98,7 @@ def _told(listening: Subscription, event: e.ListenerTold) -> Subscription:
 def notification_failed(
     listening: Subscription, upto: int, message: str, *, now: float, fraction: float
 ) -> e.ListenerTold:
-    """It was told up to a version, and stumbled over the fact that comes next: when again, or that it goes
+    """It was told up to a version, and stumbled over the event that comes next: when again, or that it goes
     on without it.
 
     `now` is seconds since the epoch, `fraction` random from 0 up to 1.

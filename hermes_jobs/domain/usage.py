@@ -60,8 +60,8 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True):
     """What a model call may come to, set aside before it is made.
 
     `input_tokens` is about the request's size, `output_tokens` the longest answer that is counted on.
-    `max_tokens` is the limit that the answer is asked for with, null for the provider's own. `cost_usd` is
-    null where the price is not known. `day`, as YYYY-MM-DD, is the one that the call counts for.
+    `max_tokens` is the limit that the answer is asked for with, None for the provider's own. `cost_usd` is
+    None where the price is not known. `day`, as YYYY-MM-DD, is the one that the call counts for.
     """
 
     model: str

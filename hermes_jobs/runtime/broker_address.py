@@ -32,12 +32,12 @@ class Address(msgspec.Struct, frozen=True):
 
 
 def broker_url(settings: Settings) -> str | None:
-    """The configured broker, else the embedded one of this home while it lives; null where there is none."""
+    """The configured broker, else the embedded one of this home while it lives; None where there is none."""
     return settings.broker_url or find_broker(settings.paths)
 
 
 def find_broker(paths: Paths) -> str | None:
-    """The URL of the home's embedded broker; null where none answers, whatever a dead one has left behind."""
+    """The URL of the home's embedded broker; None where none answers, whatever a dead one has left behind."""
     try:
         address = msgspec.json.decode(address_file(paths).read_bytes(), type=Address)
         _, port, password = url_parts(address.url)

@@ -1,4 +1,4 @@
-"""How many steps of a kind a process performs at once, so that no kind can take all of its threads."""
+"""How many steps of a kind a process runs at once, so that no kind can take all of its threads."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ OBSERVE_EVERY = 1.0  # seconds between looks at the other workers
 
 
 class InlineWorker:
-    """Performs due steps of one stream (or all) in this process while `work` is called.
+    """Runs due steps of one stream (or all) in this process while `work` is called.
 
     `heard` hears the answers' text as it comes, `news` every event of the log from the moment
     the worker was entered.

@@ -37,7 +37,7 @@ def channel_of(application: Application) -> RedisLiveChannel:
 
 
 class RedisLiveChannel:
-    """The `LiveChannel` between processes. `url` finds the broker, null where there is none; `prefix` keeps
+    """The `LiveChannel` between processes. `url` finds the broker, None where there is none; `prefix` keeps
     installations that share it apart."""
 
     def __init__(self, url: Callable[[], str | None], *, prefix: str) -> None:
@@ -120,7 +120,7 @@ class _Loop:
         raise NotImplementedError
 
     def _connected(self) -> Redis | None:
-        """The broker's client; null where there is no broker, or one of another kind."""
+        """The broker's client; None where there is no broker, or one of another kind."""
         if self._client is None:
             url = _redis_url(self._url() or "")
             if url is None:
@@ -143,7 +143,7 @@ class _Loop:
 
 
 def _redis_url(url: str) -> str | None:
-    """A Celery broker's URL as redis-py reads it; null where the broker is of another kind."""
+    """A Celery broker's URL as redis-py reads it; None where the broker is of another kind."""
     scheme, _, rest = url.partition("://")
     if scheme not in LIVE_SCHEMES:
         return None

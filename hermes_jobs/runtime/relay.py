@@ -20,7 +20,7 @@ LONGEST = 30.0  # seconds between two messages for the same step
 FEW = 4  # streams; for more than that, one look at all due steps costs less than one at each
 MOST_DUE = 1000  # steps that one look sees; a longer backlog hides those that became due last
 OVERHEARD = 15.0  # seconds for which another relay may have ended unnoticed, on another host
-MOST_OUT = 64  # messages of one lane that wait to be claimed and may be second ones
+MOST_OUT = 64  # messages of one queue that wait to be claimed and may be second ones
 
 
 class Sender(Protocol):
@@ -48,7 +48,7 @@ class _Seen(msgspec.Struct):
 
 
 class _Progress(msgspec.Struct):
-    """How a lane's steps get claimed by their first messages: when that was last seen, and since when the
+    """How a queue's steps get claimed by their first messages: when that was last seen, and since when the
     latest had been due."""
 
     at: float
@@ -92,7 +92,7 @@ class Relay:
         """Send everything else that has to be sent by now; how many steps.
 
         Timers that ran out at once. Others when they were not claimed for a second, then at twice the
-        interval up to half a minute; but not while the lane is merely busy: its steps are being claimed by
+        interval up to half a minute; but not while the queue is merely busy: its steps are being claimed by
         their first messages, and none that became due later. What is sent may be a second message, so only
         as many are out at a time as keep the workers busy.
         """
@@ -129,7 +129,7 @@ class Relay:
         self._seen = {step: self._seen.get(step) or _first(step, now) for step in due}
 
     def _late(self, due: Sequence[Step], now: float) -> list[Step]:
-        """What has to be sent by now: what is out already, and the oldest that a lane has room for."""
+        """What has to be sent by now: what is out already, and the oldest that a queue has room for."""
         out = Counter(step.lane for step in due if self._seen[step].again)
         late = []
         for step in due:

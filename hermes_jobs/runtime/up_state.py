@@ -49,7 +49,7 @@ class UpLock:
 
 
 def read_state(paths: Paths) -> UpState | None:
-    """Who holds the home; null where nobody does, or has not said so yet."""
+    """Who holds the home; None where nobody does, or has not said so yet."""
     if not is_held(paths):
         return None
     try:

@@ -1,4 +1,4 @@
-"""A process's place among the workers: held while its lease is renewed, taken anew when it was lost."""
+"""A process's place among the workers: held while its lease is renewed, taken again when it was lost."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def _merged(base: str, ours: str, theirs: str, meet: Meet) -> str:
 
 
 def nearest(texts: Iterable[str], to: str) -> str | None:
-    """The text that has the most lines in common with another, the last among equals; null of none."""
+    """The text that has the most lines in common with another, the last among equals; None of none."""
     wanted = Counter(to.splitlines())
 
     def in_common(text: str) -> float:

@@ -24,7 +24,7 @@ HORIZON = 45
 
 
 def after_wall(calendar: Calendar, wall: datetime) -> datetime | None:
-    """The first time of the wall clock after `wall`, both without a zone; null where there is none."""
+    """The first time of the wall clock after `wall`, both without a zone; None where there is none."""
     minutes = minutes_of(calendar.times)
     for day in days_from(calendar, wall.date()):
         for minute in minutes:

@@ -70,7 +70,7 @@ def as_cron(text: str) -> Cron:
 
 
 def after_wall(cron: Cron, wall: datetime) -> datetime | None:
-    """The first time of the wall clock after `wall`, both without a zone; null where there is none."""
+    """The first time of the wall clock after `wall`, both without a zone; None where there is none."""
     return next(CronSim(cron.expression, wall), None)
 
 

@@ -24,7 +24,7 @@ Walled: TypeAlias = Cron | Calendar
 def next_due(
     timing: Timing, after: datetime, zone: tzinfo, *, since: datetime | None = None
 ) -> datetime | None:
-    """The first due time after `after`, in UTC; null where it is never due again.
+    """The first due time after `after`, in UTC; None where it is never due again.
 
     Intervals are counted from their start; from `since` where they have none, or from `after`.
     """

@@ -38,7 +38,7 @@ class PromptCaching(msgspec.Struct, frozen=True):
 def prompt_caching(
     provider: ProviderName, base_url: str | None, model: str, manner: ApiOptions
 ) -> PromptCaching:
-    """How the model's prompts are cached where it is asked; `base_url` null is OpenAI's own."""
+    """How the model's prompts are cached where it is asked; `base_url` None is OpenAI's own."""
     known = PROVIDERS[provider]
     if known.api == "anthropic":
         off = manner.prompt_cache == "off"

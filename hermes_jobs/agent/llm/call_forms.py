@@ -45,7 +45,7 @@ class Braces:
         self._end: int | None = None
 
     def end(self, text: str) -> int | None:
-        """Where the object ends; null while it has not."""
+        """Where the object ends; None while it has not."""
         while self._end is None:
             mark = self._MARKS.search(text, self._at)
             if mark is None:
@@ -72,7 +72,7 @@ class Opened(msgspec.Struct):
 
 
 Reader = Callable[[str, Opened, bool], Read | None]
-"""`(text, opened, final)`: reads the call that begins the text. Null: more text must come; not if `final`."""
+"""`(text, opened, final)`: reads the call that begins the text. None: more text must come; not if `final`."""
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -190,7 +190,7 @@ FORMS = (
 
 
 def _closed(text: str, end: int, closing: str, *, final: bool) -> int | None:
-    """Where the closing mark ends, if it comes next, else `end`; null while it may still come."""
+    """Where the closing mark ends, if it comes next, else `end`; None while it may still come."""
     rest = text[end:].lstrip()
     if rest.startswith(closing):
         return len(text) - len(rest) + len(closing)

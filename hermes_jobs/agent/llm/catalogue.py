@@ -28,7 +28,7 @@ Trouble = Literal["auth", "connection", "page", "other_api", "address", "unliste
 
 
 class Offered(msgspec.Struct, frozen=True):
-    """A model as an endpoint lists it; `window` in tokens. Null: not said."""
+    """A model as an endpoint lists it; `window` in tokens. None: not said."""
 
     name: str
     window: int | None = None

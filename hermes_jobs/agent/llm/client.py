@@ -85,7 +85,7 @@ class EndpointModel:
 class OpenAIModel(EndpointModel):
     """Asks an OpenAI-compatible endpoint, streamed where it streams.
 
-    `base_url` null is OpenAI's own; `windows` learns from refusals. `idle_timeout`: seconds of silence after
+    `base_url` None is OpenAI's own; `windows` learns from refusals. `idle_timeout`: seconds of silence after
     which a call has failed; `timeout`: seconds for a whole call, None for no limit.
     `watch` is given the HTTP client. openai is imported by `warm` or the first call.
     """

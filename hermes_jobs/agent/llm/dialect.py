@@ -44,7 +44,7 @@ BY_NAME = ApiOptions()
 class Dialect(msgspec.Struct, frozen=True):
     """How to ask one model at one endpoint.
 
-    `cache`: how long marked prefixes are kept, null for no marks. `marks_tools`: results of tools carry some.
+    `cache`: how long marked prefixes are kept, None for no marks. `marks_tools`: results of tools carry some.
     `payloads`: what earlier messages carry of what the endpoint attached to them: all of it; all of it, sent
     once more; what the family takes in its place; or nothing.
     `takes_effort`: parameters for reasoning are sent. `includes_reasoning`: the Responses API is asked for
@@ -107,7 +107,7 @@ def _marks_tools(family: Family, model: str) -> bool:
 def adapted(
     dialect: Dialect, status: int | None, message: str, manner: ApiOptions = BY_NAME
 ) -> Dialect | None:
-    """The dialect without what this refusal names; null when it names nothing that can be left out."""
+    """The dialect without what this refusal names; None when it names nothing that can be left out."""
     refused = _Refused(message.lower(), is_about_the_request=status in {400, 422})
     found = (learn(dialect, refused) for learn in _LESSONS)
     changed = next((each for each in found if each is not None), None)

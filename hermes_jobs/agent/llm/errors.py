@@ -25,7 +25,7 @@ _READ = 8000  # characters of a message in which the words are looked for
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
-    """An endpoint's answer in place of a reply. Header names in lower case; `status` null inside a stream.
+    """An endpoint's answer in place of a reply. Header names in lower case; `status` None inside a stream.
 
     `at`: when it came, by this machine's clock, in seconds since the epoch; None where that is not known.
     """
@@ -38,7 +38,7 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Rule(msgspec.Struct, frozen=True):
-    """Fits when the status is one of these (empty: any) and the words occur (null: none needed)."""
+    """Fits when the status is one of these (empty: any) and the words occur (None: none needed)."""
 
     kind: str
     statuses: frozenset[int] = frozenset()
@@ -278,7 +278,7 @@ def garbage(
 def refusal_in(
     body: object, *, status: int | None = None, headers: Mapping[str, str] | None = None
 ) -> Refusal | None:
-    """The refusal that a decoded answer holds, in any of the shapes in use; null where it holds none."""
+    """The refusal that a decoded answer holds, in any of the shapes in use; None where it holds none."""
     if isinstance(body, list) and len(body) == 1:  # Gemini
         body = body[0]
     if not isinstance(body, Mapping):

@@ -30,7 +30,7 @@ class ModelInterpreter:
         self.reply: Reply | None = None
 
     def propose(self, sentence: str, now: datetime, zone: str) -> Proposal | None:
-        """What the model makes of the sentence; null where it is no proposal. Raises `ModelError`."""
+        """What the model makes of the sentence; None where it is no proposal. Raises `ModelError`."""
         moment = now.astimezone(ZoneInfo(zone))
         request = ModelRequest(
             model=self._name,

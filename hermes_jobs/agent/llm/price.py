@@ -17,7 +17,7 @@ _MILLION = 1_000_000
 
 
 class Price(Struct, frozen=True, forbid_unknown_fields=True):
-    """US dollars for a million tokens. `cache_read` and `cache_write` null: the same as `input`."""
+    """US dollars for a million tokens. `cache_read` and `cache_write` None: the same as `input`."""
 
     input: Money
     output: Money

@@ -1,7 +1,7 @@
 """What tokens cost, by the maintained list in the package `genai-prices`; the network is never asked.
 
 A price counts as known only where the endpoint is one of the list's providers: the same model is free on a
-local server and dearer at a reseller, and a guess must not look like a fact.
+local server and dearer at a reseller, and a guess must not look like an event.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hermes_jobs.engine.ports import Clock
 
 
 class PriceList:
-    """The `Pricing` of one endpoint; `base_url` null is OpenAI's. The list is read at the first question."""
+    """The `Pricing` of one endpoint; `base_url` None is OpenAI's. The list is read at the first question."""
 
     def __init__(self, base_url: str | None, clock: Clock) -> None:
         self._base_url = base_url or OPENAI_URL

@@ -1,6 +1,6 @@
 """The providers that are known by name: where each is, which key it takes, and what is known of it.
 
-`docs` of each entry is where its facts come from. What its documentation does not say is null or `unknown`.
+`docs` of each entry is where its events come from. What its documentation does not say is None or `unknown`.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ Caching = Literal["automatic", "marks", "unknown"]
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
     """One provider.
 
-    `base_url` null: there is none that fits everybody. `keys`: variables of its key, the usual one first;
-    empty: none is needed by default. `key_prefixes`: how its keys begin. `lists_models` null: not documented.
+    `base_url` None: there is none that fits everybody. `keys`: variables of its key, the usual one first;
+    empty: none is needed by default. `key_prefixes`: how its keys begin. `lists_models` None: not documented.
     `caching`: by itself, upon marks in the request, or unknown; `cache_note` says more. `models`: how the
     names of its own models begin. `local`: it runs on a person's machine. `convention`: its name in the
     semantic conventions for generative AI, where that is another.
@@ -303,13 +303,13 @@ def provider_at(base_url: str) -> Provider:
 
 
 def provider_of_model(model: str) -> Provider | None:
-    """Whose own model that is by its name; null where the name does not tell."""
+    """Whose own model that is by its name; None where the name does not tell."""
     name = model.lower()
     return next((each for each in _TABLE if each.models and name.startswith(each.models)), None)
 
 
 def provider_of_key(key: str) -> Provider | None:
-    """Whose key that is by its form; null where the form does not tell."""
+    """Whose key that is by its form; None where the form does not tell."""
     return next((each for each in _TABLE if each.key_prefixes and key.startswith(each.key_prefixes)), None)
 
 

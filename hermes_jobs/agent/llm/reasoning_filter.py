@@ -33,7 +33,7 @@ class ReasoningFilter:
         self._had_block = False
         self.had_stray = False
         """A closing tag came before any opening one; see `end_of_unopened`."""
-        self._spaces: str | None = ""  # what may still turn out to surround a block; null once text was shown
+        self._spaces: str | None = ""  # what may still turn out to surround a block; None once text was shown
 
     def feed(self, text: str) -> Split:
         """The next piece. What may be the beginning of a tag is held back."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 REDACTED = "[REDACTED]"
 
-_SHORTEST_SECRET = 6  # a shorter «key» is a placeholder such as `none`, and a common word
+_SHORTEST_SECRET = 6  # a shorter "key" is a placeholder such as `none`, and a common word
 _SHAPES = (
     re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|r8|nvapi|sess)[-_][A-Za-z0-9_*.-]{8,}"),
     re.compile(r"\bAIza[A-Za-z0-9_-]{20,}"),

@@ -111,7 +111,7 @@ def _message(message: Message) -> Json:
         case AssistantMessage(content, ()):
             return {"role": "assistant", "content": content}
         case AssistantMessage(content, calls):
-            # Null where nothing was said: Anthropic and Bedrock, behind compatible endpoints, refuse "".
+            # None where nothing was said: Anthropic and Bedrock, behind compatible endpoints, refuse "".
             return {
                 "role": "assistant",
                 "content": content or None,

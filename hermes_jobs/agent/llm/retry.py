@@ -13,7 +13,7 @@ RETRYABLE = frozenset({"rate_limit", "overloaded", "server", "timeout", "connect
 
 
 def delay(kind: str, retries: int, retry_after: float | None, fraction: float) -> float | None:
-    """Seconds to wait before trying again after `retries` so far; null to give up.
+    """Seconds to wait before trying again after `retries` so far; None to give up.
 
     Exponential from 2 s to 60 s, of which the `fraction` (0 to 1) leaves between half and all; what the
     provider asks for is waited in full, with up to a second more, so that many do not come back at once.

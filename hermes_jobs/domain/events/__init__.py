@@ -1,4 +1,4 @@
-"""Every fact that a stream can hold, one file a kind of stream; a session's has a folder.
+"""Every event that a stream can hold, one file a kind of stream; a session's has a folder.
 
 Frozen, typed; never changed after release. A field may be added with a default; anything else is a new type,
 or an upcast in `hermes_jobs.eventlog.upcasts`. Id, version, position, time and author live in the envelope.

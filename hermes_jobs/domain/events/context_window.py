@@ -1,4 +1,4 @@
-"""Facts of the stream `windows`: what models take at a time, as their providers said when they refused."""
+"""Events of the stream `windows`: what models take at a time, as their providers said when they refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts of a stream `curation-REVIEW`: what a curator proposes for the skills, and what was carried out.
+"""Events of a stream `curation-REVIEW`: what a curator proposes for the skills, and what was carried out.
 
 `number` counts the proposals of a review from 1. A proposal holds for its skills at these versions alone.
 """
@@ -14,7 +14,7 @@ from hermes_jobs.domain.events.memory import Evidence
 class MergeProposed(Event, frozen=True, kw_only=True):
     """`skills` are to give way to `into`, whose SKILL.md then reads `content`; it may be there or be new.
 
-    `category`: where a new one lies; null: at the top, or where it lay.
+    `category`: where a new one lies; None: at the top, or where it lay.
     """
 
     review: str

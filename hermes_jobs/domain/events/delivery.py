@@ -1,4 +1,4 @@
-"""Facts of a stream `delivery-ID`: one answer on its way to one target."""
+"""Events of a stream `delivery-ID`: one answer on its way to one target."""
 
 from __future__ import annotations
 

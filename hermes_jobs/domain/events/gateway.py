@@ -1,4 +1,4 @@
-"""Facts of chat gateways: streams `person-NAME`, one for each who may write, and `gateway-ID`."""
+"""Events of chat gateways: streams `person-NAME`, one for each who may write, and `gateway-ID`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts of streams `listener-NAME`: what a listener has been told that is no session's."""
+"""Events of streams `listener-NAME`: what a listener has been told that is no session's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts of the stream `memory`: what the agent knows of its user and of the work, entry by entry."""
+"""Events of the stream `memory`: what the agent knows of its user and of the work, entry by entry."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class MemoryArranged(Event, frozen=True, kw_only=True):
 class MemoryConflicted(Event, frozen=True, kw_only=True):
     """The agent and a person changed the entry `old` differently, and what either made of it is kept.
 
-    `ours` is what the log had by then, `theirs` what the person saved; null: that side removed the entry.
+    `ours` is what the log had by then, `theirs` what the person saved; None: that side removed the entry.
     """
 
     target: MemoryTarget

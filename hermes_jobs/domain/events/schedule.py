@@ -1,6 +1,6 @@
-"""Facts of a stream `schedule-ID`: a prompt that is sent by the clock, and what came of each run.
+"""Events of a stream `schedule-ID`: a prompt that is sent by the clock, and what came of each run.
 
-`due` and `next_due` are seconds since the epoch, UTC. Each fact that moves a schedule says when it is due
+`due` and `next_due` are seconds since the epoch, UTC. Each event that moves a schedule says when it is due
 next: what was decided holds, whatever later versions or zone tables make of the timing.
 """
 
@@ -23,7 +23,7 @@ RunStatus = Literal["completed", "failed", "cancelled"]
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What a schedule does and when. `timing` is its canonical text, read in `timezone` (an IANA name).
 
-    `session`: the lineage that every run continues; null for a fresh session each. `deliver`: targets of the
+    `session`: the lineage that every run continues; None for a fresh session each. `deliver`: targets of the
     answer.
     """
 
@@ -45,7 +45,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 class ScheduleWorded(Event, frozen=True, kw_only=True):
     """A model was asked for the timing of a sentence that the rules did not understand.
 
-    What it proposed was read by the rules all the same; whether anything came of it, other facts say.
+    What it proposed was read by the rules all the same; whether anything came of it, other events say.
     """
 
     schedule: str

@@ -1,7 +1,7 @@
-"""Facts of a stream `skill-NAME`: the files of one skill, each as it reads after the write.
+"""Events of a stream `skill-NAME`: the files of one skill, each as it reads after the write.
 
-Every write is one fact, so that each can be taken back by itself. `undoes` is the version of the write that a
-fact takes back; a hand edit is what a person did to the files of a home.
+Every write is one event, so each can be undone by itself. `undoes` is the version of the write that an
+event takes back; a hand edit is what a person did to the files of a home.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class SkillCreated(Event, frozen=True, kw_only=True):
 
 
 class SkillEdited(Event, frozen=True, kw_only=True):
-    """SKILL.md was written anew, whole. `category`: where the skill lies from here on; null: where it lay.
+    """SKILL.md was written again, whole. `category`: where the skill lies from here on; None: where it lay.
 
     `conflict`: a hand edit of lines that the agent had changed as well; both forms are kept.
     """

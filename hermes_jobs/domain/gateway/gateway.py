@@ -14,7 +14,7 @@ PREFIX = "gateway-"
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True):
-    """The fold of a stream `person-NAME` at `version`. `session` null: nothing was said yet."""
+    """The fold of a stream `person-NAME` at `version`. `session` None: nothing was said yet."""
 
     stream: str
     version: int = 0
@@ -50,10 +50,10 @@ def person_named(user: str, users: Mapping[str, Sequence[str]]) -> str:
 
 
 def evolve_person(person: Person, event: e.ConversationOpened) -> Person:
-    """The person after one more fact."""
+    """The person after one more event."""
     return replace(person, session=event.session, version=person.version + 1)
 
 
 def evolve(gateway: Gateway, event: e.GatewayTaken) -> Gateway:
-    """The gateway after one more fact."""
+    """The gateway after one more event."""
     return replace(gateway, worker=event.worker, version=gateway.version + 1)

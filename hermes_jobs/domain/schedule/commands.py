@@ -58,7 +58,7 @@ class ScheduleCommand(msgspec.Struct, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def changed(self, *facts: e.ScheduleEvent) -> DecisionResult:
-        """These facts of the schedule."""
+        """These events of the schedule."""
         return DecisionResult(writes=(StreamEvents(self.stream, facts),))
 
 

@@ -75,7 +75,7 @@ class Fire(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def due_facts(schedule: Schedule, due: float, now: float, run: Run) -> Iterator[e.ScheduleEvent]:
-    """The facts that follow for the schedule from one of its due times, looked at `now` or later."""
+    """The events that follow for the schedule from one of its due times, looked at `now` or later."""
     assert schedule.plan is not None, f"{schedule.stream} has no plan"
     if due in schedule.queued:
         yield _fired(schedule, due, run, schedule.next_due)
@@ -93,7 +93,7 @@ def due_facts(schedule: Schedule, due: float, now: float, run: Run) -> Iterator[
 
 
 def _chosen(plan: e.Plan, rule: TimingInZone, found: Backlog, now: float) -> float | None:
-    """The due time that gets a run, or waits for one; null where all were missed."""
+    """The due time that gets a run, or waits for one; None where all were missed."""
     newest = found.newest[-1]
     if plan.missed == "all":
         return found.newest[-CATCH_UP:][0]

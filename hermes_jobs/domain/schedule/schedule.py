@@ -85,7 +85,7 @@ def step_id(schedule: str, due: float) -> str:
 
 
 def evolve(schedule: Schedule, event: e.ScheduleEvent) -> Schedule:
-    """The schedule after one more fact."""
+    """The schedule after one more event."""
     return replace(_apply(schedule, event), version=schedule.version + 1)
 
 
@@ -119,7 +119,7 @@ def _apply(schedule: Schedule, event: e.ScheduleEvent) -> Schedule:  # noqa: PLR
 
 
 def _failures(schedule: Schedule, ended: e.ScheduleRunEnded) -> int:
-    """Failed runs in a row: one that somebody cancelled says nothing about the next, and one that fails anew
+    """Failed runs in a row: one that somebody cancelled says nothing about the next, and one that fails again
     after it was taken up again has been counted."""
     if ended.status == "cancelled" or (ended.status == "failed" and ended.turn not in schedule.running):
         return schedule.failures

@@ -23,7 +23,7 @@ class TimingInZone(msgspec.Struct, frozen=True):
     zone: ZoneInfo
 
     def after(self, moment: float, *, since: float) -> float | None:
-        """The first due time after the moment; null where there is none.
+        """The first due time after the moment; None where there is none.
 
         Intervals without a start of their own are counted from `since`, which is a due time or the moment at
         which the schedule began.

@@ -58,7 +58,7 @@ class CancelTurn(Command, frozen=True, kw_only=True):
 
 
 class ResumeTurn(Command, frozen=True, kw_only=True):
-    """`budget_usd`: what the turn may cost from now on, all in all; null leaves its own budget as it was.
+    """`budget_usd`: what the turn may cost from now on, all in all; None leaves its own budget as it was.
 
     `model`: the model that answers from now on, empty for the same.
     """
@@ -116,8 +116,8 @@ class RequestCompression(Command, frozen=True, kw_only=True):
     """`tokens` is about the size of the history, in a window of `window`; `focus`: what to keep above all;
     `refusal`: what the model said where the reason is `refused`.
 
-    `number` is that of the compression among those of the lineage, for who asks because of what was seen of
-    the history: once it has been asked for, it is not asked for again. Null: the next one, whichever it is.
+    `number` is that of the compression among those of the lineage, for the caller because of what was seen of
+    the history: once it has been asked for, it is not asked for again. None: the next one, whichever it is.
     """
 
     reason: CompressionReason
@@ -145,7 +145,7 @@ class EndSession(Command, frozen=True, kw_only=True):
 
 
 class BeginStep(Command, frozen=True, kw_only=True):
-    """A step was claimed: its start is a fact before anything is done. `reserved`: for its model call."""
+    """A step was claimed: its start is an event before anything is done. `reserved`: for its model call."""
 
     step: str
     reserved: Reservation | None = None
@@ -207,7 +207,7 @@ class FinishFlush(Command, frozen=True, kw_only=True):
 
 
 class FinishCompression(Command, frozen=True, kw_only=True):
-    """`system_prompt` and `title` are those of the session that goes on; null: as they are, none."""
+    """`system_prompt` and `title` are those of the session that goes on; None: as they are, none."""
 
     step: str
     outcome: ContextCompressed | CompressionFailed

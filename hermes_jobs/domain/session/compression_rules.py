@@ -1,4 +1,4 @@
-"""How a session is compressed: what may be asked for, what each fact does, and when it is due."""
+"""How a session is compressed: what may be asked for, what each event does, and when it is due."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def is_at_rest(session: Session) -> bool:
     return turn is None or (turn.started and not turn.running and not turn.calls and turn.answer is None)
 
 
-# --- what each fact does -----------------------------------------------------------------------
+# --- what each event does -----------------------------------------------------------------------
 
 
 def evolve(session: Session, event: CompressionEvent) -> Session:
-    """The session after the fact."""
+    """The session after the event."""
     if isinstance(event, e.ContextPressure):
         return replace(session, pressure_notified=event.high)
     if isinstance(event, e.CompressionRequested):

@@ -1,7 +1,7 @@
 """`decide(command, session) → events`: what may happen, and what follows from it at once.
 
 Every decision ends with `settle`: a turn that is cancelled or has failed, and on which nobody works any
-more, ends in the same append as the fact that made it so.
+more, ends in the same append as the event that made it so.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hermes_jobs.errors import Rejected
 
 
 def decide(command: c.SessionCommand, session: Session) -> tuple[e.SessionEvent, ...]:
-    """The facts that follow from the command, in order; none where nothing is left to do.
+    """The events that follow from the command, in order; none where nothing is left to do.
 
     Raises `Rejected` where a person asked for what cannot be, `StepLost` where the step is no longer due.
     """
@@ -54,7 +54,7 @@ def close_turn_if_idle(session: Session) -> Iterator[e.SessionEvent]:
 
 
 def usage_recorded(session: Session, turn: Turn) -> e.UsageRecorded:
-    """The turn's books as a fact."""
+    """The turn's books as an event."""
     books = turn.books
     return e.UsageRecorded(
         turn=turn.id,

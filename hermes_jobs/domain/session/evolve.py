@@ -1,4 +1,4 @@
-"""`evolve(session, event) → session`: the one place that says what each fact means for a session."""
+"""`evolve(session, event) → session`: the one place that says what each event means for a session."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from hermes_jobs.domain.session.usage_tally import EMPTY
 
 
 def fold(session: Session, facts: Iterable[e.SessionEvent]) -> Session:
-    """The session after those facts, in order."""
+    """The session after those events, in order."""
     return reduce(evolve, facts, session)
 
 
 def evolve(session: Session, event: e.SessionEvent) -> Session:
-    """The session after one more fact."""
+    """The session after one more event."""
     version = session.version + 1
     session = _apply(session, event)
     return replace(

@@ -35,7 +35,7 @@ class RepeatedCall(msgspec.Struct, frozen=True):
 def count_call(
     repeats: Sequence[RepeatedCall], call: str, asked: ToolCall, result: str
 ) -> tuple[RepeatedCall, ...]:
-    """The counts after one more call; another result begins anew, a refusal changes nothing.
+    """The counts after one more call; another result begins again, a refusal changes nothing.
 
     `call` is the call's id, which a result that was kept apart names.
     """

@@ -1,4 +1,4 @@
-"""How a conversation is reviewed: what each fact does to it, and which review may begin."""
+"""How a conversation is reviewed: what each event does to it, and which review may begin."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ReviewEvent = e.ReviewRequested | e.ReviewStarted | e.ReviewCompleted | e.Review
 
 
 def evolve(session: Session, event: ReviewEvent) -> Session:
-    """The session after the fact."""
+    """The session after the event."""
     if isinstance(event, e.ReviewRequested):
         review = reviews.Review(id=event.review, kind=event.kind, at=session.version + 1)
         return replace(
@@ -56,7 +56,7 @@ def end_of(review: str, turn: Turn, end: e.TurnEnd) -> e.ReviewCompleted | e.Rev
 
 
 def taken_up(review: str, turn: str, conversation: Session) -> e.ReviewStarted:
-    """The fact that a review goes on after its end. Raises `Rejected` beside another of its conversation."""
+    """The event that a review goes on after its end. Raises `Rejected` beside another of its conversation."""
     if conversation.active_review is not None:
         raise Rejected(
             f"Review {conversation.active_review} of the same conversation is under way.",
@@ -67,7 +67,7 @@ def taken_up(review: str, turn: str, conversation: Session) -> e.ReviewStarted:
 
 
 def of_curator(session: Session, facts: Iterable[e.SessionEvent]) -> Iterator[e.SessionEvent]:
-    """What the facts mean for a curator's review, which its own stream holds: that it goes on, or its end."""
+    """What the events mean for a curator's review, which has a stream of its own: it continues or ends."""
     if session.started is None or session.started.source != reviews.CURATED:
         return
     review = session.lineage

@@ -106,7 +106,7 @@ def require_due(session: Session, step_id: str) -> tuple[Step, Turn]:
 
 
 def operation_of(session: Session, step_id: str) -> StepKind | None:
-    """What performing a due step means, whatever task carries it; null where it begins a review or tells
+    """What performing a due step means, whatever task carries it; None where it begins a review or tells
     a listener."""
     return next((step.kind for step in _own_steps(session) if step.id == step_id), None)
 

@@ -65,7 +65,7 @@ def clean_title(title: str) -> str:
 
 
 def continued_title(named: str | None, number: int) -> str | None:
-    """What the `number`th session of a lineage is called; null where nobody gave the lineage a title."""
+    """What the `number`th session of a lineage is called; None where nobody gave the lineage a title."""
     return None if named is None else f"{named[: MAX_LENGTH - _ROOM]} #{number}"
 
 
@@ -76,7 +76,7 @@ def given_title(title: str, named: str | None) -> str:
 
 
 def number_of(title: str, named: str) -> int | None:
-    """The number of the continuation of a lineage that a title names; null where it names none."""
+    """The number of the continuation of a lineage that a title names; None where it names none."""
     match = _NUMBERED.fullmatch(title)
     if match is None or title_key(match["name"]) != title_key(named[: MAX_LENGTH - _ROOM]):
         return None
@@ -84,7 +84,7 @@ def number_of(title: str, named: str) -> int | None:
 
 
 def numbered(title: str) -> str | None:
-    """The title of which this one would be a continuation's; null where it has no number."""
+    """The title of which this one would be a continuation's; None where it has no number."""
     match = _NUMBERED.fullmatch(title)
     return match["name"] if match else None
 

@@ -1,4 +1,4 @@
-"""One turn and its open round of tool calls, as state; and what each of its facts does to it.
+"""One turn and its open round of tool calls, as state; and what each of its events does to it.
 
 submitted ─ prefetched ─▶ model call ─▶ tool calls ─▶ model call ─▶ … ─▶ answer ─▶ recorded
                              │  ▲           │                             (a failure or a cancel
@@ -44,7 +44,7 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """One tool call of the open round. `result` is null until it has ended, however it ended.
+    """One tool call of the open round. `result` is None until it has ended, however it ended.
 
     `failed`: what was asked was not done, and the result says why. `reserved`: what was set aside for the
     model that it asks while it runs.

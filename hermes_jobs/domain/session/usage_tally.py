@@ -9,7 +9,7 @@ from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
 
 
 class UsageTally(msgspec.Struct, frozen=True, kw_only=True):
-    """Sums; a cost is null where the price of one of its responses is not known.
+    """Sums; a cost is None where the price of one of its responses is not known.
 
     `estimated` stands apart from what was reported: calls that ended without their response.
     """

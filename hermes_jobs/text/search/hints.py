@@ -21,7 +21,7 @@ from hermes_jobs.text.search.terms import Term
 def no_results_hint(query: str, messages: int, limits: Sequence[str], wider: Sequence[str]) -> str:
     """A few sentences about a query that found nothing in so many messages.
 
-    `limits` say what the search was limited to («role: user»), `wider` how to lift that («leave out role»).
+    `limits` say what the search was limited to ("role: user"), `wider` how to lift that ("leave out role").
     """
     expression = parse(query)
     if expression is None:

@@ -54,7 +54,7 @@ Expression: TypeAlias = Term | All | AnyOf | Without
 
 
 def parse(query: str) -> Expression | None:
-    """What the query asks for; null where it holds nothing that can be searched."""
+    """What the query asks for; None where it holds nothing that can be searched."""
     return _parsed(query[: MAX_CHARS + 1])
 
 
@@ -145,7 +145,7 @@ def _bounded(tokens: Iterator[Token]) -> Iterator[Token]:
 
 
 class _Parser:
-    """Reads tokens, `NOT` before `AND` before `OR`. Null stands for an operand that is not there."""
+    """Reads tokens, `NOT` before `AND` before `OR`. None stands for an operand that is not there."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self._tokens = tokens
@@ -203,13 +203,13 @@ class _Parser:
 
 
 def every(parts: Sequence[Expression]) -> Expression | None:
-    """All of them as one expression; null for none."""
+    """All of them as one expression; None for none."""
     flat = [each for part in parts for each in (part.parts if isinstance(part, All) else (part,))]
     return _joined(All, flat)
 
 
 def any_of(parts: Sequence[Expression]) -> Expression | None:
-    """One of them as one expression; null for none."""
+    """One of them as one expression; None for none."""
     flat = [each for part in parts for each in (part.parts if isinstance(part, AnyOf) else (part,))]
     return _joined(AnyOf, flat)
 

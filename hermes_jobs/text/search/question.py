@@ -25,7 +25,7 @@ _JOINED = re.compile(rf"{WORD_CHARACTERS}(?:['’‘`-]{WORD_CHARACTERS})+")
 class Wanted(msgspec.Struct, frozen=True):
     """Something a question asks for, met by any of its terms; the first is as it was written.
 
-    `root` is the stem or pair of characters that stands for it in passages; null for what has none.
+    `root` is the stem or pair of characters that stands for it in passages; None for what has none.
     """
 
     terms: tuple[Term, ...]
@@ -40,7 +40,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """`must` is in every message (null: nothing has to be); `wanted` is what any of is looked for."""
+    """`must` is in every message (None: nothing has to be); `wanted` is what any of is looked for."""
 
     must: Expression | None
     wanted: tuple[Wanted, ...]
@@ -59,7 +59,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 def question(query: str) -> Question | None:
-    """The query as a question; null where it says itself what has to be there, or holds nothing else."""
+    """The query as a question; None where it says itself what has to be there, or holds nothing else."""
     must: list[Expression] = []
     wanted: dict[str, Wanted] = {}
     for token in tokens(query):

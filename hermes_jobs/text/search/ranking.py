@@ -1,6 +1,6 @@
 """How well texts fit what is looked for: BM25, and the fusion of several orders by reciprocal rank.
 
-BM25: Robertson and Zaragoza, «The Probabilistic Relevance Framework» (2009). Reciprocal rank fusion:
+BM25: Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009). Reciprocal rank fusion:
 Cormack, Clarke and Büttcher (2009).
 """
 
@@ -20,7 +20,7 @@ from hermes_jobs.text.search.terms import Term
 READ = 20_000  # characters of a text that are counted in
 SATURATION = 1.2
 BY_LENGTH = 0.75
-A_FEW = 100  # characters that every text is taken to be longer: «What?» is no better for being short
+A_FEW = 100  # characters that every text is taken to be longer: "What?" is no better for being short
 OTHER_FORM = 0.8  # of one place, where a word stands in another form
 SPELLED_OTHERWISE = 0.5  # of one place, where the parts of a phrase stand with other signs between them
 FUSED = 20  # ranks by which the first ones are held together

@@ -15,7 +15,7 @@ ANTHROPIC_URL = "https://api.anthropic.com"
 class AnthropicModel(EndpointModel):
     """Asks an endpoint for messages, streamed.
 
-    `base_url` null is Anthropic's own; `idle_timeout`: seconds without any data, `timeout`: for a whole call;
+    `base_url` None is Anthropic's own; `idle_timeout`: seconds without any data, `timeout`: for a whole call;
     `windows` learns from refusals. `watch` is given the HTTP client. anthropic is imported by `warm` or the
     first call.
     """

@@ -119,7 +119,7 @@ class MessagesClient:
     def _adapted(
         self, request: ModelRequest, conduct: RequestOptions, refusal: Refusal, message: MessageAssembler
     ) -> str | None:
-        """What is left out from now on because of this refusal; null where that would not help."""
+        """What is left out from now on because of this refusal; None where that would not help."""
         if message.begun or refusal.status not in {400, 422}:
             return None
         sent = [_digest(payload) for payload in _payloads(request) if self._takes(request, payload)]

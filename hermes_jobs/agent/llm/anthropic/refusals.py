@@ -24,7 +24,7 @@ _ABOUT_THOUGHTS = re.compile(
 
 
 def stopped(reason: str, details: Mapping[str, object], window: int, usage: Usage) -> ModelError | None:
-    """The error that a stop reason means; null where what was said counts as a reply. `window` in tokens."""
+    """The error that a stop reason means; None where what was said counts as a reply. `window` in tokens."""
     match reason:
         case "refusal":
             category, said = details.get("category"), details.get("explanation")

@@ -27,8 +27,8 @@ Json = dict[str, Any]
 class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How a model is asked here: by the settings, less what the endpoint has refused.
 
-    `marks`: how long marked prefixes are kept, null for no marks; where the settings insist on them, they are
-    never left out. `effort` null asks for no certain one.
+    `marks`: how long marked prefixes are kept, None for no marks; where the settings insist on them, they are
+    never left out. `effort` None asks for no certain one.
     """
 
     marks: CacheTtl | None = "5m"
@@ -64,7 +64,7 @@ def request_body(
 
 
 def without(conduct: RequestOptions, refused: str) -> RequestOptions | None:
-    """The conduct without what this refusal names; null where it names nothing that can be left out."""
+    """The conduct without what this refusal names; None where it names nothing that can be left out."""
     said = refused.lower()
     if conduct.marks is not None and "cache_control" in said:
         return None if conduct.insists_on_marks else replace(conduct, marks=None)

@@ -23,7 +23,7 @@ USUAL_ANSWER = 64_000
 def limited(can: Abilities, effort: Effort | None, max_tokens: int | None) -> Json:
     """`max_tokens`, `thinking` and `output_config` of a request.
 
-    `max_tokens` null: as much as the model says, or as is usual. A budget is at most half of the limit, and
+    `max_tokens` None: as much as the model says, or as is usual. A budget is at most half of the limit, and
     where that is too small for one there is none.
     """
     limit = min(can.longest, USUAL_ANSWER) if max_tokens is None else max_tokens

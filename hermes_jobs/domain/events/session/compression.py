@@ -1,4 +1,4 @@
-"""Facts of the context's size: that it grows large, and how it was made smaller."""
+"""Events of the context's size: that it grows large, and how it was made smaller."""
 
 from __future__ import annotations
 

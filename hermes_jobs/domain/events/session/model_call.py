@@ -1,4 +1,4 @@
-"""Facts of model calls: what the model said, or why it did not."""
+"""Events of model calls: what the model said, or why it did not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts of reviews of the conversation, as its own stream tells them."""
+"""Events of reviews of the conversation, as its own stream tells them."""
 
 from __future__ import annotations
 

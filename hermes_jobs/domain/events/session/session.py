@@ -1,4 +1,4 @@
-"""Facts of the session itself: how it began, and what it is called, asked with, and busy with."""
+"""Events of the session itself: how it began, and what it is called, asked with, and busy with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts of steps whose worker did not finish them."""
+"""Events of steps whose worker did not finish them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts of tool calls: how one is to be run, what came of it, and who allowed it."""
+"""Events of tool calls: how one is to be run, what came of it, and who allowed it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts of a turn: what was asked, how it was answered, and what it cost."""
+"""Events of a turn: what was asked, how it was answered, and what it cost."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class TurnCancelRequested(Event, frozen=True, kw_only=True):
 
 
 class TurnResumed(Event, frozen=True, kw_only=True):
-    """`budget_usd`: what the turn may cost from now on, all in all; null leaves its own budget as it was.
+    """`budget_usd`: what the turn may cost from now on, all in all; None leaves its own budget as it was.
 
     `model`: the model that answers from now on, empty for the same.
     """
@@ -89,7 +89,7 @@ class WaitEnded(Event, frozen=True, kw_only=True):
 
 
 class UsageRecorded(Event, frozen=True, kw_only=True):
-    """What the turn's responses used since it was last recorded; `cost_usd` null where a price is unknown.
+    """What the turn's responses used since it was last recorded; `cost_usd` None where a price is unknown.
 
     `estimated` is apart from that: what calls may have used that ended without their response.
     """
