@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -32,9 +33,30 @@ from hermes_jobs.runtime.up_state import UpLock, UpState
 from hermes_jobs.system.isolation import isolated, python_module
 from workers.broker import EmbeddedBroker
 from workers.flower import DEFAULT_ADDRESS, DEFAULT_PORT
-from workers.local_ports import is_free, listens
 from workers.processes import SupervisedProcess
 from workers.shutdown_signals import ShutdownSignals
+
+
+def is_free(address: str, port: int) -> bool:
+    """Whether a server could have the port at that address."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+        except OSError:
+            return False
+        return True
+
+
+def listens(address: str, port: int) -> bool:
+    """Whether somebody takes connections there."""
+    try:
+        socket.create_connection((address, port), timeout=0.5).close()
+    except OSError:
+        return False
+    return True
+
 
 PORTS_TRIED = 50
 FLOWER_GRACE = 5.0

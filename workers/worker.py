@@ -6,8 +6,10 @@ writes have `workers.stop_seconds` to end; then the process leaves. A second sig
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import resource
 import signal
 import socket
 import threading
@@ -23,12 +25,29 @@ from hermes_jobs.runtime.maintenance import MaintenanceThread
 from hermes_jobs.runtime.queues import ALL_QUEUES
 from hermes_jobs.runtime.redis_live import channel_of
 from hermes_jobs.runtime.worker_lease import WorkerLease
-from hermes_jobs.system.rlimits import allow_open_files
 from workers import transport
 from workers.app import make_app
 from workers.dispatch import CeleryDispatcher, Sending, unwatched
 from workers.tasks import TaskRunner, register
 from workers.worker_events import Flushing
+
+A_THREAD = 8  # pipes, sockets and event loops of one tool call or model call
+BESIDES = 128  # the log, the views, the broker, and what libraries keep open
+
+
+def allow_open_files(threads: int) -> None:
+    """Raise this process's limit where it is too low for so many threads, as far as the system lets it.
+
+    Many systems begin with 256 or 1,024, which the default of 256 threads outgrows.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = threads * A_THREAD + BESIDES
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
 LEFT_AT_ONCE = 130

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hermes_jobs.domain.session.steps import Step, StepKind
-from hermes_jobs.runtime.concurrency_limits import ConcurrencyLimits
+from workers.tasks import ConcurrencyLimits
 
 
 def step(number: int, kind: StepKind = "turn.call_model") -> Step:

@@ -22,13 +22,13 @@ from hermes_jobs.domain.events import ToolFinished
 from hermes_jobs.runtime.broker_address import find_broker
 from hermes_jobs.runtime.queues import ALL_QUEUES
 from hermes_jobs.settings import Paths
-from hermes_jobs.system.rlimits import A_THREAD
 from tests.e2e.home import KEY, PATIENCE, Home, Running, endpoint
 from tests.gateway.bot_server import TOKEN, BotServer
 from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.model_server import ModelServer
 from tests.processes import ROOT
 from tests.tools.support import processes_with, wait_until
+from workers.worker import A_THREAD
 
 UP = "hermes-jobs is up"
 

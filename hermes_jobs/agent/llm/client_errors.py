@@ -3,17 +3,69 @@
 from __future__ import annotations
 
 import json
+import socket
+import ssl
 import time
+from collections.abc import Iterator
 from typing import Any
 
+import aiohttp
 import httpx2
 import msgspec
+from aiohttp.http_exceptions import HttpProcessingError
 from msgspec.structs import replace
 
-from hermes_jobs.agent.llm.connection import UNTRUSTED, causes, is_cut, is_untrusted, root, unreachable
 from hermes_jobs.agent.llm.errors import Refusal, classify, garbage, model_error, refusal_in, shortened
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports import ModelError
+
+UNTRUSTED = (
+    "The server's certificate is not trusted: name a file with its issuer in SSL_CERT_FILE, or use http for "
+    "a server on this machine."
+)
+"""What to do about it."""
+
+
+def unreachable(error: Exception, url: str) -> str:
+    """What keeps the endpoint from being reached, in a sentence."""
+    found = list(causes(error))
+    if any(isinstance(cause, socket.gaierror) for cause in found):
+        return f"The name in {url} cannot be resolved."
+    if any(isinstance(cause, ConnectionRefusedError) for cause in found):
+        return f"Nothing answers at {url}: the connection was refused."
+    if any(isinstance(cause, ssl.SSLError) for cause in found):
+        return f"No secure connection to {url}: {root(error)}"
+    return f"The connection to {url} failed: {root(error)}"
+
+
+def is_cut(error: Exception) -> bool:
+    """Whether the connection failed: the clients' layer over aiohttp calls that a timeout too."""
+    return any(
+        isinstance(cause, aiohttp.ClientConnectionError) and not isinstance(cause, TimeoutError)
+        for cause in causes(error)
+    )
+
+
+def root(error: Exception) -> str:
+    """What the last cause says, in one line; its class where it says nothing."""
+    *_, last = causes(error)
+    # aiohttp puts a status before its message that the server never sent.
+    told = last.message if isinstance(last, HttpProcessingError) else str(last)
+    return " ".join(told.split()) or type(last).__name__
+
+
+def is_untrusted(error: Exception) -> bool:
+    """Whether the server showed a certificate that is not trusted, which another attempt does not change."""
+    return any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes(error))
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and what it came from, in this order."""
+    following: BaseException | None = error
+    while following is not None:
+        yield following
+        following = following.__cause__ or following.__context__
+
 
 CONNECT_SECONDS = 30.0
 _IDLE_HINT = "Try again; where the model thinks for long without a word, raise model.idle_timeout."

@@ -1,7 +1,7 @@
 """What tokens cost, by the maintained list in the package `genai-prices`; the network is never asked.
 
 A price counts as known only where the endpoint is one of the list's providers: the same model is free on a
-local server and dearer at a reseller, and a guess must not look like an event.
+local server and dearer at a reseller, and a guess must not look like a known price.
 """
 
 from __future__ import annotations

@@ -14,9 +14,7 @@ from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.domain.delivery import INBOX
 from hermes_jobs.domain.events import MissedPolicy, OverlapPolicy, Plan
 from hermes_jobs.domain.schedule.commands import Add, Pause, Remove, Resume, ScheduleCommand
-from hermes_jobs.domain.schedule.description import describe, describe_status
-from hermes_jobs.domain.schedule.lookup import chosen, existing
-from hermes_jobs.domain.schedule.names import name_from, unused
+from hermes_jobs.domain.schedule.names import chosen, describe, describe_status, existing, name_from, unused
 from hermes_jobs.domain.schedule.schedule import SOURCE, Schedule, evolve
 from hermes_jobs.domain.schedule.timing import zone_of
 from hermes_jobs.engine.ports import Clock, Ids, ToolContext, ToolOutcome

@@ -1,14 +1,64 @@
-"""What schedules and the sessions of their runs are called."""
+"""What schedules are called, how they are found by name, and how they are described."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from hermes_jobs.domain.decision import StateLoader
 from hermes_jobs.domain.events import Plan
-from hermes_jobs.domain.schedule.timing import zone_of
+from hermes_jobs.domain.schedule.schedule import Schedule
+from hermes_jobs.domain.schedule.timing import rule_of, zone_of
 from hermes_jobs.domain.session.titles import clean_title, title_key
 from hermes_jobs.errors import Rejected
+
+
+def existing(streams: Sequence[str], load: StateLoader) -> tuple[Schedule, ...]:
+    """The schedules of these streams that were not removed."""
+    loaded: tuple[Schedule, ...] = tuple(load(stream) for stream in streams)
+    return tuple(each for each in loaded if each.plan is not None and not each.removed)
+
+
+def chosen(given: str, schedules: Sequence[Schedule]) -> Schedule:
+    """The one that is meant. Raises `Rejected`, kind `ambiguous` or `unknown_schedule`."""
+    wanted = title_key(given)
+    names = {each.id: title_key(each.plan.name) for each in schedules if each.plan is not None}
+    found = (
+        [each for each in schedules if each.id == given]
+        or [each for each in schedules if names[each.id] == wanted]
+        or [
+            each
+            for each in schedules
+            if wanted and (each.id.startswith(given) or names[each.id].startswith(wanted))
+        ]
+    )
+    named = ", ".join(f"{each.id} «{each.plan.name}»" for each in found or schedules if each.plan is not None)
+    if not found:
+        there = f"There are {named}." if named else "There are none."
+        raise Rejected(f"There is no schedule {given!r}.", kind="unknown_schedule", hint=there)
+    if len(found) > 1:
+        raise Rejected(f"{given!r} fits several schedules: {named}.", kind="ambiguous", hint="Give an id.")
+    return found[0]
+
+
+def describe(schedule: Schedule) -> str:
+    """Id, name, timing, how it stands, and its task."""
+    plan = schedule.plan
+    assert plan is not None, f"{schedule.stream} has no plan"
+    when = f"{plan.timing}, {plan.timezone}; {describe_status(schedule)}"
+    return f"{schedule.id} «{plan.name}»: {when}. Task: {plan.text}"
+
+
+def describe_status(schedule: Schedule) -> str:
+    """When it is due next, or why it is not."""
+    plan = schedule.plan
+    assert plan is not None, f"{schedule.stream} has no plan"
+    if schedule.status == "paused":
+        return f"paused ({schedule.pause_reason})" if schedule.pause_reason else "paused"
+    if schedule.next_due is None:
+        return schedule.status
+    return f"next {rule_of(plan).shown(schedule.next_due)}"
+
 
 MAX_LENGTH = 60  # characters; a session's title adds the moment
 FROM_TEXT = 40  # characters that a name takes from the text

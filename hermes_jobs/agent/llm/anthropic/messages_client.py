@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from hashlib import sha256
 from typing import Any
@@ -19,14 +20,43 @@ from msgspec.structs import replace
 from hermes_jobs.agent.llm.anthropic.abilities import abilities
 from hermes_jobs.agent.llm.anthropic.assembly import MessageAssembler
 from hermes_jobs.agent.llm.anthropic.prefix import Prefix
-from hermes_jobs.agent.llm.anthropic.refusals import AUTH_HINT, is_about_thoughts, stopped
 from hermes_jobs.agent.llm.anthropic.request import RequestOptions, request_body, without
+from hermes_jobs.agent.llm.client import drain, events_of
 from hermes_jobs.agent.llm.client_errors import CONNECT_SECONDS, ErrorMapper
-from hermes_jobs.agent.llm.errors import Refusal, refusal_in, shortened
-from hermes_jobs.agent.llm.stream_events import drain, events_of
+from hermes_jobs.agent.llm.errors import Refusal, model_error, refusal_in, shortened
 from hermes_jobs.agent.llm.windows import Windows, learned_from
 from hermes_jobs.domain.session.messages import AssistantMessage, Payload
+from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.ports import ModelError, ModelRequest, Reply
+
+AUTH_HINT = "Check ANTHROPIC_API_KEY, and that it belongs to the endpoint that is asked."
+
+_ABOUT_THOUGHTS = re.compile(
+    r"signature.{0,20} in .{0,3}(?:redacted_)?thinking"
+    r"|thinking.{0,120}(?:cannot be modified|signature|bound to|must be passed back)"
+    r"|expected .{0,3}thinking.{0,60}found"
+)
+
+
+def stopped(reason: str, details: Mapping[str, object], window: int, usage: Usage) -> ModelError | None:
+    """The error that a stop reason means; None where what was said counts as a reply. `window` in tokens."""
+    match reason:
+        case "refusal":
+            category, said = details.get("category"), details.get("explanation")
+            why = f" (category: {category})" if category else ""
+            message = f"The model declined to answer{why}." + (f" {said}" if said else "")
+            return model_error("content_policy", message, usage=usage)
+        case "model_context_window_exceeded":
+            message = f"The answer reached the end of the model's context window of {window:,} tokens."
+            return model_error("context_overflow", message, limit=window, usage=usage)
+        case _:
+            return None
+
+
+def is_about_thoughts(said: str) -> bool:
+    """Whether a refusal is about what was thought before and sent back."""
+    return _ABOUT_THOUGHTS.search(said.lower()) is not None
+
 
 logger = logging.getLogger(__name__)
 
