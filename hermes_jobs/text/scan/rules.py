@@ -156,7 +156,7 @@ def _alternatives(words: str) -> str:
     unspaced: list[str] = []
     for word in words.split("|"):
         text, any_ending, rest = (part.strip() for part in word.partition("~"))
-        pattern = r"\s+".join(map(re.escape, text.split())) + (r"\w*" if any_ending else "")
+        pattern = re.escape(text).replace(r"\ ", r"\s+") + (r"\w*" if any_ending else "")
         pattern += rf"\s*{re.escape(rest)}" if rest else ""
         (unspaced if _UNSPACED.match(text) else spaced).append(pattern)
     whole_words = [rf"(?<!\w) (?: {' | '.join(spaced)} ) (?!\w)"] if spaced else []
