@@ -138,7 +138,7 @@ def test_linux_tells_what_was_used_and_where() -> None:
 
 PLACED = """
 import json, os, threading
-from hermes_jobs.system import cpu_affinity as placement
+from hermes_jobs.system import cpu_affinity
 from hermes_jobs.agent.tools.processes import run
 
 class Never:
@@ -160,11 +160,11 @@ over = threading.Event()
 for _ in range(5):
     threading.Thread(target=over.wait).start()
 told = {"free": places()}
-placement.pin(min(os.sched_getaffinity(0)))
+cpu_affinity.pin(min(os.sched_getaffinity(0)))
 threading.Thread(target=over.wait).start()
 told |= {"pinned": places(), "command": of_a_command(), "after it": places()}
-told["may run on"] = sorted(placement.free())
-placement.unpin()
+told["may run on"] = sorted(cpu_affinity.allowed_cpus())
+cpu_affinity.unpin()
 told |= {"unpinned": places(), "command again": of_a_command()}
 over.set()
 print(json.dumps(told))
