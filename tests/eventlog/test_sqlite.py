@@ -217,7 +217,7 @@ HOLD_AND_STOP = """
 import os, signal, sys
 from hermes_jobs.eventlog.factory import open_log
 log = open_log(sys.argv[1])
-with log._database.turn() as begin:
+with log._database.write_lock() as begin:
     begin(True)
     os.kill(os.getpid(), signal.SIGSTOP)
 """

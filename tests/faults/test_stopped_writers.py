@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
 log = open_log(sqlite_url(Path(sys.argv[1]) / "events.db"))
-with log._database.turn() as begin:
+with log._database.write_lock() as begin:
     begin(True).execute("DELETE FROM workers")
     os.kill(os.getpid(), signal.SIGSTOP)
 """
