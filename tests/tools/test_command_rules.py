@@ -78,6 +78,14 @@ def test_a_misspelt_field_is_an_error():
         msgspec.convert({"name": "it", "optoins": "-x"}, Rule)
 
 
+def test_every_program_has_a_verdict_with_a_version_in_its_name():
+    rules = [rule for decision in ("ask", "deny") for rule in rule_set(decision).rules]
+    names = {None, *(rule.name for rule in rules)}
+    for program in {name.rstrip("*") for rule in rules for name in rule.programs.split()}:
+        found = invocations(f"{program}2 -x a b", "/w", {})
+        assert {rule_set("ask").first_met(each, CONTEXT) for each in found} <= names
+
+
 def test_the_rules_call_every_check_and_no_other():
     rules = [rule for decision in ("ask", "deny") for rule in rule_set(decision).rules]
     assert {each for rule in rules for each in (rule.check, rule.unless_check) if each} == set(CHECKS)

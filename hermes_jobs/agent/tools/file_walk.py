@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from pathspec import GitIgnoreSpec
 
-from hermes_jobs.agent.tools.path_policy import PathPolicy, verify_opened
+from hermes_jobs.agent.tools.path_policy import PathPolicy, open_verified
 from hermes_jobs.agent.tools.tool import ToolFailed
 
 IGNORE_FILE = ".gitignore"
@@ -66,15 +66,9 @@ def candidates(base: str, top: str, paths: PathPolicy) -> Iterator[Candidate]:
 def opened(path: str) -> int | None:
     """The descriptor of the file at a real path; None if it is gone, a link, or cannot be read."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+        return open_verified(path)
+    except (OSError, ToolFailed):
         return None
-    try:
-        verify_opened(descriptor, path)
-    except ToolFailed:
-        os.close(descriptor)
-        return None
-    return descriptor
 
 
 def _is_regular(name: str, at: int) -> bool:

@@ -17,7 +17,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from hermes_jobs.agent.tools.paging import DEFAULT_LINES, page, page_room, refuse_binary
-from hermes_jobs.agent.tools.path_policy import PathPolicy, verify_opened
+from hermes_jobs.agent.tools.path_policy import PathPolicy, open_verified, verify_opened
 from hermes_jobs.agent.tools.terminal import check_workdir
 from hermes_jobs.agent.tools.tool import Arguments, Guard, Tool, ToolFailed, tool
 from hermes_jobs.engine.ports import ToolContext, ToolOutcome
@@ -52,16 +52,12 @@ class Files:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The family's tools."""
+        reads, writes = self._guard(writes=False), self._guard(writes=True)
+        writing = tool(toolset="files", effect="write", writes=_path, guard=writes)
         return (
-            tool(toolset="files", effect="read", reads=_path, guard=self._guard(writes=False))(
-                self.read_file
-            ),
-            tool(toolset="files", effect="write", writes=_path, guard=self._guard(writes=True))(
-                self.write_file
-            ),
-            tool(toolset="files", effect="write", writes=_path, guard=self._guard(writes=True))(
-                self.patch_file
-            ),
+            tool(toolset="files", effect="read", reads=_path, guard=reads)(self.read_file),
+            writing(self.write_file),
+            writing(self.patch_file),
         )
 
     def _guard(self, *, writes: bool) -> Guard:
@@ -158,14 +154,12 @@ def _path(arguments: Arguments) -> tuple[str, ...]:
 def _opened(path: str, real: str) -> int:
     """The descriptor of the regular file at a checked path. Raises `ToolFailed`."""
     try:
-        # Not blocking: to open a pipe would otherwise wait for somebody to write into it.
-        descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_verified(real)
     except FileNotFoundError:
         raise ToolFailed(_missing(path, real)) from None
     except OSError as error:
         raise ToolFailed(f"{path} cannot be read: {error.strerror}.") from error
     try:
-        verify_opened(descriptor, real)
         _refuse_irregular(descriptor, path, real)
     except BaseException:
         os.close(descriptor)

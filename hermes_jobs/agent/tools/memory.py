@@ -41,11 +41,8 @@ class MemoryTools:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        return (
-            tool(toolset="memory", effect="idempotent", writes=shared("/the memory of this home"))(
-                self.memory
-            ),
-        )
+        writing = tool(toolset="memory", effect="idempotent", writes=shared("/the memory of this home"))
+        return (writing(self.memory),)
 
     def memory(
         self,

@@ -189,6 +189,20 @@ def _identity(path: str) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
+def open_verified(real: str) -> int:
+    """A descriptor for reading the file at a checked real path. Raises `OSError`; `ToolFailed` for a link.
+
+    Without blocking: opening a pipe would otherwise wait for a writer.
+    """
+    descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        verify_opened(descriptor, real)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
 def verify_opened(descriptor: int, expected: str) -> None:
     """Raise `ToolFailed` unless the open file is the one at that real path.
 

@@ -48,11 +48,8 @@ class ScheduleTool:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        return (
-            tool(toolset="schedule", effect="idempotent", writes=shared("/the schedules of this home"))(
-                self.schedule
-            ),
-        )
+        writes = shared("/the schedules of this home")
+        return (tool(toolset="schedule", effect="idempotent", writes=writes)(self.schedule),)
 
     def schedule(
         self,

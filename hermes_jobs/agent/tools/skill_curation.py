@@ -41,14 +41,12 @@ class Curator(Protocol):
 def curator_tools(curator: Curator) -> tuple[Tool, ...]:
     """The tools of this curator."""
     tools = _CuratorTools(curator)
+    writes = shared("/the proposals of this review")
+    proposing = tool(toolset="curation", effect="idempotent", writes=writes)
     return (
         tool(toolset="curation", effect="read")(tools.skill_read),
-        tool(toolset="curation", effect="idempotent", writes=shared("/the proposals of this review"))(
-            tools.propose_merge
-        ),
-        tool(toolset="curation", effect="idempotent", writes=shared("/the proposals of this review"))(
-            tools.propose_archive
-        ),
+        proposing(tools.propose_merge),
+        proposing(tools.propose_archive),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from hermes_jobs.agent.tools.command_rules.context import CommandContext
 from hermes_jobs.agent.tools.command_rules.written_paths import values
-from hermes_jobs.agent.tools.invocations import Invocation
+from hermes_jobs.agent.tools.invocations import Invocation, without_version
 from hermes_jobs.agent.tools.shell_words import UNKNOWN
 from hermes_jobs.agent.tools.tables import pattern, words
 
@@ -26,31 +26,16 @@ def names_metadata_service(invocation: Invocation, _context: CommandContext) -> 
     """Whether it names the metadata service of a cloud."""
     if invocation.name in ("echo", "grep", "rg", "printf"):
         return False
-    return any(
-        pattern("network", "metadata_services").search(each)
-        for each in (*invocation.arguments, invocation.input)
-    )
+    services = pattern("network", "metadata_services")
+    return any(map(services.search, (*invocation.arguments, invocation.input)))
 
 
 def sends_data(invocation: Invocation, _context: CommandContext) -> bool:
     """Whether a client of the web sends files or data."""
-    return _SENDS[invocation.name](invocation)
+    return _SENDS[without_version(invocation.name)](invocation)
 
 
 def _curl_sends(curl: Invocation) -> bool:
-    if curl.has(
-        "-T",
-        "--upload-file",
-        "-F",
-        "--form",
-        "--form-string",
-        "-n",
-        "--netrc",
-        "-K",
-        "--config",
-        "--mail-from",
-    ):
-        return True
     if curl.has("-G", "--get") and not any("@" in each for each in curl.arguments):
         return False
     if any(each.startswith(("--data", "--json")) for each in curl.arguments):
@@ -106,7 +91,6 @@ def _is_loopback(host: str) -> bool:
 
 _SENDS: Mapping[str, Callable[[Invocation], bool]] = {
     "curl": _curl_sends,
-    "wget": lambda wget: wget.has("--post-file", "--body-file", "--post-data", "--body-data", "--method"),
     "http": _httpie_sends,
     "https": _httpie_sends,
     "xh": _httpie_sends,
