@@ -2,14 +2,14 @@
 
 from schedules.phrases.outcome import Reason, Refused, Understood
 from schedules.phrases.parser import parse
-from schedules.phrases.proposals import INSTRUCTIONS, Interpreter, Proposal, may_ask, verify_proposal
+from schedules.phrases.proposals import INSTRUCTIONS, Interpreter, TimingProposal, may_ask, verify_proposal
 
 __all__ = [
     "INSTRUCTIONS",
     "Interpreter",
-    "Proposal",
     "Reason",
     "Refused",
+    "TimingProposal",
     "Understood",
     "may_ask",
     "parse",

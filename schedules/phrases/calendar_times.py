@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from schedules.phrases.clock_times import Reading, minute_of_day
-from schedules.phrases.draft import Length, PastHour, TimingDraft, Window
+from schedules.phrases.draft import Length, PastHour, TimeWindow, TimingDraft
 from schedules.phrases.once import no_time
 from schedules.phrases.outcome import Refusal, ambiguous, contradictory, exclusive, impossible, incomplete
 from schedules.phrases.vocabulary import DayPart
@@ -50,7 +50,7 @@ def _stepped(draft: TimingDraft, step: Length, days: Days) -> Times:
     return Every(int(minutes), 0, DAY - int(minutes))
 
 
-def _within(draft: TimingDraft, window: Window, minutes: int, days: Days) -> Every:
+def _within(draft: TimingDraft, window: TimeWindow, minutes: int, days: Days) -> Every:
     by_24_hours = window.first.by_24_hours or (window.last.form == "exact" and window.last.hour > 12)
 
     def minute(reading: Reading) -> int:
@@ -67,7 +67,7 @@ def _within(draft: TimingDraft, window: Window, minutes: int, days: Days) -> Eve
     return Every(minutes, first, last)
 
 
-def _past_hour(past_hour: PastHour, step: int, window: Window | None) -> Times:
+def _past_hour(past_hour: PastHour, step: int, window: TimeWindow | None) -> Times:
     first, last = (window.first.minutes, window.last.minutes) if window else (0, DAY - 1)
     unclear = window is not None and "bare" in {window.first.form, window.last.form} and last <= 12 * 60
     if step != 60 or last < first or unclear:

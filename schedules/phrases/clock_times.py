@@ -6,7 +6,7 @@ import re
 from typing import Literal, NamedTuple
 
 from schedules.phrases.outcome import Refusal, ambiguous, contradictory, impossible, unknown
-from schedules.phrases.tokens import Forms, Phrase, Read, Sentence, number_of, read_form
+from schedules.phrases.tokens import Forms, Phrase, ReadValue, Sentence, number_of, read_form
 from schedules.phrases.vocabulary import NUMBERS, DayPart
 
 Form = Literal["exact", "digits", "bare"]
@@ -65,7 +65,7 @@ MIDNIGHT = Reading(0, 0, "exact", "midnight")
 
 def read_clock(
     sentence: Sentence, at: int, *, introduced: bool, counted: bool = True
-) -> Read[Reading] | None:
+) -> ReadValue[Reading] | None:
     """The time of day that begins there. Raises `Refusal` where no clock shows it.
 
     Bare numbers are one only where `introduced` by a word such as `at`; unless `counted`, `10 to 12` are two.

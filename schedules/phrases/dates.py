@@ -20,8 +20,8 @@ from schedules.phrases.draft import (
 )
 from schedules.phrases.lengths import read_length
 from schedules.phrases.outcome import ambiguous, impossible
-from schedules.phrases.rules import Found, Rule, read_first
-from schedules.phrases.tokens import Phrase, Read, Sentence
+from schedules.phrases.rules import PhraseRule, TimingFragment, read_first
+from schedules.phrases.tokens import Phrase, ReadValue, Sentence
 from schedules.phrases.vocabulary import MONTH_NUMBERS, PARTS, VAGUE_TIMES
 from schedules.phrases.weekdays import DAYS, ONE_DATE, day_names
 from schedules.timing.names import MONTHS
@@ -45,13 +45,13 @@ def months_of(phrase: Phrase, slot: str) -> tuple[int, ...]:
     return tuple(sorted({MONTH_NUMBERS[name] for name in names if name in MONTH_NUMBERS}))
 
 
-def _on_date(phrase: Phrase, date: OnDate) -> Found:
+def _on_date(phrase: Phrase, date: OnDate) -> TimingFragment:
     weekday = DAYS[phrase.text("weekday").split()[0]] if phrase.has("weekday") else None
     firm = phrase.sentence.text(phrase.start) == "on"
-    return Found(TimingDraft(day=date._replace(weekday=weekday)), phrase.end, firm)
+    return TimingFragment(TimingDraft(day=date._replace(weekday=weekday)), phrase.end, firm)
 
 
-def _iso(phrase: Phrase) -> Found:
+def _iso(phrase: Phrase) -> TimingFragment:
     """`2026-12-24`, `2026-12-24T18:00Z`."""
     text = phrase.sentence.text(phrase.end - 1).upper()
     if len(text) <= 10:
@@ -61,10 +61,10 @@ def _iso(phrase: Phrase) -> Found:
         moment = datetime.fromisoformat(text).replace(microsecond=0)
     except ValueError:
         raise impossible(f"There is no {text}.", "Write 2026-12-24T18:00.") from None
-    return Found(TimingDraft(moment=moment), phrase.end)
+    return TimingFragment(TimingDraft(moment=moment), phrase.end)
 
 
-def _numeric(phrase: Phrase) -> Found:
+def _numeric(phrase: Phrase) -> TimingFragment:
     """`24.12.2026`, `12/24/2026`. Raises `Refusal` for `05/06/2027`."""
     text = phrase.sentence.text(phrase.end - 1)
     first, second, year = (int(part) for part in re.split(r"[./]", text))
@@ -78,7 +78,7 @@ def _numeric(phrase: Phrase) -> Found:
     return _on_date(phrase, _checked(first, second, year))
 
 
-def _named(phrase: Phrase) -> Found | None:
+def _named(phrase: Phrase) -> TimingFragment | None:
     """`December 24`, `Dec 24th, 2026`, `the 24th of December`."""
     (month,), day = months_of(phrase, "month"), phrase.number("day")
     if not 1 <= day <= 99:
@@ -99,12 +99,12 @@ def _month_name(month: int) -> str:
     return MONTHS[month - 1] if 1 <= month <= 12 else str(month)
 
 
-def _day_with_part(phrase: Phrase, day: RelativeDay | ComingWeekday, part: str = "") -> Found:
+def _day_with_part(phrase: Phrase, day: RelativeDay | ComingWeekday, part: str = "") -> TimingDraft:
     name = PARTS.get(phrase.text("part") or part)
-    return Found(TimingDraft(day=day, part=Part(name) if name else None), phrase.end, firm=False)
+    return TimingDraft(day=day, part=Part(name) if name else None)
 
 
-def _relative(phrase: Phrase) -> Found:
+def _relative(phrase: Phrase) -> TimingDraft:
     """`today`, `tomorrow morning`, `tonight`, `the day after tomorrow`, `this evening`."""
     word = phrase.text("word")
     if word == "tonight":
@@ -113,7 +113,7 @@ def _relative(phrase: Phrase) -> Found:
     return _day_with_part(phrase, RelativeDay(days, "today" if word == "this" else word))
 
 
-def _coming(phrase: Phrase) -> Found:
+def _coming(phrase: Phrase) -> TimingDraft:
     """`this Friday`, `next Monday morning`, `the coming Sunday`, `next week on Friday`."""
     which = phrase.text("which")
     weekday = DAYS[phrase.text("weekday")]
@@ -121,50 +121,50 @@ def _coming(phrase: Phrase) -> Found:
     return _day_with_part(phrase, ComingWeekday(weekday, which))
 
 
-def _vague_date(phrase: Phrase) -> Found:
-    return Found(TimingDraft(vague=Vague(phrase.shown, ONE_DATE)), phrase.end, firm=False)
+def _vague_date(phrase: Phrase) -> TimingDraft:
+    return TimingDraft(vague=Vague(phrase.shown, ONE_DATE))
 
 
-def _past(phrase: Phrase) -> Found:
-    return Found(TimingDraft(past=phrase.shown), phrase.end, firm=False)
+def _past(phrase: Phrase) -> TimingDraft:
+    return TimingDraft(past=phrase.shown)
 
 
-def _vague(phrase: Phrase) -> Found:
+def _vague(phrase: Phrase) -> TimingDraft:
     proposal = "a time such as 9:00, or a window such as 9 to 17"
     if phrase.has("time"):
         proposal = f"a time, such as {VAGUE_TIMES[phrase.text('time')]}"
-    return Found(TimingDraft(vague=Vague(phrase.shown, proposal)), phrase.end, firm=False)
+    return TimingDraft(vague=Vague(phrase.shown, proposal))
 
 
-def _bound(sentence: Sentence, at: int) -> Read[Bound | datetime] | None:
+def _bound(sentence: Sentence, at: int) -> ReadValue[Bound | datetime] | None:
     """One day that is named alone, or a moment, and the place after it."""
     if found := read_first((*DATE_RULES, *RELATIVE_RULES), sentence, at):
         day = found.draft.day or found.draft.moment
-        return Read(day, found.end) if day and found.draft.part is None else None
+        return ReadValue(day, found.end) if day and found.draft.part is None else None
     phrase = sentence.match("[on] <days=days> [parted=(<part> | <parts>)]", at)
     named = day_names(phrase, "days") if phrase else None
     if phrase is None or named is None or named.number != 1 or named.plural or phrase.has("parted"):
         return None
-    return Read(Weekdays(named.weekdays, repeats=False), phrase.end)
+    return ReadValue(Weekdays(named.weekdays, repeats=False), phrase.end)
 
 
-def _starting(phrase: Phrase) -> Found | None:
+def _starting(phrase: Phrase) -> TimingFragment | None:
     """`starting tomorrow at 9`, `beginning on December 1`, `as of now`."""
     sentence = phrase.sentence
     bound = _bound(sentence, phrase.end)
     if bound is None:
         clock = read_clock(sentence, phrase.end, introduced=True)
-        return Found(TimingDraft(starting=Starting(clock=clock.value)), clock.end) if clock else None
+        return TimingFragment(TimingDraft(starting=Starting(clock=clock.value)), clock.end) if clock else None
     day, end = bound
     if isinstance(day, datetime):
-        return Found(TimingDraft(starting=Starting(moment=day)), end)
+        return TimingFragment(TimingDraft(starting=Starting(moment=day)), end)
     introduced = sentence.match("<at>", end)
     clock = read_clock(sentence, sentence.skip(end, "<at>"), introduced=introduced is not None)
     starting = Starting(day, clock.value) if clock else Starting(day)
-    return Found(TimingDraft(starting=starting), clock.end if clock else end)
+    return TimingFragment(TimingDraft(starting=starting), clock.end if clock else end)
 
 
-def _from(phrase: Phrase) -> Found | None:
+def _from(phrase: Phrase) -> TimingFragment | None:
     """`from Monday on`, `from 1 December`."""
     bound = _bound(phrase.sentence, phrase.end)
     if bound is None:
@@ -172,25 +172,25 @@ def _from(phrase: Phrase) -> Found | None:
     day, end = bound
     end = phrase.sentence.skip(end, "onwards | onward | on")
     starting = Starting(moment=day) if isinstance(day, datetime) else Starting(day)
-    return Found(TimingDraft(starting=starting), end)
+    return TimingFragment(TimingDraft(starting=starting), end)
 
 
-def _until(phrase: Phrase) -> Found | None:
+def _until(phrase: Phrase) -> TimingFragment | None:
     """`until December 24`."""
     sentence = phrase.sentence
     bound = _bound(sentence, phrase.end)
     if bound is not None and not isinstance(bound[0], datetime):
-        return Found(TimingDraft(until=bound[0]), bound[1])
+        return TimingFragment(TimingDraft(until=bound[0]), bound[1])
     clock = read_clock(sentence, phrase.end, introduced=True) if bound is None else None
     end = bound[1] if bound else clock.end if clock else None
     if end is None:
         return None
     window, last_day = "'every hour between 9 and 17'", "a last day, such as 'until 2026-12-24'"
     proposal = last_day if bound else f"a window, such as {window}"
-    return Found(TimingDraft(vague=Vague(sentence.shown(phrase.start, end), proposal)), end)
+    return TimingFragment(TimingDraft(vague=Vague(sentence.shown(phrase.start, end), proposal)), end)
 
 
-def _ahead(phrase: Phrase) -> Found | None:
+def _ahead(phrase: Phrase) -> TimingFragment | None:
     """`in 2 hours`, `a timer for 20 minutes`. Raises `Refusal` for `in about 2 hours`."""
     sentence = phrase.sentence
     found = read_length(sentence, phrase.end)
@@ -198,22 +198,24 @@ def _ahead(phrase: Phrase) -> Found | None:
         return None
     if phrase.has("about"):
         raise ambiguous("A schedule needs an exact time.", f"Leave out {phrase.text('about')!r}.")
-    return Found(TimingDraft(ahead=found.value), sentence.skip(found.end, "' time | time | from now"))
+    return TimingFragment(
+        TimingDraft(ahead=found.value), sentence.skip(found.end, "' time | time | from now")
+    )
 
 
-def _from_now(phrase: Phrase) -> Found | None:
+def _from_now(phrase: Phrase) -> TimingFragment | None:
     """`30 minutes from now`, `a week from today`."""
     found = read_length(phrase.sentence, phrase.start)
     end = phrase.sentence.after(found.end, "from now | from today | hence") if found else None
-    return Found(TimingDraft(ahead=found.value), end) if found and end else None
+    return TimingFragment(TimingDraft(ahead=found.value), end) if found and end else None
 
 
-def _in_months(phrase: Phrase) -> Found | None:
+def _in_months(phrase: Phrase) -> TimingFragment | None:
     """`in June and July`; `of June` after other timing."""
     if phrase.sentence.kind(phrase.end) == "number":
         return None
     firm = phrase.led or phrase.leads
-    return Found(TimingDraft(months=months_of(phrase, "months")), phrase.end, firm)
+    return TimingFragment(TimingDraft(months=months_of(phrase, "months")), phrase.end, firm)
 
 
 _COMING = (
@@ -226,38 +228,39 @@ _START = (
 _EXACTLY = "exactly | precisely | promptly"
 _NUMBER = r"`n:\d\S*|\d\S*` | <cardinal> | a | an | half | quarter"
 DATE_RULES = (
-    Rule(f"{_DATE} `iso:`", _iso),
-    Rule(f"{_DATE} `date:`", _numeric),
-    Rule(rf"{_DATE} <month=month> [the] day=(<ordinal> | <whole>) {_YEAR}", _named),
-    Rule(rf"{_DATE} <day=ordinal> [of | day of] <month=month> {_YEAR}", _named),
-    Rule(rf"{_DATE} <day=digits> <month=month> {_YEAR}", _named),
+    PhraseRule(f"{_DATE} `iso:`", _iso),
+    PhraseRule(f"{_DATE} `date:`", _numeric),
+    PhraseRule(rf"{_DATE} <month=month> [the] day=(<ordinal> | <whole>) {_YEAR}", _named),
+    PhraseRule(rf"{_DATE} <day=ordinal> [of | day of] <month=month> {_YEAR}", _named),
+    PhraseRule(rf"{_DATE} <day=digits> <month=month> {_YEAR}", _named),
 )
-RELATIVE_RULES = (
-    Rule("[on] word=([the] day after tomorrow | today | tomorrow | tonight) [<part=part>]", _relative),
-    Rule("[on] word=(this) <part=part>", _relative),
-    Rule("[on] [the] which=(next) week=(week) [on | ,] weekday=(DAY | SHORTDAY) [<part=part>]", _coming),
-    Rule(f"[on] which=({_COMING}) (week | month | year | quarter | weekend)", _vague_date),
-    Rule(f"[on] which=({_COMING}) (DAY | SHORTDAY) [next] week", _vague_date),
-    Rule(f"[on] which=({_COMING}) weekday=(DAY | SHORTDAY) [<part=part>]", _coming),
-    Rule("[on] (yesterday | last (DAY | SHORTDAY | night) | ago)", _past),
-    Rule(f"[at the | at | during | in the | by the | over] ({_VAGUE})", _vague),
-    Rule(f"(at the | at | during | in the | by the | over) time=({' | '.join(VAGUE_TIMES)})", _vague),
-)
+_RELATIVE = {
+    "[on] word=([the] day after tomorrow | today | tomorrow | tonight) [<part=part>]": _relative,
+    "[on] word=(this) <part=part>": _relative,
+    "[on] [the] which=(next) week=(week) [on | ,] weekday=(DAY | SHORTDAY) [<part=part>]": _coming,
+    f"[on] which=({_COMING}) (week | month | year | quarter | weekend)": _vague_date,
+    f"[on] which=({_COMING}) (DAY | SHORTDAY) [next] week": _vague_date,
+    f"[on] which=({_COMING}) weekday=(DAY | SHORTDAY) [<part=part>]": _coming,
+    "[on] (yesterday | last (DAY | SHORTDAY | night) | ago)": _past,
+    f"[at the | at | during | in the | by the | over] ({_VAGUE})": _vague,
+    f"(at the | at | during | in the | by the | over) time=({' | '.join(VAGUE_TIMES)})": _vague,
+}
+RELATIVE_RULES = tuple(PhraseRule(pattern, says, firm=False) for pattern, says in _RELATIVE.items())
 RULES = (
-    Rule(
+    PhraseRule(
         f"({_START} | from) (right now | now | immediately | right away | today on) [on | onwards | onward]",
         TimingDraft(starting=Starting()),
     ),
-    Rule(_START, _starting),
-    Rule("from", _from),
-    Rule("until | till | til | through | up to | ending [on]", _until),
-    Rule(f"word=(in) [<about=about>] [{_EXACTLY}]", _ahead),
-    Rule("word=(for)", _ahead),
-    Rule(_NUMBER, _from_now),
+    PhraseRule(_START, _starting),
+    PhraseRule("from", _from),
+    PhraseRule("until | till | til | through | up to | ending [on]", _until),
+    PhraseRule(f"word=(in) [<about=about>] [{_EXACTLY}]", _ahead),
+    PhraseRule("word=(for)", _ahead),
+    PhraseRule(_NUMBER, _from_now),
 )
 MONTH_RULES = (
-    Rule(
+    PhraseRule(
         "(in the months of | in the month of | in every | in each | in | during) <months=months>", _in_months
     ),
-    Rule("(of every | of each | of) <months=months>", _in_months, after_timing=True),
+    PhraseRule("(of every | of each | of) <months=months>", _in_months, after_timing=True),
 )

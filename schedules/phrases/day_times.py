@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from schedules.phrases.clock_times import NOON, Reading, minute_of_day, read_clock
-from schedules.phrases.draft import Part, PastHour, TimingDraft, Window
+from schedules.phrases.draft import Part, PastHour, TimeWindow, TimingDraft
 from schedules.phrases.outcome import Refusal, ambiguous
-from schedules.phrases.rules import Found, Rule
-from schedules.phrases.tokens import Phrase, Read, Sentence, number_of
+from schedules.phrases.rules import PhraseRule, TimingFragment
+from schedules.phrases.tokens import Phrase, ReadValue, Sentence, number_of
 from schedules.phrases.vocabulary import PARTS, PLURAL_PARTS
 
 _PART = "in the <part=part> | at night"
@@ -18,7 +18,7 @@ _AT = "[at the | <at>]"
 _PAST = "[minutes | minute] past | [minutes] after"
 
 
-def _clocks(phrase: Phrase) -> Found | None:
+def _clocks(phrase: Phrase) -> TimingFragment | None:
     """`at 9 and 17`, `9am`, `for 7:30` after `alarm`. Raises `Refusal`."""
     sentence, begin = phrase.sentence, phrase.end
     introduced = phrase.has("at")
@@ -41,7 +41,7 @@ def _clocks(phrase: Phrase) -> Found | None:
             shown = sentence.shown(phrase.start, more.end)
             raise ambiguous(f"{shown!r} leaves open which.", "Name one, or say 'and'.")
         readings, end = _with_part([*readings, more.value], sentence, more.end)
-    return Found(TimingDraft(clocks=_shared(readings)), end, introduced)
+    return TimingFragment(TimingDraft(clocks=_shared(readings)), end, introduced)
 
 
 def _with_part(readings: list[Reading], sentence: Sentence, end: int) -> tuple[list[Reading], int]:
@@ -65,7 +65,7 @@ def _with_part(readings: list[Reading], sentence: Sentence, end: int) -> tuple[l
     return [Reading(*divmod(minute, 60), "exact", each.meridiem) for minute, each in pairs], phrase.end
 
 
-def _ends_well(sentence: Sentence, clock: Read[Reading]) -> bool:
+def _ends_well(sentence: Sentence, clock: ReadValue[Reading]) -> bool:
     """Whether a bare hour is the end of its phrase, so that it cannot count what follows."""
     end = clock.end
     return (
@@ -106,13 +106,13 @@ def _with_meridiem(reading: Reading, last: Reading) -> Reading:
     return reading
 
 
-def _window(phrase: Phrase) -> Found | None:
+def _window(phrase: Phrase) -> TimingFragment | None:
     """`between 9 and 17`, `from 9am to 5pm`. Raises `Refusal`."""
     between = phrase.text("word").startswith("between")
     return _two_ends(phrase, phrase.end, "and | -" if between else _TO)
 
 
-def _bare_window(phrase: Phrase) -> Found | None:
+def _bare_window(phrase: Phrase) -> TimingFragment | None:
     """`9-17` after other timing."""
     try:
         return _two_ends(phrase, phrase.start, _TO)
@@ -120,7 +120,7 @@ def _bare_window(phrase: Phrase) -> Found | None:
         return None  # numbers that are no times
 
 
-def _two_ends(phrase: Phrase, begin: int, joint: str) -> Found | None:
+def _two_ends(phrase: Phrase, begin: int, joint: str) -> TimingFragment | None:
     sentence = phrase.sentence
     first = read_clock(sentence, begin, introduced=True, counted=False)
     end = sentence.after(first.end, joint) if first else None
@@ -128,10 +128,10 @@ def _two_ends(phrase: Phrase, begin: int, joint: str) -> Found | None:
     if first is None or last is None:
         return None
     window = _clear_window(first.value, last.value, sentence.shown(phrase.start, last.end))
-    return Found(TimingDraft(window=window), last.end)
+    return TimingFragment(TimingDraft(window=window), last.end)
 
 
-def _clear_window(first: Reading, last: Reading, words: str) -> Window:
+def _clear_window(first: Reading, last: Reading, words: str) -> TimeWindow:
     """The window, where both ends are clear. Raises `Refusal`."""
     overnight = first.form != "exact" and last.meridiem == "pm" and first.hour < last.hour - 12
     if first.form != "exact" and last.meridiem:
@@ -142,19 +142,19 @@ def _clear_window(first: Reading, last: Reading, words: str) -> Window:
             f"{words!r} may be by day or through the night.",
             "Say 'between 9 and 17' or 'from 9am to 5pm'.",
         )
-    return Window(first, last)
+    return TimeWindow(first, last)
 
 
-def _past_hour(phrase: Phrase) -> Found | None:
+def _past_hour(phrase: Phrase) -> TimingDraft | None:
     """`at :15 and :45`, `at quarter past every hour`, `at minute 30`, `at 15 past`."""
     minutes = tuple(_minute(text) for text in phrase.sentence.texts(_MINUTE, *phrase.span("minutes")))
     if any(minute > 59 for minute in minutes):
         return None
     past_hour = PastHour(minutes, every_hour=phrase.has("every_hour"))
-    return Found(TimingDraft(past_hour=past_hour), phrase.end)
+    return TimingDraft(past_hour=past_hour)
 
 
-def _past_unnamed_hour(phrase: Phrase) -> Found | None:
+def _past_unnamed_hour(phrase: Phrase) -> TimingDraft | None:
     """`at 15 past`, where nothing or more timing follows."""
     sentence, end = phrase.sentence, phrase.end
     ends = sentence.kind(end) in {None, "mark"} or sentence.match("every | on | each", end)
@@ -166,33 +166,28 @@ def _minute(text: str) -> int:
     return fraction if fraction is not None else number_of(text.removeprefix("minute ").lstrip(":"))
 
 
-def _part(phrase: Phrase) -> Found:
+def _part(phrase: Phrase) -> TimingDraft:
     """`in the morning`, `at night`."""
-    return Found(TimingDraft(part=Part(PARTS[phrase.text("part") or "night"])), phrase.end)
+    return TimingDraft(part=Part(PARTS[phrase.text("part") or "night"]))
 
 
-def _parts(phrase: Phrase) -> Found:
+def _parts(phrase: Phrase) -> TimingFragment:
     """`mornings`, `in the evenings`."""
     part = Part(PLURAL_PARTS[phrase.text("parts")], repeats=True)
-    return Found(TimingDraft(part=part), phrase.end, firm=phrase.end > phrase.start + 1)
+    return TimingFragment(TimingDraft(part=part), phrase.end, firm=phrase.end > phrase.start + 1)
 
 
-WINDOW_RULES = (
-    Rule("word=(between the hours of | between | from)", _window),
-    Rule(r"`[nc]:\d\S*`", _bare_window, after_timing=True),
-)
-PAST_HOUR_RULES = (
-    Rule("on the half [-] hour", TimingDraft(past_hour=PastHour((30,), every_hour=False))),
-    Rule(
-        "on the hour | at the (top of the | full) hour",
-        TimingDraft(past_hour=PastHour((0,), every_hour=False)),
+RULES = (
+    PhraseRule("word=(between the hours of | between | from)", _window),
+    PhraseRule(r"`[nc]:\d\S*`", _bare_window, after_timing=True),
+    PhraseRule("on the half [-] hour", TimingDraft(past_hour=PastHour((30,)))),
+    PhraseRule("on the hour | at the (top of the | full) hour", TimingDraft(past_hour=PastHour((0,)))),
+    PhraseRule(f"{_AT} minutes=({_MINUTES}) ({_PAST}) every_hour=([every | each | the] hour)", _past_hour),
+    PhraseRule(f"(at the | <at>) minutes=({_MINUTES}) ({_PAST})", _past_unnamed_hour),
+    PhraseRule(f"{_AT} minutes=({_SHOWN_MINUTES}) [every_hour=(of (every | each | the) hour)]", _past_hour),
+    PhraseRule(
+        "[at=(at the time of | at | @ | time : | for)] [exactly | precisely | promptly | both]", _clocks
     ),
-    Rule(f"{_AT} minutes=({_MINUTES}) ({_PAST}) every_hour=([every | each | the] hour)", _past_hour),
-    Rule(f"(at the | <at>) minutes=({_MINUTES}) ({_PAST})", _past_unnamed_hour),
-    Rule(f"{_AT} minutes=({_SHOWN_MINUTES}) [every_hour=(of (every | each | the) hour)]", _past_hour),
+    PhraseRule(_PART, _part),
+    PhraseRule("[in the | on | at] <parts=parts>", _parts),
 )
-CLOCK_RULES = (
-    Rule("[at=(at the time of | at | @ | time : | for)] [exactly | precisely | promptly | both]", _clocks),
-)
-PART_RULES = (Rule(_PART, _part), Rule("[in the | on | at] <parts=parts>", _parts))
-RULES = (*WINDOW_RULES, *PAST_HOUR_RULES, *CLOCK_RULES, *PART_RULES)

@@ -31,7 +31,7 @@ class Length(NamedTuple):
         return self.number * SECONDS[self.unit]
 
 
-class Window(NamedTuple):
+class TimeWindow(NamedTuple):
     """`between 9 and 17`."""
 
     first: Reading
@@ -42,7 +42,7 @@ class PastHour(NamedTuple):
     """`on the hour`, `at :15 and :45`: minutes of each hour. `every_hour` where the words say so."""
 
     minutes: tuple[int, ...]
-    every_hour: bool
+    every_hour: bool = False
 
 
 class Part(NamedTuple):
@@ -136,7 +136,7 @@ class TimingDraft(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     clocks: tuple[Reading, ...] = ()
-    window: Window | None = None
+    window: TimeWindow | None = None
     past_hour: PastHour | None = None
     part: Part | None = None
     step: Length | None = None
@@ -205,10 +205,10 @@ class TimingDraft(msgspec.Struct, frozen=True, kw_only=True):
     def repeats(self) -> bool:
         """Whether it is due more than once."""
         weekly = self.weekdays is not None and self.weekdays.repeats is not False
-        return bool(self.named & OFTEN) or weekly or self.part_repeats or self.is_yearly
+        return bool(self.named & _OFTEN) or weekly or self.part_repeats or self.is_yearly
 
 
-OFTEN = frozenset(["step", "month_rule", "months", "runs", "past_hour", "window"])
+_OFTEN = frozenset(["step", "month_rule", "months", "runs", "past_hour", "window"])
 _OF_DAYS = frozenset(
     ["step", "weekdays", "month_rule", "months", "day", "moment", "ahead", "runs", "past_hour"]
 )

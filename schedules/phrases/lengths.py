@@ -6,14 +6,14 @@ import re
 from fractions import Fraction
 
 from schedules.phrases.draft import Length
-from schedules.phrases.tokens import Forms, Phrase, Read, Sentence, number_of, read_form
+from schedules.phrases.tokens import Forms, Phrase, ReadValue, Sentence, number_of, read_form
 from schedules.phrases.vocabulary import SECONDS, UNITS
 
 _SHORT = re.compile(r"(\d+(?:\.\d+)?)([a-z]+)")
 _BARE_MINUTES = re.compile(r"(?<=\dh)[0-5]?\d$")
 
 
-def read_length(sentence: Sentence, at: int) -> Read[Length] | None:
+def read_length(sentence: Sentence, at: int) -> ReadValue[Length] | None:
     """The length that begins there, in however many units it is given."""
     first = read_form(_FORMS, sentence, at)
     if first is None:
@@ -21,14 +21,14 @@ def read_length(sentence: Sentence, at: int) -> Read[Length] | None:
     number, unit = first.value
     for words, more in (("and a half", Fraction(1, 2)), ("and a quarter", Fraction(1, 4))):
         if end := sentence.after(first.end, words):
-            return Read(Length(number + more, unit), end)
+            return ReadValue(Length(number + more, unit), end)
     total, end = first.value, first.end
     while (next_one := read_form(_FORMS, sentence, sentence.skip(end, "and"))) is not None:
         added = next_one.value
         if SECONDS.get(added.unit, 0) >= SECONDS.get(unit, 0) or added.unit not in SECONDS:
             break
         total, end = Length(total.seconds + added.seconds, "second"), next_one.end
-    return Read(total, end)
+    return ReadValue(total, end)
 
 
 def _counted(phrase: Phrase) -> Length:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from schedules.phrases.dates import months_of
 from schedules.phrases.draft import MonthRule, TimingDraft
 from schedules.phrases.outcome import ambiguous, impossible, unknown
-from schedules.phrases.rules import Found, Rule
+from schedules.phrases.rules import PhraseRule
 from schedules.phrases.tokens import Phrase
 from schedules.phrases.weekdays import day_names
 from schedules.timing.values import LAST, WORKDAYS
@@ -33,16 +33,16 @@ _NUMBERED = f"{_LEAD} (day | days) <numbers=wholes> {_OF}"
 _ORDINAL = f"{_LEAD} <ordinals=ordinals> [plain=(day | days | calendar day) | <days=days>] [of={_OF}]"
 
 
-def _from_the_end(_: Phrase) -> Found:
+def _from_the_end(_: Phrase) -> TimingDraft:
     raise unknown("Days are counted from the end of a month only as 'last'.", "the last day of the month")
 
 
-def _numbered(phrase: Phrase) -> Found | None:
+def _numbered(phrase: Phrase) -> TimingDraft | None:
     """`on day 5 of every month`."""
     return _month_rule(phrase, _days(phrase.numbers("numbers", "<whole>")), ())
 
 
-def _ordinal(phrase: Phrase) -> Found | None:
+def _ordinal(phrase: Phrase) -> TimingDraft | None:
     """`on the 1st and 15th`, `the last Friday of every month`."""
     numbers = phrase.numbers("ordinals", "<ordinal>")
     if phrase.has("days"):
@@ -52,17 +52,17 @@ def _ordinal(phrase: Phrase) -> Found | None:
     return _month_rule(phrase, _days(numbers), ())
 
 
-def _every_ordinal(phrase: Phrase) -> Found | None:
+def _every_ordinal(phrase: Phrase) -> TimingDraft | None:
     """`every third Tuesday of the month`, but not `every third day`."""
     found = _ordinal(phrase) if _repeats(phrase) else None
-    if found is None or found.draft.month_rule is None or found.draft.month_rule.every is None:
+    if found is None or found.month_rule is None or found.month_rule.every is None:
         return None
     numbers = phrase.numbers("ordinals", "<ordinal>")
     every_third_day = phrase.text("plain") in {"day", "days"} and len(numbers) == 1 and numbers[0] > 1
     return None if every_third_day else found
 
 
-def _every_ordinal_alone(phrase: Phrase) -> Found | None:
+def _every_ordinal_alone(phrase: Phrase) -> TimingDraft | None:
     """`every 15th`, which may be of a month that is named elsewhere."""
     alone = _repeats(phrase) and not phrase.text("ordinals").startswith("second")
     return _ordinal(phrase) if alone else None
@@ -72,7 +72,7 @@ def _repeats(phrase: Phrase) -> bool:
     return phrase.has("again") or phrase.text("lead") in {"every", "each"}
 
 
-def _month_rule(phrase: Phrase, numbers: tuple[int, ...], weekdays: tuple[int, ...]) -> Found | None:
+def _month_rule(phrase: Phrase, numbers: tuple[int, ...], weekdays: tuple[int, ...]) -> TimingDraft | None:
     """The rule for these days, of the months that the phrase names. Raises `Refusal`."""
     repeats = _repeats(phrase)
     if phrase.has("unclear"):
@@ -83,23 +83,23 @@ def _month_rule(phrase: Phrase, numbers: tuple[int, ...], weekdays: tuple[int, .
     if phrase.has("period"):
         months, yearly = _of_period(phrase, numbers), phrase.has("each_period")
         yearly = yearly or repeats or phrase.text("period") == "quarter"
-        return _found(phrase, MonthRule(numbers, weekdays, 1, months, yearly))
+        return TimingDraft(month_rule=MonthRule(numbers, weekdays, 1, months, yearly))
     if phrase.has("skip") or phrase.has("count"):
         every = 2 if phrase.has("skip") else phrase.number("count")
-        return _found(phrase, MonthRule(numbers, weekdays, every, (), repeats)) if 1 <= every <= 12 else None
+        return (
+            TimingDraft(month_rule=MonthRule(numbers, weekdays, every, (), repeats))
+            if 1 <= every <= 12
+            else None
+        )
     if phrase.has("months"):
         months, yearly = months_of(phrase, "months"), repeats or phrase.has("each")
-        return _found(phrase, MonthRule(numbers, weekdays, 1, months, yearly))
+        return TimingDraft(month_rule=MonthRule(numbers, weekdays, 1, months, yearly))
     if phrase.has("of") or phrase.has("numbers"):
-        return _found(phrase, MonthRule(numbers, weekdays, 1, (), repeats))
+        return TimingDraft(month_rule=MonthRule(numbers, weekdays, 1, (), repeats))
     if phrase.text("lead") not in {"on", "every", "each"}:
         return None
     each = repeats and bool(weekdays) and (set(numbers) <= {1, LAST} or len(numbers) > 1)
-    return _found(phrase, MonthRule(numbers, weekdays, 1 if each else None))
-
-
-def _found(phrase: Phrase, rule: MonthRule) -> Found:
-    return Found(TimingDraft(month_rule=rule), phrase.end)
+    return TimingDraft(month_rule=MonthRule(numbers, weekdays, 1 if each else None))
 
 
 def _counted_weekdays(phrase: Phrase, numbers: list[int]) -> tuple[int, ...]:
@@ -142,10 +142,10 @@ def _of_period(phrase: Phrase, numbers: tuple[int, ...]) -> tuple[int, ...]:
     return months
 
 
-EVERY_RULES = (Rule(_ORDINAL, _every_ordinal),)
-EVERY_BARE_RULES = (Rule(_ORDINAL, _every_ordinal_alone),)
+EVERY_RULES = (PhraseRule(_ORDINAL, _every_ordinal),)
+EVERY_BARE_RULES = (PhraseRule(_ORDINAL, _every_ordinal_alone),)
 RULES = (
-    Rule(f"{_LEAD} ({_FROM_THE_END})", _from_the_end),
-    Rule(_NUMBERED, _numbered),
-    Rule(_ORDINAL, _ordinal),
+    PhraseRule(f"{_LEAD} ({_FROM_THE_END})", _from_the_end),
+    PhraseRule(_NUMBERED, _numbered),
+    PhraseRule(_ORDINAL, _ordinal),
 )

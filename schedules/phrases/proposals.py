@@ -41,7 +41,7 @@ request does not say exactly when: add no time or day that it does not name, and
 """The prompt for the model; the sentence, the moment and the zone are added to it."""
 
 
-class Proposal(msgspec.Struct, frozen=True):
+class TimingProposal(msgspec.Struct, frozen=True):
     """A model's reading of a sentence; also the schema of its answer."""
 
     timing: str | None
@@ -52,7 +52,7 @@ class Proposal(msgspec.Struct, frozen=True):
 class Interpreter(Protocol):
     """Port: asks a model what a sentence means."""
 
-    def propose(self, sentence: str, now: datetime, zone: str) -> Proposal | None:
+    def propose(self, sentence: str, now: datetime, zone: str) -> TimingProposal | None:
         """The model's reading of the sentence, at that moment in that zone; None where it has none."""
 
 
@@ -62,7 +62,7 @@ def may_ask(refused: Refused) -> bool:
 
 
 def verify_proposal(
-    sentence: str, refused: Refused, proposal: Proposal | None, now: datetime, zone: str
+    sentence: str, refused: Refused, proposal: TimingProposal | None, now: datetime, zone: str
 ) -> Understood | Refused:
     """The proposal, read by the rules and compared with the sentence.
 
@@ -82,7 +82,7 @@ def verify_proposal(
     return Understood(found.timing, found.zone, (proposal.task or "").strip() or None)
 
 
-def _against(sentence: str, proposal: Proposal, found: Understood, zone: str) -> str:
+def _against(sentence: str, proposal: TimingProposal, found: Understood, zone: str) -> str:
     """What speaks against the proposal; empty where nothing does."""
     if found.task is not None or isinstance(found.timing, Cron):
         return "that is no plain timing"

@@ -10,7 +10,7 @@ from schedules.phrases.clock_times import MIDNIGHT, NOON
 from schedules.phrases.draft import Length, OnDate, Part, TimingDraft, Vague
 from schedules.phrases.lengths import read_length
 from schedules.phrases.outcome import ambiguous
-from schedules.phrases.rules import Found, Rule, read_first
+from schedules.phrases.rules import PhraseRule, TimingFragment, read_first
 from schedules.phrases.tokens import Phrase
 from schedules.phrases.vocabulary import PARTS, UNITS, Unit
 
@@ -45,18 +45,18 @@ UNCLEAR_ADVERBS = {
 }
 
 
-def _every_unit(phrase: Phrase, number: int = 1) -> Found:
-    return Found(every(UNITS[phrase.text("unit")], number), phrase.end)
+def _every_unit(phrase: Phrase, number: int = 1) -> TimingDraft:
+    return every(UNITS[phrase.text("unit")], number)
 
 
-def _every_one(phrase: Phrase) -> Found | None:
+def _every_one(phrase: Phrase) -> TimingDraft | None:
     """`every day`; neither `every week day` nor `every day and a half`."""
     at = phrase.span("unit")[0]
     other = phrase.sentence.match("week [-] day | <unit> and a half", at)
     return None if other else _every_unit(phrase)
 
 
-def _every_ordinal_unit(phrase: Phrase) -> Found | None:
+def _every_ordinal_unit(phrase: Phrase) -> TimingDraft | None:
     """`every second day`. Raises `Refusal` for `every second day of`."""
     number = phrase.number("ordinal")
     if number <= 1:
@@ -66,7 +66,7 @@ def _every_ordinal_unit(phrase: Phrase) -> Found | None:
     return _every_unit(phrase, number)
 
 
-def _every_ordinal_weekday(phrase: Phrase) -> Found:
+def _every_ordinal_weekday(phrase: Phrase) -> TimingDraft:
     number = phrase.number("ordinal")
     word, day = phrase.raw("ordinal"), phrase.raw("days")
     raise ambiguous(
@@ -75,29 +75,29 @@ def _every_ordinal_weekday(phrase: Phrase) -> Found:
     )
 
 
-def _every_date(phrase: Phrase) -> Found | None:
+def _every_date(phrase: Phrase) -> TimingFragment | None:
     """`every December 24`, `every year on the 24th of December`."""
     found = read_first(dates.DATE_RULES, phrase.sentence, phrase.end)
     if found is None or not isinstance(found.draft.day, OnDate) or found.draft.day.year is not None:
         return None
-    return Found(TimingDraft(day=found.draft.day._replace(yearly=True)), found.end)
+    return TimingFragment(TimingDraft(day=found.draft.day._replace(yearly=True)), found.end)
 
 
-def _every_length(phrase: Phrase) -> Found | None:
+def _every_length(phrase: Phrase) -> TimingFragment | None:
     found = read_length(phrase.sentence, phrase.end)
-    return Found(TimingDraft(step=found.value), found.end) if found else None
+    return TimingFragment(TimingDraft(step=found.value), found.end) if found else None
 
 
-def _every_part(phrase: Phrase) -> Found:
-    return Found(TimingDraft(part=Part(PARTS[phrase.text("part")], repeats=True)), phrase.end)
+def _every_part(phrase: Phrase) -> TimingDraft:
+    return TimingDraft(part=Part(PARTS[phrase.text("part")], repeats=True))
 
 
-def _every_month_name(phrase: Phrase) -> Found:
+def _every_month_name(phrase: Phrase) -> TimingDraft:
     months = dates.months_of(phrase, "months")
-    return Found(TimingDraft(months=months, step=Length(Fraction(1), "year")), phrase.end)
+    return TimingDraft(months=months, step=Length(Fraction(1), "year"))
 
 
-def _adverb(phrase: Phrase) -> Found | None:
+def _adverb(phrase: Phrase) -> TimingDraft | None:
     """`daily`, `hourly`, `weekly`, where they are a timing. Raises `Refusal` for those with two meanings."""
     sentence, start, end = phrase.sentence, phrase.start, phrase.end
     leads_on = sentence.match("<after_adverb>", end) or sentence.kind(end) in {None, "clock", "iso", "mark"}
@@ -107,42 +107,42 @@ def _adverb(phrase: Phrase) -> Found | None:
     word = phrase.text("word").replace(" - ", "")
     if word in UNCLEAR_ADVERBS:
         raise ambiguous(f"{word!r} has two meanings.", f"Say {UNCLEAR_ADVERBS[word]}.")
-    return Found(ADVERBS[word], end) if word in ADVERBS else None
+    return ADVERBS.get(word)
 
 
-def _runs(phrase: Phrase) -> Found:
+def _runs(phrase: Phrase) -> TimingDraft:
     """`once a day`, `twice daily`, `3 times a week`."""
     simple = {"once": 1, "twice": 2, "thrice": 3}.get(phrase.text("simple"))
     count = simple or phrase.number("simple" if phrase.has("simple") else "count")
     step = ADVERBS[phrase.text("adverb")].step if phrase.has("adverb") else None
     unit = step.unit if step else UNITS[phrase.text("unit")]
-    return Found(TimingDraft(runs=Length(Fraction(count), unit)), phrase.end)
+    return TimingDraft(runs=Length(Fraction(count), unit))
 
 
 RULES = (
-    Rule("<every> <other> <unit=unit>", partial(_every_unit, number=2)),
-    Rule("<every> <other> <days=days> [<part=part> | <parts=parts>]", weekdays.every_other_weekday),
+    PhraseRule("<every> <other> <unit=unit>", partial(_every_unit, number=2)),
+    PhraseRule("<every> <other> <days=days> [<part=part> | <parts=parts>]", weekdays.every_other_weekday),
     *month_days.EVERY_RULES,
-    Rule("<every> <ordinal=ordinal> <unit=unit> [of=(of)]", _every_ordinal_unit),
-    Rule("<every> <ordinal=ordinal> <days=days>", _every_ordinal_weekday),
+    PhraseRule("<every> <ordinal=ordinal> <unit=unit> [of=(of)]", _every_ordinal_unit),
+    PhraseRule("<every> <ordinal=ordinal> <days=days>", _every_ordinal_weekday),
     *month_days.EVERY_BARE_RULES,
-    Rule("<every> [year [on]]", _every_date),
-    Rule("<every>", _every_length),
-    Rule("<every> fortnight", every("week", 2)),
-    Rule("<every> hour and a half", every("minute", 90)),
-    Rule(
+    PhraseRule("<every> [year [on]]", _every_date),
+    PhraseRule("<every>", _every_length),
+    PhraseRule("<every> fortnight", every("week", 2)),
+    PhraseRule("<every> hour and a half", every("minute", 90)),
+    PhraseRule(
         "<every> <unit=unit> [of ((the | every) (week | day) | each day | every month | the year)]",
         _every_one,
     ),
-    Rule("<every> <part=part>", _every_part),
-    Rule("<every> (noon | midday)", TimingDraft(step=DAY, clocks=(NOON,))),
-    Rule("<every> midnight", TimingDraft(step=DAY, clocks=(MIDNIGHT,))),
-    Rule("<every> <days=days> [<part=part> | <parts=parts>]", weekdays.every_weekday),
-    Rule("<every> <months=months>", _every_month_name),
-    Rule("<every> quarter", TimingDraft(vague=Vague("every quarter", QUARTERLY))),
-    Rule("word=(" + " | ".join(ADVERBS) + ")", _adverb),
-    Rule("word=([bi | semi] [-] `(?:bi|semi)?(?:week|month|annual|year)ly`)", _adverb),
-    Rule(
+    PhraseRule("<every> <part=part>", _every_part),
+    PhraseRule("<every> (noon | midday)", TimingDraft(step=DAY, clocks=(NOON,))),
+    PhraseRule("<every> midnight", TimingDraft(step=DAY, clocks=(MIDNIGHT,))),
+    PhraseRule("<every> <days=days> [<part=part> | <parts=parts>]", weekdays.every_weekday),
+    PhraseRule("<every> <months=months>", _every_month_name),
+    PhraseRule("<every> quarter", TimingDraft(vague=Vague("every quarter", QUARTERLY))),
+    PhraseRule("word=(" + " | ".join(ADVERBS) + ")", _adverb),
+    PhraseRule("word=([bi | semi] [-] `(?:bi|semi)?(?:week|month|annual|year)ly`)", _adverb),
+    PhraseRule(
         r"(simple=(once | twice | thrice | `\d{1,2}x`) | <count=whole> (times | x)) "
         "(adverb=(`daily|weekly|monthly|yearly|hourly`) | (a | an | per | each | every) <unit=unit>)",
         _runs,

@@ -28,7 +28,7 @@ RULES = (
 FILLERS = "sharp | exactly | precisely | on the dot | promptly | only"
 
 
-class Item(NamedTuple):
+class ClusterItem(NamedTuple):
     """What a rule read from token `start` to before `end`."""
 
     draft: TimingDraft
@@ -40,7 +40,7 @@ class Item(NamedTuple):
 class Cluster(NamedTuple):
     """A run of items with only connecting words between them."""
 
-    items: tuple[Item, ...]
+    items: tuple[ClusterItem, ...]
 
     @property
     def start(self) -> int:
@@ -120,7 +120,7 @@ def scan(sentence: Sentence) -> PhraseScan:
     )
 
 
-def _items(sentence: Sentence) -> Iterator[tuple[Item, bool]]:
+def _items(sentence: Sentence) -> Iterator[tuple[ClusterItem, bool]]:
     at, last_end, leads = 0, -1, True
     while at < len(sentence):
         led = last_end >= 0 and _connected(sentence, last_end, at)
@@ -133,7 +133,7 @@ def _items(sentence: Sentence) -> Iterator[tuple[Item, bool]]:
         governed = not found.firm and _is_governed(sentence, at)
         leads = leads and not governed
         start = at - 1 if sentence.text(at - 1) in {"only", "just"} and last_end != at else at
-        yield Item(found.draft, start, end, found.firm), governed
+        yield ClusterItem(found.draft, start, end, found.firm), governed
         last_end = -1 if governed else end
         at = end
 

@@ -18,14 +18,14 @@ ADDITIONS = frozenset(["starting", "until", "exception", "zone", "months"])
 """Parts that belong to whatever timing the sentence has."""
 
 
-class Selection(NamedTuple):
+class SelectedTiming(NamedTuple):
     """The clusters that are the timing, and what they come to."""
 
     used: tuple[Cluster, ...]
     resolved: ResolvedTiming
 
 
-def select(sentence: Sentence, found: PhraseScan, now: datetime, zone: str) -> Selection:
+def select(sentence: Sentence, found: PhraseScan, now: datetime, zone: str) -> SelectedTiming:
     """The clusters that are meant as the timing. Raises `Refusal` where that is not clear."""
     timings = list(found.timings)
     if not timings:
@@ -38,7 +38,7 @@ def select(sentence: Sentence, found: PhraseScan, now: datetime, zone: str) -> S
     elif len(timings) > 2 or found.days or not _complement(sentence, *timings):
         raise _several(sentence, timings)
     timings.sort(key=lambda cluster: cluster.start)
-    return Selection(tuple(timings), _resolved(sentence, timings, found.mentions, now, zone))
+    return SelectedTiming(tuple(timings), _resolved(sentence, timings, found.mentions, now, zone))
 
 
 def _resolved(

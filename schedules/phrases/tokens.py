@@ -44,7 +44,7 @@ _TOKEN = re.compile(
 )
 
 
-class Token(NamedTuple):
+class SentenceToken(NamedTuple):
     """A part of the sentence from `start` to `end`; `text` is in lower case, `raw` as it was written."""
 
     kind: TokenKind
@@ -183,7 +183,7 @@ class Sentence:
         return self.source[self.tokens[start].start : self.tokens[end - 1].end] if start < end else ""
 
 
-class Read(NamedTuple, Generic[T]):
+class ReadValue(NamedTuple, Generic[T]):
     """What some words say, and the place after them."""
 
     value: T
@@ -194,13 +194,13 @@ Forms: TypeAlias = Mapping[str, Callable[[Phrase], T | None]]
 """The ways to write a value: patterns in the order in which they are tried, each with what reads it."""
 
 
-def read_form(forms: Forms[T], sentence: Sentence, at: int) -> Read[T] | None:
+def read_form(forms: Forms[T], sentence: Sentence, at: int) -> ReadValue[T] | None:
     """The value that begins there, in the first form that reads one."""
     for pattern, read in forms.items():
         phrase = sentence.match(pattern, at)
         value = read(phrase) if phrase else None
         if phrase is not None and value is not None:
-            return Read(value, phrase.end)
+            return ReadValue(value, phrase.end)
     return None
 
 
@@ -235,16 +235,16 @@ def _is_month(sentence: Sentence, at: int) -> bool:
     return sentence.is_capital(at) or day or before.isdigit() or before in {"in", "of", "every"}
 
 
-def _tokens(source: str) -> Iterator[Token]:
+def _tokens(source: str) -> Iterator[SentenceToken]:
     for matched in _TOKEN.finditer(source):
         kind: TokenKind = matched.lastgroup  # type: ignore[assignment]  # the groups are named after the kinds
         raw = matched.group()
         if kind == "path" and all(CLASSES.get(part.lower()) in _DAY_CLASSES for part in raw.split("/")):
             for part in re.finditer(r"/|[^/]+", raw):  # `Mon/Wed/Fri`
                 word, at = part.group(), matched.start() + part.start()
-                yield Token("mark" if word == "/" else "word", word.lower(), word, at, at + len(word))
+                yield SentenceToken("mark" if word == "/" else "word", word.lower(), word, at, at + len(word))
             continue
         text = raw.lower()
         if kind == "clock" or re.fullmatch(r"[ap]\.m\.?", text):
             text = re.sub(r"\s|(?<=[apm])\.", "", text)
-        yield Token(kind, text, raw, matched.start(), matched.end())
+        yield SentenceToken(kind, text, raw, matched.start(), matched.end())

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from schedules.phrases.draft import ComingWeekday, Part, TimingDraft, Vague, Weekdays
 from schedules.phrases.outcome import ambiguous
-from schedules.phrases.rules import Found, Rule
+from schedules.phrases.rules import PhraseRule, TimingFragment
 from schedules.phrases.tokens import Phrase
 from schedules.phrases.vocabulary import FULL_DAYS, PARTS, PLURAL_DAYS, PLURAL_PARTS, SHORT_DAYS
 from schedules.timing.values import WEEKEND, WORKDAYS
@@ -50,12 +50,12 @@ def _day_range(text: str) -> DayNames:
     return DayNames(days, short=short, ranged=True, number=len(days))
 
 
-def every_weekday(phrase: Phrase) -> Found:
+def every_weekday(phrase: Phrase) -> TimingFragment:
     """`every Monday and Thursday`, `each weekday morning`."""
     return _with_part(phrase, day_names(phrase, "days")._replace(plural=True), firm=True)
 
 
-def every_other_weekday(phrase: Phrase) -> Found:
+def every_other_weekday(phrase: Phrase) -> TimingFragment:
     """`every other Tuesday`. Raises `Refusal` for `every other weekday`."""
     named = day_names(phrase, "days")
     if named.weekdays in (frozenset(WORKDAYS), frozenset(WEEKEND)):
@@ -63,7 +63,7 @@ def every_other_weekday(phrase: Phrase) -> Found:
     return _with_part(phrase, named, firm=True, every=2)
 
 
-def _plain_weekdays(phrase: Phrase) -> Found | None:
+def _plain_weekdays(phrase: Phrase) -> TimingFragment | None:
     """`on Mondays`, `weekdays`, `Mon-Fri`, `Friday`."""
     named, prefix = day_names(phrase, "days"), phrase.text("prefix")
     parted = phrase.has("part") or phrase.has("parts")
@@ -79,25 +79,25 @@ def _plain_weekdays(phrase: Phrase) -> Found | None:
     return _with_part(phrase, named, firm=prefix not in {"", "at", "at the"} or named.plural or named.ranged)
 
 
-def _next_week(phrase: Phrase) -> Found | None:
+def _next_week(phrase: Phrase) -> TimingDraft | None:
     """`Friday next week`."""
     named = day_names(phrase, "days")
     if named.short and not _is_short_day(phrase):
         return None
     if named.number > 1:
-        return Found(TimingDraft(vague=Vague("next week", ONE_DATE)), phrase.end)
+        return TimingDraft(vague=Vague("next week", ONE_DATE))
     (weekday,) = named.weekdays
-    return Found(TimingDraft(day=ComingWeekday(weekday, "next week")), phrase.end)
+    return TimingDraft(day=ComingWeekday(weekday, "next week"))
 
 
-def _with_part(phrase: Phrase, named: DayNames, *, firm: bool, every: int = 1) -> Found:
+def _with_part(phrase: Phrase, named: DayNames, *, firm: bool, every: int = 1) -> TimingFragment:
     """The weekdays, with the part of the day after them."""
     part = PARTS.get(phrase.text("part")) or PLURAL_PARTS.get(phrase.text("parts"))
     repeats = named.plural or named.ranged or every > 1 or (named.short and named.number > 1)
     repeats = repeats or phrase.has("parts")
     sure = True if repeats else None if named.number > 1 else False
     weekdays = Weekdays(named.weekdays, sure, every)
-    return Found(TimingDraft(weekdays=weekdays, part=Part(part) if part else None), phrase.end, firm)
+    return TimingFragment(TimingDraft(weekdays=weekdays, part=Part(part) if part else None), phrase.end, firm)
 
 
 def _is_short_day(phrase: Phrase) -> bool:
@@ -107,20 +107,16 @@ def _is_short_day(phrase: Phrase) -> bool:
     return phrase.has("prefix") or (before_time is not None and (sentence.is_capital(at) or at == 0))
 
 
-def _weekend(phrase: Phrase) -> Found:
-    return Found(
-        TimingDraft(vague=Vague(phrase.shown, "every Saturday and Sunday at 10, or tomorrow at 10")),
-        phrase.end,
-        firm=False,
-    )
+def _weekend(phrase: Phrase) -> TimingDraft:
+    return TimingDraft(vague=Vague(phrase.shown, "every Saturday and Sunday at 10, or tomorrow at 10"))
 
 
-def _except(phrase: Phrase) -> Found:
-    return Found(TimingDraft(exception=day_names(phrase, "days").weekdays), phrase.end)
+def _except(phrase: Phrase) -> TimingDraft:
+    return TimingDraft(exception=day_names(phrase, "days").weekdays)
 
 
 EXCEPTIONS = (
-    Rule(
+    PhraseRule(
         "(except for | except on | except | excluding | but not on | but not | not on | but | other than) "
         "[on | for | the | every] <days=days>",
         _except,
@@ -128,7 +124,7 @@ EXCEPTIONS = (
     ),
 )
 RULES = (
-    Rule("(on | at | over) the weekend | (this | next) weekend", _weekend),
-    Rule("[<prefix=weekday_prefix>] <days=days> [of] next week", _next_week),
-    Rule("[<prefix=weekday_prefix>] <days=days> [<part=part> | <parts=parts>]", _plain_weekdays),
+    PhraseRule("(on | at | over) the weekend | (this | next) weekend", _weekend, firm=False),
+    PhraseRule("[<prefix=weekday_prefix>] <days=days> [of] next week", _next_week),
+    PhraseRule("[<prefix=weekday_prefix>] <days=days> [<part=part> | <parts=parts>]", _plain_weekdays),
 )

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from schedules.phrases.draft import TimingDraft, Zone
 from schedules.phrases.outcome import ambiguous, unknown
-from schedules.phrases.rules import Found, Rule, read_first
+from schedules.phrases.rules import PhraseRule, TimingFragment, read_first
 from schedules.phrases.tokens import Phrase, Sentence
 from schedules.phrases.zone_names import ABBREVIATIONS, LOWER, NAMED, REGIONS, UNCLEAR, known_zones, zone_of
 from schedules.timing import Timing, next_due
@@ -72,17 +72,12 @@ def mentions_zone(sentence: Sentence, at: int) -> bool:
     return (known and raw.isupper()) or city
 
 
-def _own(phrase: Phrase) -> Found:
-    """`local time`: the zone of the person who writes."""
-    return Found(TimingDraft(), phrase.end, firm=False)
-
-
-def _found(phrase: Phrase, zone: Zone) -> Found:
+def _found(phrase: Phrase, zone: Zone) -> TimingFragment:
     end = phrase.sentence.skip(phrase.end, r"`\)`") if phrase.has("open") else phrase.end
-    return Found(TimingDraft(zone=zone), end, firm=False)
+    return TimingFragment(TimingDraft(zone=zone), end, firm=False)
 
 
-def _path(phrase: Phrase) -> Found | None:
+def _path(phrase: Phrase) -> TimingFragment | None:
     """`Europe/Berlin`, `UTC+2`. Raises `Refusal` for a zone that there is not."""
     text = phrase.text("name")
     if matched := _OFFSET.fullmatch(text):
@@ -105,7 +100,7 @@ def _fixed(matched: re.Match[str]) -> Zone:
     return Zone("UTC" if hours == 0 else f"Etc/GMT{'-' if matched[2] == '+' else '+'}{hours}")
 
 
-def _abbreviation(phrase: Phrase) -> Found | None:
+def _abbreviation(phrase: Phrase) -> TimingFragment | None:
     """`UTC`, `EST`. Raises `Refusal` for one that stands for several zones."""
     raw, text = phrase.raw("name"), phrase.text("name")
     if not raw.isupper() and text not in LOWER:
@@ -118,7 +113,7 @@ def _abbreviation(phrase: Phrase) -> Found | None:
     return _found(phrase, Zone(name, offset=offset))
 
 
-def _named(phrase: Phrase) -> Found | None:
+def _named(phrase: Phrase) -> TimingFragment | None:
     """`Berlin time`, `New York time`, `US Eastern time`. Raises `Refusal` for a name that is not known."""
     name = phrase.raw("name")
     if zone := zone_of(name):
@@ -128,17 +123,17 @@ def _named(phrase: Phrase) -> Found | None:
     return None
 
 
-def _us_zone(phrase: Phrase) -> Found | None:
+def _us_zone(phrase: Phrase) -> TimingFragment | None:
     """`Eastern` alone. Raises `Refusal` where it may belong to the task."""
     name, kind = phrase.raw("name"), phrase.sentence.kind(phrase.end)
     if not name[0].isupper():
         return None
     if kind not in {None, "mark"} and not phrase.has("follows"):
         raise ambiguous(f"{name!r} may be a zone or not.", f"Say '{name} time' for the zone.")
-    return Found(TimingDraft(zone=Zone(NAMED[name.lower()])), phrase.span("name")[1], firm=False)
+    return TimingFragment(TimingDraft(zone=Zone(NAMED[name.lower()])), phrase.span("name")[1], firm=False)
 
 
-def _place(phrase: Phrase) -> Found | None:
+def _place(phrase: Phrase) -> TimingFragment | None:
     """`in Berlin`, which may be where something is."""
     zone = zone_of(phrase.raw("name")) if phrase.raw("name")[0].isupper() else None
     return _found(phrase, Zone(zone, plain=False)) if zone else None
@@ -149,10 +144,17 @@ _TIME = "(time zone | timezone | time)"
 _NAMES = ("<any> <any> <any>", "<any> <any>", "<any>")
 _AFTER_ZONE = "on | every | each | and | to | please | starting | until"
 RULES = (
-    Rule("[in] (local | my | my local | our | server) time | [in] my (time zone | timezone)", _own, True),
-    Rule(f"{_LEAD} name=(`path:`) [{_TIME}]", _path, True),
-    Rule(f"{_LEAD} name=(<any>) [{_TIME}]", _abbreviation, True),
-    *(Rule(f"{_LEAD} name=({words}) {_TIME} [{_TIME}]", _named, True) for words in _NAMES),
-    Rule(f"{_LEAD} name=(eastern | central | mountain | pacific) [follows=({_AFTER_ZONE})]", _us_zone, True),
-    *(Rule(f"in name=({words})", _place, True) for words in _NAMES),
+    PhraseRule(
+        "[in] (local | my | my local | our | server) time | [in] my (time zone | timezone)",
+        TimingDraft(),
+        after_timing=True,
+        firm=False,
+    ),
+    PhraseRule(f"{_LEAD} name=(`path:`) [{_TIME}]", _path, True),
+    PhraseRule(f"{_LEAD} name=(<any>) [{_TIME}]", _abbreviation, True),
+    *(PhraseRule(f"{_LEAD} name=({words}) {_TIME} [{_TIME}]", _named, True) for words in _NAMES),
+    PhraseRule(
+        f"{_LEAD} name=(eastern | central | mountain | pacific) [follows=({_AFTER_ZONE})]", _us_zone, True
+    ),
+    *(PhraseRule(f"in name=({words})", _place, True) for words in _NAMES),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from schedules.phrases import Proposal, Refused, Understood, may_ask, verify_proposal
+from schedules.phrases import Refused, TimingProposal, Understood, may_ask, verify_proposal
 from schedules.timing import written
 from tests.schedules.tables import BERLIN, NOW, read
 
@@ -17,7 +17,7 @@ def judge(
     """What becomes of the proposal for a sentence that the rules refuse."""
     refused = read(sentence)
     assert isinstance(refused, Refused), written(refused.timing)
-    return verify_proposal(sentence, refused, Proposal(timing, timezone, task), NOW, BERLIN)
+    return verify_proposal(sentence, refused, TimingProposal(timing, timezone, task), NOW, BERLIN)
 
 
 @pytest.mark.parametrize(

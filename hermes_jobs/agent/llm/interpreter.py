@@ -14,7 +14,7 @@ import msgspec
 from hermes_jobs.domain.session.messages import UserMessage
 from hermes_jobs.engine.in_flight import CancelToken
 from hermes_jobs.engine.ports import Model, ModelRequest, Reply, ToolSpec
-from schedules.phrases import INSTRUCTIONS, Proposal
+from schedules.phrases import INSTRUCTIONS, TimingProposal
 
 TOOL = "propose"
 ANSWER = f"\n\nAnswer with one call of `{TOOL}`, and with nothing else."
@@ -29,7 +29,7 @@ class ModelInterpreter:
         self._name = name
         self.reply: Reply | None = None
 
-    def propose(self, sentence: str, now: datetime, zone: str) -> Proposal | None:
+    def propose(self, sentence: str, now: datetime, zone: str) -> TimingProposal | None:
         """What the model makes of the sentence; None where it is no proposal. Raises `ModelError`."""
         moment = now.astimezone(ZoneInfo(zone))
         request = ModelRequest(
@@ -51,16 +51,16 @@ _SPEC = ToolSpec(
     description="Say when it is to be done, in which zone, and what; leave out what is null.",
     parameters={
         "type": "object",
-        "properties": {name: {"type": "string"} for name in Proposal.__struct_fields__},
+        "properties": {name: {"type": "string"} for name in TimingProposal.__struct_fields__},
         "additionalProperties": False,
     },
 )
 
 
-def _proposal(written: str) -> Proposal | None:
+def _proposal(written: str) -> TimingProposal | None:
     """The proposal in a text that is, or holds, its JSON object."""
     start, end = written.find("{"), written.rfind("}")
     try:
-        return msgspec.json.decode(written[start : end + 1], type=Proposal)
+        return msgspec.json.decode(written[start : end + 1], type=TimingProposal)
     except msgspec.DecodeError:
         return None

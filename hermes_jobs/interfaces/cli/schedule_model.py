@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.interfaces.cli.context import Invocation
 from hermes_jobs.interfaces.cli.output import note, shown_cost
-from schedules.phrases import Proposal, Refused, Understood, may_ask, verify_proposal
+from schedules.phrases import Refused, TimingProposal, Understood, may_ask, verify_proposal
 
 if TYPE_CHECKING:
     from hermes_jobs.engine.ports import Reply
@@ -43,7 +43,7 @@ def worded(
 
 
 def _book(
-    invocation: Invocation, schedule: str, sentence: str, proposal: Proposal | None, reply: Reply
+    invocation: Invocation, schedule: str, sentence: str, proposal: TimingProposal | None, reply: Reply
 ) -> None:
     from hermes_jobs.domain.decision import DecisionResult, StreamEvents
     from hermes_jobs.domain.events import ScheduleWorded
