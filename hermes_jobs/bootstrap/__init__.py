@@ -1,7 +1,6 @@
-"""Which adapter stands behind which port: settings in, a working installation out.
+"""Composition root: settings in, a working application out. The only place that names adapters.
 
-The only place that names adapters. `installation` holds what there is one of; each of the other modules makes
-one part of it.
+`Application` holds each part once; each other module makes one part of the values that it is given.
 """
 
 from hermes_jobs.bootstrap.application import Application, NullDispatcher

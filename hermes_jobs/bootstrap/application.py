@@ -1,6 +1,6 @@
-"""`Application`: one home and its log, and whatever is made of them.
+"""`Application`: one home and its log, and the adapters that work on them.
 
-Adapters are imported when they are first wanted: a command that only reads the log loads no model client.
+Adapters are imported on first use: a command that only reads the log loads no model client.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from hermes_jobs.agent.tools.toolbox import Toolbox
     from hermes_jobs.bootstrap.delivery_channels import DeliveryChannels
     from hermes_jobs.bootstrap.endpoints import ModelEndpoints
+    from hermes_jobs.bootstrap.step_handlers import StepHandlers
     from hermes_jobs.domain.events import Event
     from hermes_jobs.domain.memory.memory import Limits
     from hermes_jobs.domain.session.messages import ToolCall
@@ -47,14 +48,14 @@ logger = logging.getLogger(__name__)
 
 
 class NullDispatcher:
-    """The carrier of a process that only records: workers look at the log by themselves."""
+    """The dispatcher of a process that only records: workers find due steps in the log."""
 
     def dispatch(self, steps: Sequence[Step]) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
 
 class Application:
-    """One home and its log, with everything made when it is first used. Close it to release connections."""
+    """One home and its log; each part is made on first use. Close it to release connections."""
 
     def __init__(
         self,
@@ -64,10 +65,11 @@ class Application:
         clock: Clock | None = None,
         notify: Callable[[str], None] = logger.warning,
     ) -> None:
-        """`environ` is what tools may inherit, less its secrets; `notify` hears for whom this process waits.
+        """Tools inherit `environ` without its secrets; `notify` is called with messages about locks that this
+        process waits for.
 
-        Raises `Misconfigured` for a home that
-        cannot be made, and in what the agent runs."""
+        Raises `Misconfigured` for a home that cannot be created, and inside a tool of the agent.
+        """
         refuse_inside_tool(environ)
         ensure_home(settings.paths)
         self.settings = settings
@@ -77,13 +79,13 @@ class Application:
         self._notify = notify
 
     def close(self) -> None:
-        """Release what was opened."""
+        """Release connections and threads of the parts that were made."""
         for opened in ("tracing", "providers", "endpoints", "views", "log"):
             close = getattr(self.__dict__.get(opened), "close", None)
             if close is not None:
                 close()
 
-    # --- what is stored -------------------------------------------------------------------------
+    # --- storage --------------------------------------------------------------------------------
 
     @cached_property
     def log(self) -> EventLog:
@@ -113,7 +115,7 @@ class Application:
 
     @cached_property
     def memory(self) -> SyncedMemory:
-        """What is remembered between sessions, with its files in the home."""
+        """The memory between sessions, with its files in the home."""
         from hermes_jobs.agent.memory.memory_files import SyncedMemory
 
         paths = self.settings.paths
@@ -121,21 +123,28 @@ class Application:
 
     @property
     def memory_limits(self) -> Limits:
-        """How much may be remembered."""
+        """The most characters that each part of the memory may have."""
         from hermes_jobs.domain.memory.memory import Limits
 
         return Limits(memory=self.settings.memory.memory_chars, user=self.settings.memory.user_chars)
 
     @cached_property
     def providers(self) -> Providers:
-        """All memories, our own first. Raises `Misconfigured` for a provider that there is not."""
+        """All memories, the built-in one first. Raises `Misconfigured` for an unknown provider."""
         from hermes_jobs.bootstrap.memories import create_memory
 
-        return create_memory(self)
+        return create_memory(
+            self.settings,
+            self.memory,
+            self.memory_limits,
+            log=self.log,
+            views=self.views,
+            clock=self.clock,
+        )
 
     @cached_property
     def skills(self) -> SkillCatalog:
-        """The skills of the home, with their files in it, and those of the configured folders."""
+        """The skills of the home, with their files, and those of the configured folders."""
         from hermes_jobs.agent.skills.catalog import SkillCatalog
         from hermes_jobs.agent.skills.skill_folder import SkillFolder
 
@@ -148,23 +157,24 @@ class Application:
 
     @cached_property
     def curator(self) -> Curator:
-        """Who tells of the skills as a whole, and carries out what is proposed for them."""
+        """The curator of the skills: their inventory and use, and the proposals to merge or archive them."""
         from hermes_jobs.bootstrap.curator import create_curator
 
-        return create_curator(self)
+        return create_curator(self.skills, self.log, self.views, self.clock, self.settings.zone)
 
     def _path(self, written: str) -> Path:
-        """A path of the configuration: `~` is the user's home, and others are relative to ours."""
+        """A path of the configuration: `~` is the user's home; relative paths begin in ours."""
         if written == "~" or written.startswith("~/"):
             written = self._environ.get("HOME", "/") + written[1:]
         return self.settings.paths.home / written
 
-    # --- who acts -------------------------------------------------------------------------------
+    # --- engine --------------------------------------------------------------------------------
 
     def engine(
         self, worker: str = "cli", dispatcher: Dispatcher | None = None, *, heard: OnDelta = nobody_listens
     ) -> Engine:
-        """The engine of the worker with that id; without a carrier one that decides and never performs."""
+        """The engine of the worker with that id; without a dispatcher one that decides and never runs
+        steps."""
         from hermes_jobs.engine.engine import Engine
 
         _ = self.tracing  # made here, before there are threads that would make one each
@@ -178,25 +188,42 @@ class Application:
                 performers={},
                 witness=self._witness,
             )
-        from hermes_jobs.bootstrap.step_handlers import StepHandlers
-
-        crew = StepHandlers(self, heard)
+        handlers = self._handlers(heard)
         return Engine(
             log=self.log,
             worker=worker,
             clock=self.clock,
             ids=self.ids,
             dispatcher=dispatcher,
-            performers=crew.performers(),
-            jobs=crew.jobs(),
-            purse=crew.purse,
-            preflight=crew.preflight,
+            performers=handlers.performers(),
+            jobs=handlers.jobs(),
+            purse=handlers.purse,
+            preflight=handlers.preflight,
             follow=self._follow,
             witness=self._witness,
         )
 
+    def _handlers(self, on_delta: OnDelta) -> StepHandlers:
+        from hermes_jobs.bootstrap.step_handlers import Parts, StepHandlers
+
+        parts = Parts(
+            engine=self.engine(),
+            toolbox=self.toolbox,
+            endpoints=self.endpoints,
+            contexts=self.contexts,
+            providers=self.providers,
+            skills=self.skills,
+            curator=self.curator,
+            couriers=self.couriers,
+            tracing=self.tracing,
+            asking=self._asking,
+            on_result=self.results.keep,
+            on_delta=on_delta,
+        )
+        return StepHandlers(self.settings, parts)
+
     def engine_over(self, log: EventLog, worker: str) -> Engine:
-        """An engine that only decides, over a log that stands in for this one: a transaction, say."""
+        """An engine that only decides, over another log, such as one transaction of this one."""
         from hermes_jobs.engine.engine import Engine
 
         return Engine(
@@ -204,24 +231,24 @@ class Application:
         )
 
     def _witness(self, before: StreamState, facts: Sequence[Event], after: StreamState) -> None:
-        """Let a collector hear what was appended. See `AppendHook`."""
+        """Pass appended events to the traces. See `AppendHook`."""
         if self.tracing is not None:
             self.tracing.witness(before, facts, after)
 
     @cached_property
     def tracing(self) -> Tracing | None:
-        """What tells a collector; null where none is configured."""
+        """The exporter of traces; None where none is configured."""
         from hermes_jobs.bootstrap.tracing import create_tracing
 
-        return create_tracing(self, self._environ)
+        return create_tracing(self.settings, self.log, self._environ)
 
     def settle(self) -> None:
-        """Take in what people did to the files of the memory and the skills. Raises `LogUnavailable`."""
+        """Import edits of the memory's and the skills' files. Raises `LogUnavailable`."""
         self.memory.sync()
         self.skills.sync()
 
     def _follow(self, streams: Sequence[str]) -> None:
-        """Let the home's files follow the log. See `FileSync`."""
+        """Write the home's files after the log. See `FileSync`."""
         from hermes_jobs.domain.memory import memory
         from hermes_jobs.domain.skill import skill
 
@@ -234,7 +261,7 @@ class Application:
             logger.warning("the home's files follow later: %s", error)
 
     def lease(self, name: str, *, lanes: Sequence[str] = ()) -> Lease:
-        """A new entry for this process among the workers, to be started and closed by the caller."""
+        """A new lease of a worker for this process; the caller starts and closes it."""
         from hermes_jobs.eventlog.leases import Lease
 
         return Lease(
@@ -247,7 +274,7 @@ class Application:
         )
 
     def observer(self) -> FailureDetector:
-        """What tells which workers have ended."""
+        """A new failure detector: says which workers have ended."""
         from hermes_jobs.eventlog.leases import FailureDetector
 
         return FailureDetector(self._lock_folder, lease_seconds=self.settings.workers.lease_seconds)
@@ -258,11 +285,11 @@ class Application:
 
         return LivenessLocks(self.settings.paths.run / "workers")
 
-    # --- what acts are made of ------------------------------------------------------------------
+    # --- parts of the agent ---------------------------------------------------------------------
 
     @cached_property
     def endpoints(self) -> ModelEndpoints:
-        """Where models are asked."""
+        """The clients, windows and prices of all model endpoints."""
         from hermes_jobs.bootstrap.endpoints import ModelEndpoints
         from hermes_jobs.domain.context_windows import STREAM, LearnedWindows
         from hermes_jobs.engine.cached_stream import RecentState
@@ -273,7 +300,7 @@ class Application:
 
     @property
     def model(self) -> Model:
-        """The configured language model: the rehearsal where nothing is configured."""
+        """The configured main model; the rehearsal where none is configured."""
         return self.endpoints.model(self.settings.main_model)
 
     def auxiliary(self, purpose: str) -> tuple[Model, str]:
@@ -283,39 +310,54 @@ class Application:
 
     @property
     def windows(self) -> Windows:
-        """What the main endpoint's models take at a time, as known, configured and learned."""
+        """The context windows of the main endpoint's models, as known, configured and learned."""
         return self.endpoints.windows(self.settings.main_model.base_url)
 
     @cached_property
     def contexts(self) -> BuiltIn | PluginContextEngines:
-        """What makes long histories smaller. Raises `Misconfigured` for an engine that there is not."""
+        """The context engines, which compress histories. Raises `Misconfigured` for an unknown engine."""
         from hermes_jobs.bootstrap.contexts import create_context_engines
 
-        return create_context_engines(self)
+        return create_context_engines(self.settings, self.endpoints, self.log, self.clock)
 
     @cached_property
     def couriers(self) -> DeliveryChannels:
-        """Who brings answers to where they were asked for."""
+        """The delivery channels by kind of target."""
         from hermes_jobs.bootstrap.delivery_channels import DeliveryChannels
 
         return DeliveryChannels(self.settings, self._environ, self.clock)
 
     @cached_property
     def toolbox(self) -> Toolbox:
-        """All tools that this build has, as configured."""
+        """All tools, as configured."""
         from hermes_jobs.bootstrap.toolbox import create_toolbox
 
-        return create_toolbox(self, self._environ)
+        return create_toolbox(
+            self.settings,
+            self._environ,
+            log=self.log,
+            views=self.views,
+            clock=self.clock,
+            ids=self.ids,
+            timezone=self.timezone,
+            result_file=self.results.file_of,
+            memory=self.memory,
+            limits=self.memory_limits,
+            skills=self.skills,
+            curator=self.curator,
+            endpoints=self.endpoints,
+            providers=self.providers,
+            contexts=self.contexts,
+        )
 
-    def asking(self, call: ToolCall) -> Asking | None:
-        """What a tool call asks of a model; None where it asks none."""
+    def _asking(self, call: ToolCall) -> Asking | None:
         from hermes_jobs.bootstrap.toolbox import asking
 
-        return asking(self, call)
+        return asking(self.settings, self.endpoints, call)
 
     @cached_property
     def timezone(self) -> str:
-        """The zone, by its IANA name, in which times are read that name none: this machine's if not set."""
+        """The IANA name of the zone of times that name none; this machine's unless configured."""
         if self.settings.schedules.timezone is not None:
             return self.settings.schedules.timezone
         import warnings
@@ -323,18 +365,33 @@ class Application:
         from tzlocal import get_localzone_name
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that it is not configured, or in two ways
+            warnings.simplefilter("ignore")  # about a zone that is not configured, or in two ways
             return get_localzone_name() or "UTC"
 
     def check(self, model: str | None = None) -> None:
-        """Raise where a turn with that model (null: the configured one) could not run as configured.
+        """Raise where a turn with that model (None: the configured one) could not run as configured.
 
-        `Misconfigured`: it could not be held to the budgets, or there is no memory provider or context engine
-        of the configured name. `Rejected`, kind `auth`: the model's key is missing.
+        Raises `Misconfigured` where the budgets cannot limit it, or where no memory provider or context
+        engine has the configured name; `Rejected`, kind `auth`, where the model's key is missing.
         """
-        from hermes_jobs.bootstrap.validation import check_model, validate_budgets, validate_plugins
+        from hermes_jobs.bootstrap.validation import check_model, validate_plugins
+
+        validate_plugins(self.settings, lambda: self.contexts)
+        check_model(self.settings, model, self.has_live_workers)
+        self.check_budgets(model)
+
+    def check_budgets(self, model: str | None = None) -> None:
+        """Raise `Misconfigured` where the budgets cannot limit a turn with that model (None: the
+        configured)."""
+        from hermes_jobs.bootstrap.validation import validate_budgets
+
+        def is_priced(name: str) -> bool:  # most configurations limit no money, and need no endpoints here
+            return self.endpoints.by_name.is_priced(name)
+
+        validate_budgets(self.settings, model, is_priced)
+
+    def has_live_workers(self) -> bool:
+        """Whether live workers consume the queues that a turn needs. Raises `LogUnavailable`."""
         from hermes_jobs.bootstrap.worker_status import has_live_workers
 
-        validate_plugins(self)
-        check_model(self, model, lambda: has_live_workers(self))
-        validate_budgets(self, model)
+        return has_live_workers(self.log, self.observer())

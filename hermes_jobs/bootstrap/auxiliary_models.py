@@ -1,4 +1,4 @@
-"""Who flushes, summarises and reviews: the models that the settings name, else the main one."""
+"""The models that flush, summarise and review: those that the settings name, else the main one."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from hermes_jobs.engine.ports import Model, ModelError
 from hermes_jobs.errors import HermesJobsError
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap.application import Application
-    from hermes_jobs.settings import Choice
+    from hermes_jobs.bootstrap.endpoints import ModelEndpoints
+    from hermes_jobs.engine.engine import Engine
+    from hermes_jobs.settings import Choice, Settings
 
 logger = logging.getLogger(__name__)
 
@@ -24,27 +25,30 @@ COMPRESSION = "compression"
 
 
 class AuxiliaryModels:
-    """The models beside the main one. Which of them failed lately stands in the log, for every process."""
+    """The models beside the main one. Pauses of those that failed lately are in the log, for all
+    processes."""
 
-    def __init__(self, application: Application) -> None:
-        self._application = application
-        self._engine = application.engine()
-        self._pauses = RecentState[Pauses](application.log, application.clock, STREAM)
+    def __init__(self, settings: Settings, endpoints: ModelEndpoints, engine: Engine) -> None:
+        """`engine` reads sessions and appends pauses."""
+        self._settings = settings
+        self._endpoints = endpoints
+        self._engine = engine
+        self._pauses = RecentState[Pauses](engine.log, engine.clock, STREAM)
 
     def standing_in(self, purpose: str, choice: Choice) -> Model:
-        """The chosen model, for which the session's own answers while it fails."""
-        of = self._application
+        """The chosen model; the session's own model answers in its place while it is paused."""
         return StandIn(
-            FenceStripper(of.endpoints.model(choice)),
-            FenceStripper(of.endpoints.by_name),
+            FenceStripper(self._endpoints.model(choice)),
+            FenceStripper(self._endpoints.by_name),
             self._own_name,
             paused=lambda model: self._is_paused(self._place(purpose, model, choice)),
             failed=lambda model, error: self._failed(self._place(purpose, model, choice), error),
         )
 
     def summarisers(self, session: Session) -> tuple[Helper, ...]:
-        """Who can summarise the session: the model for that, unless it rests, then the session's own."""
-        settings = self._application.settings
+        """The models that can summarise the session, preferred first: the configured one unless it is
+        paused, then the session's own."""
+        settings = self._settings
         chosen, main = settings.auxiliary_model(COMPRESSION), settings.main_model
         own = self._own(session.model or settings.model_name)
         if chosen == main:
@@ -55,9 +59,9 @@ class AuxiliaryModels:
         return (self._helper(chosen, place), own)
 
     def _own_name(self, lineage: str) -> str:
-        """The session's own model; of a review, that of the conversation that it looks at."""
+        """The session's own model; for a review, that of the conversation that it reviews."""
         session = self._engine.sessions.load(stream_of(lineage))
-        default = self._application.settings.model_name
+        default = self._settings.model_name
         if not session.is_review:
             return session.model or default
         if session.forked_from is None:
@@ -65,12 +69,12 @@ class AuxiliaryModels:
         return self._engine.sessions.load(stream_of(session.forked_from)).model or default
 
     def _own(self, name: str) -> Helper:
-        """The model as sessions ask it."""
-        models = self._application.endpoints.by_name
+        """That model at the endpoint to which its name leads."""
+        models = self._endpoints.by_name
         return Helper(model=models, name=name, window_of=partial(models.window_of, name), pricing=models)
 
     def _helper(self, choice: Choice, place: Place | None = None) -> Helper:
-        endpoints = self._application.endpoints
+        endpoints = self._endpoints
         return Helper(
             model=endpoints.model(choice),
             name=choice.model,
@@ -80,19 +84,19 @@ class AuxiliaryModels:
         )
 
     def _is_paused(self, place: Place) -> bool:
-        return self._pauses().at(place, self._application.clock.now()) is not None
+        return self._pauses().at(place, self._engine.clock.now()) is not None
 
     def _failed(self, place: Place, error: ModelError) -> None:
-        """Do not ask it again for a while; where the log cannot take that, it is asked again."""
+        """Pause the model; where the log cannot be written, it is asked again instead."""
         purpose, model, _ = place
         logger.warning("the model %s for %s failed (%s): %s", model, purpose, error.kind, error.message)
         try:
             self._engine.change(
-                pause(place, error.kind, error.message, self._application.clock.now()), f"{purpose} failed"
+                pause(place, error.kind, error.message, self._engine.clock.now()), f"{purpose} failed"
             )
         except HermesJobsError as failure:
-            logger.warning("that could not be remembered: %s", failure)
+            logger.warning("the pause could not be recorded: %s", failure)
         self._pauses.forget()
 
     def _place(self, purpose: str, model: str, choice: Choice) -> Place:
-        return purpose, model, self._application.endpoints.name(choice.base_url)
+        return purpose, model, self._endpoints.name(choice.base_url)

@@ -1,4 +1,4 @@
-"""What a person and the agent changed both, in the memory or a skill, as people are told of it."""
+"""Messages about entries of the memory and lines of skills that a person and the agent both changed."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.domain.skill.skill import MAIN_FILE
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.agent.memory.memory_files import SyncedMemory
+    from hermes_jobs.agent.skills.catalog import SkillCatalog
+    from hermes_jobs.eventlog.log import EventLog
 
 
-def conflicts(application: Application, since: str, until: str | None = None) -> Iterator[str]:
+def conflicts(
+    memory: SyncedMemory, skills: SkillCatalog, log: EventLog, since: str, until: str | None = None
+) -> Iterator[str]:
     """A sentence about each conflict recorded after `since` and up to `until` (None: now), moments as the log
     writes them. Raises `LogUnavailable`."""
-    for write in application.memory.writes():
+    for write in memory.writes():
         if isinstance(write.fact, MemoryConflicted) and _is_between(write.at, since, until):
             yield f"In the memory, {conflict(write.fact)} (hermes-jobs memory log)."
-    for skill in application.skills.all_known():
-        for each in application.log.read(skill.stream) if skill.conflicts else ():
+    for skill in skills.all_known():
+        for each in log.read(skill.stream) if skill.conflicts else ():
             if each.version in skill.conflicts and _is_between(each.recorded_at, since, until):
                 path = getattr(each.event, "path", MAIN_FILE)
                 yield (
@@ -30,7 +34,7 @@ def conflicts(application: Application, since: str, until: str | None = None) ->
 
 
 def conflict(fact: MemoryConflicted) -> str:
-    """What was kept of an entry that both sides changed, as a sentence."""
+    """A sentence about an entry that both sides changed, and which version was stored."""
     was = _quoted(fact.old)
     match fact.ours, fact.theirs:
         case str(ours), None:

@@ -1,4 +1,4 @@
-"""Which context engine an installation has: our own, or the one that the configuration names."""
+"""The context engine that `context.engine` names: the built-in compressor, or a plugin's."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ from hermes_jobs.settings import REDACTED, Settings
 from hermes_jobs.text.scan.credentials import redact_credentials
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap.application import Application
+    from hermes_jobs.bootstrap.endpoints import ModelEndpoints
+    from hermes_jobs.engine.ports import Clock
+    from hermes_jobs.eventlog.log import EventLog
 
 
-def create_context_engines(application: Application) -> BuiltIn | PluginContextEngines:
-    """The engines that `context.engine` names. Raises `Misconfigured` where none can be had."""
-    settings = application.settings
+def create_context_engines(
+    settings: Settings, endpoints: ModelEndpoints, log: EventLog, clock: Clock
+) -> BuiltIn | PluginContextEngines:
+    """The engines that `context.engine` names. Raises `Misconfigured` where they cannot be loaded."""
     compression, plugins, name = settings.compression, settings.paths.plugins, settings.context.engine
     setup = EngineSetup(
         options=CompressorOptions(
@@ -40,7 +43,7 @@ def create_context_engines(application: Application) -> BuiltIn | PluginContextE
     if name == BUILT_IN:
         return BuiltIn(own)
     redact = settings.secrets.redact
-    circuit = CircuitBreaker(f"context engine {name}", application.clock, redact, passes=(ModelError,))
+    circuit = CircuitBreaker(f"context engine {name}", clock, redact, passes=(ModelError,))
     try:
         factory = cast(Factory, ENGINES.factory_of(name, plugins))
         return PluginContextEngines(
@@ -48,8 +51,8 @@ def create_context_engines(application: Application) -> BuiltIn | PluginContextE
             lambda: factory(setup),
             own,
             circuit=circuit,
-            facts=EventReplay(application.log),
-            model_of=lambda session: model_in_use(application, session),
+            facts=EventReplay(log),
+            model_of=lambda session: model_in_use(settings, endpoints, session),
             limits=TimeLimits(),
         )
     except Misconfigured:
@@ -61,13 +64,11 @@ def create_context_engines(application: Application) -> BuiltIn | PluginContextE
         ) from error
 
 
-def model_in_use(application: Application, session: Session) -> ModelInUse:
-    """The model of the session's next call, and what it takes where it is asked."""
-    settings = application.settings
+def model_in_use(settings: Settings, endpoints: ModelEndpoints, session: Session) -> ModelInUse:
+    """The model of the session's next call, with its window in tokens at its endpoint."""
     apart = settings.set_apart("review") if kind_of(session) == "review" else None
     turn = session.current
     name = (turn.model if turn else None) or session.model or settings.model_name
-    endpoints = application.endpoints
     window = (
         endpoints.by_name.window_of(name) if apart is None else endpoints.windows(apart.base_url).of(name)
     )
@@ -75,5 +76,5 @@ def model_in_use(application: Application, session: Session) -> ModelInUse:
 
 
 def redact_all(text: str, settings: Settings) -> str:
-    """The text without the secrets that are known, and without what looks like one."""
+    """The text without known secrets and without what looks like a credential."""
     return redact_credentials(settings.secrets.redact_known(text), REDACTED)

@@ -1,4 +1,4 @@
-"""Who looks after an installation's skills as a whole: the curator, and what it is told of their use."""
+"""The curator of the skills, with usage figures from the read models and dates from the log."""
 
 from __future__ import annotations
 
@@ -11,20 +11,27 @@ from hermes_jobs.engine.clock_and_ids import day_of
 from hermes_jobs.views.skills import SkillUse
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap.application import Application
+    from datetime import tzinfo
+
+    from hermes_jobs.agent.skills.catalog import SkillCatalog
+    from hermes_jobs.engine.ports import Clock
+    from hermes_jobs.eventlog.log import EventLog
+    from hermes_jobs.views import Views
 
 
-def create_curator(application: Application) -> Curator:
-    """The curator of the home's skills."""
+def create_curator(
+    skills: SkillCatalog, log: EventLog, views: Views, clock: Clock, zone: tzinfo | None
+) -> Curator:
+    """The curator of these skills; its days are those of `zone` (None: the machine's)."""
 
     def uses(names: Collection[str]) -> Mapping[str, SkillUsage]:
-        known = application.views.skill_uses()
-        return {name: _use(known.get(name, SkillUse()), _written_at(application, name)) for name in names}
+        known = views.skill_uses()
+        return {name: _use(known.get(name, SkillUse()), _written_at(log, name)) for name in names}
 
     def today() -> str:
-        return day_of(application.clock.now(), application.settings.zone)
+        return day_of(clock.now(), zone)
 
-    return Curator(application.skills, uses, today)
+    return Curator(skills, uses, today)
 
 
 def _use(known: SkillUse, written_at: str) -> SkillUsage:
@@ -37,6 +44,6 @@ def _use(known: SkillUse, written_at: str) -> SkillUsage:
     )
 
 
-def _written_at(application: Application, name: str) -> str:
-    written = list(application.log.read(stream_of(name)))
+def _written_at(log: EventLog, name: str) -> str:
+    written = list(log.read(stream_of(name)))
     return written[-1].recorded_at if written else ""

@@ -1,4 +1,4 @@
-"""The couriers of this installation, each made when the first delivery asks for it."""
+"""The delivery channels, each made for its first delivery."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class DeliveryChannels:
-    """One a kind of target. Safe for many threads."""
+    """One channel for each kind of target. Safe for many threads."""
 
     def __init__(self, settings: Settings, environ: Mapping[str, str], clock: Clock) -> None:
         self._settings = settings
@@ -25,7 +25,7 @@ class DeliveryChannels:
         self._made: dict[TargetKind, DeliveryChannel] = {}
 
     def __call__(self, kind: TargetKind) -> DeliveryChannel:
-        """The courier of that kind. Raises `DeliveryError` where this process has none."""
+        """The channel of that kind. Raises `DeliveryError` where this process has none."""
         with self._lock:
             if kind not in self._made:
                 self._made[kind] = self._new(kind)

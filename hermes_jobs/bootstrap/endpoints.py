@@ -1,4 +1,4 @@
-"""The endpoints that models are asked at: the client, windows and prices of each, made when first wanted."""
+"""Model endpoints: the client, windows and prices of each, made on first use, and the router by name."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, assert_never
 from urllib.parse import urlsplit, urlunsplit
 
+from msgspec.structs import replace
+
 from hermes_jobs.agent.llm.price import FREE, OwnPrices
-from hermes_jobs.bootstrap.model_router import ModelRouter
 from hermes_jobs.domain.context_windows import (
     LEAST_WINDOW,
     LearnedWindow,
@@ -17,6 +18,7 @@ from hermes_jobs.domain.context_windows import (
     record_limit,
 )
 from hermes_jobs.domain.decision import Decision
+from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.ports import Cancel, Clock, Model, ModelError, ModelRequest, Pricing, Reply
 from hermes_jobs.settings import SETUP, Choice, Settings, missing_key
 
@@ -36,9 +38,9 @@ T = TypeVar("T")
 
 
 class ModelEndpoints:
-    """One of each for every `base_url`, null for OpenAI's own; a client for each key and provider too.
+    """Windows and prices for each `base_url` (None: OpenAI's), and a client for each URL, key and provider.
 
-    `by_name` leads each request to the endpoint of its model. Safe for many threads; close it at the end.
+    `by_name` routes each request to the endpoint of its model. Safe for many threads; close it at the end.
     """
 
     def __init__(
@@ -49,7 +51,7 @@ class ModelEndpoints:
         *,
         watch: Callable[[Any], None] | None = None,
     ) -> None:
-        """`learned` gives the windows that are remembered; `watch` is given each HTTP client."""
+        """`learned` gives the recorded windows; `watch` is called with each HTTP client."""
         self._settings = settings
         self._clock = clock
         self._learned = learned
@@ -70,7 +72,7 @@ class ModelEndpoints:
     def model(self, choice: Choice) -> Model:
         """The client for that choice; the rehearsal where it is chosen.
 
-        Where the key is missing, every call is refused with what is missing.
+        Without a key, a model that refuses every call with a message that names the key.
         """
         if choice.rehearsal:
             from hermes_jobs.agent.llm.rehearsal import RehearsalModel
@@ -82,7 +84,7 @@ class ModelEndpoints:
         return self._made(self._models, choice.endpoint, lambda _: self._explained(choice))
 
     def listing(self, choice: Choice) -> Listing:
-        """What the choice's endpoint offers. Asks it."""
+        """The models that the choice's endpoint lists. Calls it. Raises `ModelError`."""
         from hermes_jobs.agent.llm.catalogue import listing
         from hermes_jobs.agent.llm.dialect import OPENAI_URL
 
@@ -90,23 +92,23 @@ class ModelEndpoints:
         return listing(choice.base_url or OPENAI_URL, key, choice.at.api)
 
     def windows(self, base_url: str | None) -> Windows:
-        """What the endpoint's models take at a time, as known, configured and learned."""
+        """The context windows of the endpoint's models, as known, configured and learned."""
         return self._made(self._windows, base_url, self._known_windows)
 
     def name(self, base_url: str | None) -> str:
-        """What the endpoint is called where it is remembered."""
+        """The endpoint's name in the log: see `endpoint_name`."""
         return endpoint_name(base_url)
 
     def prices(self, base_url: str | None) -> Pricing:
-        """What the endpoint's models cost: as the settings say, else by the list."""
+        """The prices of the endpoint's models: from the settings, else from the list."""
         from hermes_jobs.agent.llm.pricing import PriceList
 
         own = {name: price or FREE for name, price in self._settings.models.prices.items()}
         return self._made(self._prices, base_url, lambda url: OwnPrices(own, PriceList(url, self._clock)))
 
     def learn(self, base_url: str | None, model: str, window: int) -> Decision | None:
-        """How to remember a window that the endpoint has named; None where no more was assumed anyway, where
-        it cannot be one, and where the settings name another."""
+        """The decision that records a window that the endpoint has named, in tokens; None where it is
+        implausible, no smaller than the assumed one, or set in the configuration."""
         known = self.windows(base_url)
         assumed = known.assumed(model)
         if not LEAST_WINDOW <= window < assumed or known.window(model).source == "setting":
@@ -148,8 +150,60 @@ class ModelEndpoints:
         )
 
 
+class ModelRouter:
+    """The `Model` and `Pricing` of every model name that `Settings.choice` can resolve."""
+
+    def __init__(self, settings: Settings, endpoints: ModelEndpoints) -> None:
+        self._settings = settings
+        self._endpoints = endpoints
+
+    def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
+        """See `Model.reply`. The reply's model is a name that resolves to the same endpoint."""
+        choice = self._settings.choice(request.model)
+        asked = request if choice.model == request.model else replace(request, model=choice.model)
+        reply = self._endpoints.model(choice).reply(asked, cancel, on_text)
+        return replace(reply, model=self._booked(choice, reply.model or choice.model))
+
+    def cost_usd(self, model: str, usage: Usage) -> float | None:
+        """See `Pricing.cost_usd`."""
+        choice = self._settings.choice(model)
+        return self._endpoints.prices(choice.base_url).cost_usd(choice.model, usage)
+
+    def is_priced(self, model: str) -> bool:
+        """Whether the price of that model is known."""
+        return self.cost_usd(model, Usage(1)) is not None
+
+    def window_of(self, model: str) -> int:
+        """The model's context window, in tokens."""
+        choice = self._settings.choice(model)
+        return self._endpoints.windows(choice.base_url).of(choice.model)
+
+    def longest_answer(self, model: str) -> int | None:
+        """The most tokens of an answer of that model; None where that is not known."""
+        choice = self._settings.choice(model)
+        if choice.at.api != "anthropic":
+            return None
+        from hermes_jobs.agent.llm.anthropic.abilities import abilities
+
+        return abilities(choice.model).longest
+
+    def learn(self, model: str, window: int) -> Decision | None:
+        """The decision that records a window named by a refusal; None where no larger one was assumed."""
+        choice = self._settings.choice(model)
+        return self._endpoints.learn(choice.base_url, choice.model, window)
+
+    def _booked(self, asked: Choice, answered_by: str) -> str:
+        """The name under which usage is recorded: the model that answered, unless only the requested one is
+        priced."""
+        own = self._settings.models.prices
+        name = asked.model if asked.model in own and answered_by not in own else answered_by
+        if asked.rehearsal or self._settings.choice(name).endpoint == asked.endpoint:
+            return name
+        return f"{asked.provider}:{name}"
+
+
 def _kind_of_client(choice: Choice) -> type[AnthropicModel | OpenAIModel]:
-    """The client of the API that the choice's provider has, which alone is imported."""
+    """The client class for the API of the choice's provider; imports only that one."""
     match choice.at.api:
         case "anthropic":
             from hermes_jobs.agent.llm.anthropic.client import AnthropicModel
@@ -170,7 +224,7 @@ def _recalled(known: LearnedWindows, place: Place) -> Recalled:
 
 
 class KeylessModel:
-    """A model whose key is missing: nothing is asked, and every call says what is missing."""
+    """A model whose key is missing: each call raises `ModelError` with a message that names the key."""
 
     def __init__(self, missing: str) -> None:
         self._missing = missing
@@ -181,7 +235,7 @@ class KeylessModel:
 
 
 def caching_of(settings: Settings, choice: Choice) -> PromptCaching:
-    """How the prompts of a model are cached where it is asked."""
+    """How the model's endpoint caches prompts."""
     from hermes_jobs.agent.llm.cache_support import prompt_caching
 
     return prompt_caching(choice.provider, choice.base_url, choice.model, _manner(settings, choice))
@@ -202,7 +256,7 @@ def _manner(settings: Settings, choice: Choice) -> ApiOptions:
 
 
 def endpoint_name(base_url: str | None) -> str:
-    """What an endpoint is called where it is remembered: its address, without what may be secret in it."""
+    """The name of an endpoint in the log: its URL without user, password and query, which may be secret."""
     from hermes_jobs.agent.llm.dialect import OPENAI_URL
 
     parts = urlsplit(base_url or OPENAI_URL)

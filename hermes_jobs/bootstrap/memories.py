@@ -1,4 +1,4 @@
-"""Which memories an installation has: our own, and the one beside it that the configuration names."""
+"""The memories: the built-in one, and the external provider that `memory.provider` names."""
 
 from __future__ import annotations
 
@@ -20,18 +20,27 @@ from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap.application import Application
+    from hermes_jobs.agent.memory.memory_files import SyncedMemory
+    from hermes_jobs.domain.memory.memory import Limits
+    from hermes_jobs.engine.ports import Clock
+    from hermes_jobs.eventlog.log import EventLog
+    from hermes_jobs.settings import Settings
+    from hermes_jobs.views import Views
 
 logger = logging.getLogger(__name__)
 
 
-def create_memory(application: Application) -> Providers:
-    """The memories of an installation. Raises `Misconfigured` where it names one that there is not."""
-    settings = application.settings
+def create_memory(
+    settings: Settings, files: SyncedMemory, limits: Limits, *, log: EventLog, views: Views, clock: Clock
+) -> Providers:
+    """The memories as configured; a provider whose code fails to load is left out with a warning.
+
+    Raises `Misconfigured` where `memory.provider` names none that exists.
+    """
     providers = Providers(
-        lambda _session: prompt_section(application.memory.sync(), application.memory_limits),
-        _own_recall(application),
-        EventReplay(application.log),
+        lambda _session: prompt_section(files.sync(), limits),
+        _own_recall(views) if settings.memory.recall else lambda session, text: "",
+        EventReplay(log),
         recall_tokens=settings.memory.recall_tokens,
     )
     name = settings.memory.provider
@@ -39,19 +48,21 @@ def create_memory(application: Application) -> Providers:
         return providers
     PROVIDERS.check_name(name, settings.paths.plugins)
     try:
-        factory, setup = factory_and_setup(application, name)
+        factory, setup = factory_and_setup(settings, name)
     except Exception as error:  # noqa: BLE001 - a plugin's code may raise anything
         said = settings.secrets.redact(f"{type(error).__name__}: {error}")
         logger.warning("memory provider %s cannot be loaded: %s", name, said)
         return providers
-    circuit = CircuitBreaker(f"memory provider {name}", application.clock, settings.secrets.redact)
+    circuit = CircuitBreaker(f"memory provider {name}", clock, settings.secrets.redact)
     providers.add(ProviderHost(name, factory, setup, circuit, TimeLimits(), switch))
     return providers
 
 
-def factory_and_setup(application: Application, name: str) -> tuple[Factory, Setup]:
-    """What makes the provider of that name, and with what. Raises `Misconfigured`, or what its code does."""
-    settings = application.settings
+def factory_and_setup(settings: Settings, name: str) -> tuple[Factory, Setup]:
+    """The factory of the provider of that name, and its argument.
+
+    Raises `Misconfigured` where there is no such provider, and whatever its code raises when imported.
+    """
     factory = cast(Factory, PROVIDERS.factory_of(name, settings.paths.plugins))
     section = getattr(settings.memory, name, None)
     options: dict[str, Any] = msgspec.structs.asdict(section) if isinstance(section, msgspec.Struct) else {}
@@ -59,15 +70,12 @@ def factory_and_setup(application: Application, name: str) -> tuple[Factory, Set
     return factory, setup
 
 
-def _own_recall(application: Application) -> Recall:
-    if not application.settings.memory.recall:
-        return lambda session, text: ""
-
+def _own_recall(views: Views) -> Recall:
     def recall(session: Session, text: str) -> str:
         try:
-            return SessionRecall(application.views)(session, text)
+            return SessionRecall(views)(session, text)
         except HermesJobsError as error:
-            logger.warning("nothing could be recalled: %s", error)
+            logger.warning("recall failed; the turn goes on without it: %s", error)
             return ""
 
     return recall

@@ -1,8 +1,9 @@
-"""Who performs which kind of step in an installation, and with what."""
+"""The handlers of all kinds of steps, made of the parts of an application."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -46,12 +47,22 @@ from hermes_jobs.engine.session_titles import next_title
 from hermes_jobs.settings.durations import seconds_of
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap.application import Application
+    from hermes_jobs.agent.context.engine_host import BuiltIn
+    from hermes_jobs.agent.memory.providers import Providers
+    from hermes_jobs.agent.skills.catalog import SkillCatalog
+    from hermes_jobs.agent.skills.curator import Curator
+    from hermes_jobs.agent.tools.toolbox import Toolbox
+    from hermes_jobs.bootstrap.endpoints import ModelEndpoints
+    from hermes_jobs.delivery.send import Couriers
+    from hermes_jobs.domain.session.messages import ToolCall
+    from hermes_jobs.engine.budget_guard import Asking
+    from hermes_jobs.engine.engine import Engine
     from hermes_jobs.settings import Choice, Settings
+    from hermes_jobs.telemetry.tracing import Tracing
 
 
 class ConfiguredModel(msgspec.Struct, frozen=True, kw_only=True):
-    """A model of an installation at its endpoint: `name` null where each session names its own."""
+    """A model at its endpoint; `name` is None where each session names its own."""
 
     model: Model
     name: str | None
@@ -60,66 +71,85 @@ class ConfiguredModel(msgspec.Struct, frozen=True, kw_only=True):
     learn: Callable[[str, int], Decision | None]
 
 
-class StepHandlers:
-    """The performers and jobs of one process, made of an installation's parts. `heard` hears answers come."""
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What handlers work with. `asking(call)` is the model call that a tool call makes, `on_result(call,
+    text)` stores a large result as a file, `on_delta` is called with answers as they are written."""
 
-    def __init__(self, application: Application, heard: OnDelta) -> None:
-        self._application = application
-        self._heard = heard
-        settings = application.settings
-        self._listeners = _listeners(application)
+    engine: Engine
+    toolbox: Toolbox
+    endpoints: ModelEndpoints
+    contexts: BuiltIn | PluginContextEngines
+    providers: Providers
+    skills: SkillCatalog
+    curator: Curator
+    couriers: Couriers
+    tracing: Tracing | None
+    asking: Callable[[ToolCall], Asking | None]
+    on_result: Callable[[str, str], None]
+    on_delta: OnDelta
+
+
+class StepHandlers:
+    """The performers and jobs of one process."""
+
+    def __init__(self, settings: Settings, parts: Parts) -> None:
+        self._settings = settings
+        self._parts = parts
+        self._clock, self._ids = parts.engine.clock, parts.engine.ids
+        self._listeners = _listeners(parts)
         self._limits = _limits(settings, self._listeners)
         self._prompt = SessionPrompt(
             soul=settings.paths.soul,
             default_model=settings.model_name,
             workdir=settings.agent.workdir,
-            clock=application.clock,
+            clock=self._clock,
             zone=settings.zone,
-            tools=application.toolbox.specs,
-            blocks=(application.providers.block, self._skills),
+            tools=parts.toolbox.specs,
+            blocks=(parts.providers.block, self._skills),
         )
-        self._helpers = AuxiliaryModels(application)
+        self._helpers = AuxiliaryModels(settings, parts.endpoints, parts.engine)
         self._main = self._by_name()
         self._reviews = self._set_apart("review")
         self._flusher = self._set_apart("compression", "flush")
-        self._contexts = application.contexts
+        self._contexts = parts.contexts
         self._sizing = self._sized(self._main)
         self._sizing_reviews = self._sized(self._reviews)
 
         self._requests = RequestBuilder(
-            application.toolbox, self._limits, with_recall, application.endpoints.by_name.longest_answer
+            parts.toolbox, self._limits, with_recall, parts.endpoints.by_name.longest_answer
         )
         self.purse = BudgetGuard(
             request=self._requests.build,
             estimate=estimated_tokens,
             pricing=self._main.prices,
             budgets=_budgets(settings),
-            clock=application.clock,
+            clock=self._clock,
             zone=settings.zone,
             summariser=self._summary_prices,
             flusher=(self._flusher.name, self._flusher.prices) if self._flusher.name else None,
             reviews=self._reviews.prices,
-            asking=application.asking,
+            asking=parts.asking,
         )
 
     def preflight(self, session: Session) -> c.RequestCompression | None:
-        """What has to happen before the session's next model call. See `Preflight`."""
+        """The compression that has to come before the session's next model call. See `Preflight`."""
         return self._sizing_of(session).preflight(session)
 
     def _sizing_of(self, session: Session) -> CompressionPolicy:
         return self._sizing_reviews if call_purpose(session) == "review" else self._sizing
 
     def _skills(self, session: Session) -> str:
-        """The index of skills, where the session has the tools to read them; a review tends them all."""
+        """The index of skills, where the session has the tools to read them; a review sees all of them."""
         opening = session.opening or Opening()
-        on = self._application.toolbox.toolsets_on(opening.toolsets)
+        on = self._parts.toolbox.toolsets_on(opening.toolsets)
         if "skills" not in on:
             return ""
-        return SkillPresenter(self._application.skills).index(None if opening.kind == "review" else on)
+        return SkillPresenter(self._parts.skills).index(None if opening.kind == "review" else on)
 
     def performers(self) -> Mapping[StepKind, Performer]:
-        """Who performs the steps of turns, and compressions."""
-        tracing = self._application.tracing
+        """The handlers of the steps of turns and compressions."""
+        tracing = self._parts.tracing
         if tracing is None:
             return self._performers()
         from hermes_jobs.telemetry.traced_handler import Traced
@@ -127,14 +157,14 @@ class StepHandlers:
         return {kind: Traced(each, tracing.within) for kind, each in self._performers().items()}
 
     def _performers(self) -> Mapping[StepKind, Performer]:
-        of = self._application
+        of = self._parts
         main, reviews, flusher = self._main, self._reviews, self._flusher
         return performers(
             prefetch=ReviewModelRouter(self._prefetch(main), self._prefetch(reviews)),
             call_model=ReviewModelRouter(
                 self._call_model(main, self._sizing), self._call_model(reviews, self._sizing_reviews)
             ),
-            run_tool=RunTool(of.toolbox, keep=of.results.keep),
+            run_tool=RunTool(of.toolbox, keep=of.on_result),
             flush=Flush(
                 flusher.model,
                 of.toolbox,
@@ -148,16 +178,16 @@ class StepHandlers:
                 contexts=self._contexts,
                 helpers=self._helpers.summarisers,
                 retry=delay,
-                clock=of.clock,
+                clock=self._clock,
                 prompt=self._prompt,
                 sizing=self._sizing_of,
-                ids=of.ids,
-                title_of=partial(next_title, of.log),
+                ids=self._ids,
+                title_of=partial(next_title, of.engine.log),
             ),
         )
 
     def _prefetch(self, asked: ConfiguredModel) -> Prefetch:
-        of = self._application
+        of = self._parts
         return Prefetch(
             self._prompt,
             self._limits,
@@ -167,7 +197,7 @@ class StepHandlers:
         )
 
     def _call_model(self, asked: ConfiguredModel, sizing: CompressionPolicy) -> CallModel:
-        of = self._application
+        of = self._parts
         # A fallback is asked where its name leads, which a model with an endpoint of its own does not follow.
         limits = self._limits if asked is self._main else msgspec.structs.replace(self._limits, fallback=())
         return CallModel(
@@ -175,38 +205,38 @@ class StepHandlers:
             toolbox=of.toolbox,
             pricing=asked.prices,
             retry=delay,
-            clock=of.clock,
-            ids=of.ids,
+            clock=self._clock,
+            ids=self._ids,
             limits=limits,
-            heard=self._heard,
+            heard=of.on_delta,
             sizing=sizing,
             learn=asked.learn,
             requests=self._requests,
         )
 
     def jobs(self) -> Mapping[StepKind, Job]:
-        """Who performs the steps that are no turn's."""
-        of = self._application
-        begin = BeginReview(of.ids, self._reviews.name, of.toolbox.toolsets_on)
+        """The handlers of all other steps."""
+        of = self._parts
+        begin = BeginReview(self._ids, self._reviews.name, of.toolbox.toolsets_on)
         memory, context = self._listeners
         return {
-            "schedule.fire": FireSchedule(of.clock, of.ids),
+            "schedule.fire": FireSchedule(self._clock, self._ids),
             "delivery.send": SendDelivery(
-                of.couriers, clock=of.clock, ids=of.ids, redact=of.settings.secrets.redact
+                of.couriers, clock=self._clock, ids=self._ids, redact=self._settings.secrets.redact
             ),
-            "listener.memory": NotifyMemoryProvider(memory, of.log, of.clock, of.ids),
-            "listener.context": NotifyListener(context, of.clock, of.ids),
+            "listener.memory": NotifyMemoryProvider(memory, of.engine.log, self._clock, self._ids),
+            "listener.context": NotifyListener(context, self._clock, self._ids),
             "review.memory": begin,
             "review.skills": begin,
             "review.combined": begin,
             "review.curate": BeginCuration(
-                of.ids, self._reviews.name or of.settings.model_name, of.curator.inventory
+                self._ids, self._reviews.name or self._settings.model_name, of.curator.inventory
             ),
         }
 
     def _by_name(self) -> ConfiguredModel:
-        """Who answers in sessions: each names its model."""
-        models = self._application.endpoints.by_name
+        """The model of conversations: each session names its own."""
+        models = self._parts.endpoints.by_name
         return ConfiguredModel(
             model=FenceStripper(models),
             name=None,
@@ -216,7 +246,7 @@ class StepHandlers:
         )
 
     def _asked(self, choice: Choice) -> ConfiguredModel:
-        endpoints = self._application.endpoints
+        endpoints = self._parts.endpoints
         return ConfiguredModel(
             model=FenceStripper(endpoints.model(choice)),
             name=choice.model,
@@ -226,27 +256,28 @@ class StepHandlers:
         )
 
     def _set_apart(self, task: str, purpose: str = "") -> ConfiguredModel:
-        """Who is asked for that task (its calls are for `purpose`, unless that has the same name): the main
-        model, unless `auxiliary` names one; the main one stands in for that while it fails."""
-        choice = self._application.settings.set_apart(task)
+        """The model for that task of `auxiliary`, whose calls are for `purpose` (default: of the same name):
+        the main model unless another is configured; the main one answers in its place while that fails."""
+        choice = self._settings.set_apart(task)
         if choice is None:
             return self._main
         asked = self._asked(choice)
         return msgspec.structs.replace(asked, model=self._helpers.standing_in(purpose or task, choice))
 
     def _sized(self, asked: ConfiguredModel) -> CompressionPolicy:
-        of = self._application
-        automatic = of.settings.compression.enabled
+        of = self._parts
+        automatic = self._settings.compression.enabled
         return CompressionPolicy(self._contexts, of.toolbox, asked.window_of, automatic=automatic)
 
     def _summary_prices(self) -> tuple[str, Pricing]:
-        chosen = self._application.settings.auxiliary_model("compression")
-        return chosen.model, self._application.endpoints.prices(chosen.base_url)
+        chosen = self._settings.auxiliary_model("compression")
+        return chosen.model, self._parts.endpoints.prices(chosen.base_url)
 
 
-def _listeners(application: Application) -> tuple[MemoryWriteListener | None, Listener | None]:
-    """The memory beside ours, and a context engine that wants to be told; null where there is none."""
-    providers, contexts = application.providers, application.contexts
+def _listeners(parts: Parts) -> tuple[MemoryWriteListener | None, Listener | None]:
+    """The external memory provider, and the context engine if it listens to sessions; None where there is
+    none."""
+    providers, contexts = parts.providers, parts.contexts
     memory = providers if providers.external is not None else None
     return memory, contexts if isinstance(contexts, PluginContextEngines) and contexts.listens else None
 

@@ -1,8 +1,8 @@
-"""Which tools an installation has: all that this build brings, as configured, and those of plugins."""
+"""The tools: the built-in ones as configured, and those of the memory provider and the context engine."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from hermes_jobs.agent.skills.presenter import SkillPresenter
@@ -29,27 +29,58 @@ from hermes_jobs.engine.budget_guard import Asking
 from hermes_jobs.settings import REHEARSAL_MODEL
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap.application import Application
+    from pathlib import Path
+
+    from hermes_jobs.agent.context.engine_host import BuiltIn, PluginContextEngines
+    from hermes_jobs.agent.memory.memory_files import SyncedMemory
+    from hermes_jobs.agent.memory.providers import Providers
+    from hermes_jobs.agent.skills.catalog import SkillCatalog
+    from hermes_jobs.agent.skills.curator import Curator
+    from hermes_jobs.bootstrap.endpoints import ModelEndpoints
+    from hermes_jobs.domain.memory.memory import Limits
+    from hermes_jobs.engine.ports import Clock, Ids
+    from hermes_jobs.eventlog.log import EventLog
     from hermes_jobs.settings import Settings
+    from hermes_jobs.views import Views
 
 
-def create_toolbox(application: Application, environ: Mapping[str, str]) -> Toolbox:
-    """The tools; `environ` is what they may inherit, less its secrets."""
-    of, settings = application, application.settings
+def create_toolbox(  # noqa: PLR0913 - what the tools work on
+    settings: Settings,
+    environ: Mapping[str, str],
+    *,
+    log: EventLog,
+    views: Views,
+    clock: Clock,
+    ids: Ids,
+    timezone: str,
+    result_file: Callable[[str], Path | None],
+    memory: SyncedMemory,
+    limits: Limits,
+    skills: SkillCatalog,
+    curator: Curator,
+    endpoints: ModelEndpoints,
+    providers: Providers,
+    contexts: BuiltIn | PluginContextEngines,
+) -> Toolbox:
+    """All tools.
+
+    Commands inherit `environ` without its secrets; `result_file(call)` is the file of a large result. A tool
+    of a provider or a context engine whose name is taken is left out with a warning.
+    """
     paths = PathPolicy(
         home=str(settings.paths.home), user_home=environ.get("HOME", "/"), roots=settings.files.roots
     )
     web = WebOptions(allow_private=settings.web.allow_private, environ=environ)
     tools: tuple[Tool, ...] = (
-        *default_tools(_terminal(settings, paths, environ), paths, web, kept=of.results.file_of),
-        *MemoryTools(of.memory_limits, of.memory.sync).tools,
-        *skill_tools(SkillPresenter(of.skills)),
-        *curator_tools(of.curator),
-        *_session_search(of).tools,
-        *RecallCompacted(of.views).tools,
-        *_schedule_tool(of).tools,
+        *default_tools(_terminal(settings, paths, environ), paths, web, kept=result_file),
+        *MemoryTools(limits, memory.sync).tools,
+        *skill_tools(SkillPresenter(skills)),
+        *curator_tools(curator),
+        *_session_search(settings, views, endpoints).tools,
+        *RecallCompacted(views).tools,
+        *_schedule_tool(settings, timezone, log, clock, ids).tools,
     )
-    for part, toolset in ((of.providers, "memory"), (of.contexts, "context")):
+    for part, toolset in ((providers, "memory"), (contexts, "context")):
         taken = {each.name for each in tools}
         tools += plugin_tools(part.tools(), part.call_tool, toolset=toolset, taken=taken)
     return Toolbox(
@@ -75,47 +106,42 @@ def _terminal(settings: Settings, paths: PathPolicy, environ: Mapping[str, str])
 
 
 def _docker(settings: Settings) -> DockerOptions | None:
-    """How commands run in containers; null where they run on the host."""
+    """How commands run in containers; None where they run on the host."""
     if settings.terminal.backend != "docker":
         return None
     docker = settings.terminal.docker
     return DockerOptions(image=docker.image, network=docker.network, memory=docker.memory)
 
 
-def _schedule_tool(application: Application) -> ScheduleTool:
-    log, schedules = application.log, application.settings.schedules
+def _schedule_tool(settings: Settings, timezone: str, log: EventLog, clock: Clock, ids: Ids) -> ScheduleTool:
+    schedules = settings.schedules
     defaults = Defaults(
-        timezone=application.timezone,
+        timezone=timezone,
         missed=schedules.missed,
         overlap=schedules.overlap,
         by_schedules=schedules.by_schedules,
     )
-    return ScheduleTool(
-        lambda: [head.stream for head in log.streams(PREFIX)],
-        defaults,
-        application.clock,
-        application.ids,
+    return ScheduleTool(lambda: [head.stream for head in log.streams(PREFIX)], defaults, clock, ids)
+
+
+def _session_search(settings: Settings, views: Views, endpoints: ModelEndpoints) -> SessionSearch:
+    return SessionSearch(
+        views, lambda: _summariser(settings, endpoints), zone=settings.zone, expand=settings.search.expand
     )
 
 
-def _session_search(of: Application) -> SessionSearch:
-    settings = of.settings
-    return SessionSearch(of.views, lambda: _summariser(of), zone=settings.zone, expand=settings.search.expand)
-
-
-def _summariser(application: Application) -> Summariser | None:
-    """The model that tells what earlier conversations hold; null where there is but the rehearsal."""
-    choice = application.settings.auxiliary_model("session_search")
+def _summariser(settings: Settings, endpoints: ModelEndpoints) -> Summariser | None:
+    """The model that summarises found conversations; None where only the rehearsal is configured."""
+    choice = settings.auxiliary_model("session_search")
     if choice.model == REHEARSAL_MODEL:
         return None
-    model, name = application.auxiliary("session_search")
-    return Summariser(model, name, application.endpoints.prices(choice.base_url))
+    return Summariser(endpoints.model(choice), choice.model, endpoints.prices(choice.base_url))
 
 
-def asking(application: Application, call: ToolCall) -> Asking | None:
-    """What a tool call asks of a model; None where it asks none."""
+def asking(settings: Settings, endpoints: ModelEndpoints, call: ToolCall) -> Asking | None:
+    """The model call that a tool call makes, at most; None where it makes none."""
     tokens = summary_tokens(call)
-    summariser = _summariser(application) if tokens is not None else None
+    summariser = _summariser(settings, endpoints) if tokens is not None else None
     if tokens is None or summariser is None:
         return None
     return Asking(summariser.name, summariser.pricing, *tokens)

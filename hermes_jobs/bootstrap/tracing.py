@@ -1,4 +1,4 @@
-"""What tells a collector of an installation's turns, where one is configured."""
+"""Traces of turns for an OpenTelemetry collector, where one is configured."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from hermes_jobs.errors import Misconfigured
 from hermes_jobs.telemetry.otel_config import content_is_wanted, traces_are_wanted
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap.application import Application
+    from hermes_jobs.eventlog.log import EventLog
     from hermes_jobs.settings import Settings
     from hermes_jobs.telemetry.tracing import Tracing
 
 logger = logging.getLogger(__name__)
 
 
-def create_tracing(application: Application, environ: Mapping[str, str]) -> Tracing | None:
-    """What tells the collector; null where none is wanted, or the extra for it is missing.
+def create_tracing(settings: Settings, log: EventLog, environ: Mapping[str, str]) -> Tracing | None:
+    """The exporter of traces; None where `environ` asks for none, or the extra for it is missing.
 
-    Raises `Misconfigured` for variables that cannot be used.
+    Raises `Misconfigured` for OTEL_* variables that cannot be used.
     """
     if not traces_are_wanted(environ):
         return None
@@ -33,11 +33,11 @@ def create_tracing(application: Application, environ: Mapping[str, str]) -> Trac
         return None
     try:
         return Tracing(
-            application.log,
+            log,
             version=__version__,
             content=content_is_wanted(environ),
-            redact=application.settings.secrets.redact,
-            provider=partial(provider_of, application.settings),
+            redact=settings.secrets.redact,
+            provider=partial(provider_of, settings),
         )
     except ValueError as error:
         raise Misconfigured(
@@ -47,11 +47,12 @@ def create_tracing(application: Application, environ: Mapping[str, str]) -> Trac
 
 
 _TASKS = {"review": "review", "flush": "compression", "compression": "compression"}
-"""What `auxiliary` calls the purposes of calls."""
+"""The key of `auxiliary` in the configuration for each purpose of a model call."""
 
 
 def provider_of(settings: Settings, model: str, purpose: str) -> str:
-    """Whose model that is, as the semantic conventions name it; an empty model is the configured one."""
+    """The provider of a model as OpenTelemetry's semantic conventions name it; an empty model is the
+    configured one."""
     chosen = settings.set_apart(_TASKS[purpose]) if purpose in _TASKS else None
     if chosen is None or chosen.model != model:
         chosen = settings.choice(model or None)

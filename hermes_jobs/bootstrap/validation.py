@@ -1,42 +1,35 @@
-"""What would keep an installation's turns from running as configured, found before one is accepted."""
+"""Checks of the configuration before a turn is accepted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 
 from hermes_jobs.agent.context.plugins import BUILT_IN
-from hermes_jobs.domain.usage import Usage
 from hermes_jobs.errors import Misconfigured, Rejected
 from hermes_jobs.settings import SETUP, Choice, Settings, missing_key
 
-if TYPE_CHECKING:
-    from hermes_jobs.bootstrap.application import Application
 
-
-def validate_plugins(application: Application) -> None:
-    """Raise `Misconfigured` where there is no memory provider or context engine of the configured name."""
-    settings = application.settings
+def validate_plugins(settings: Settings, load_contexts: Callable[[], object]) -> None:
+    """Raise `Misconfigured` where no memory provider or context engine has the configured name."""
     if settings.memory.provider is not None:
         from hermes_jobs.agent.memory.plugins import PROVIDERS
 
         PROVIDERS.check_name(settings.memory.provider, settings.paths.plugins)
     if settings.context.engine != BUILT_IN:
-        _ = application.contexts
+        load_contexts()
 
 
-def check_model(application: Application, model: str | None, done_elsewhere: Callable[[], bool]) -> None:
-    """Raise what `check_choice` does for that model (null: the configured one).
+def check_model(settings: Settings, model: str | None, has_live_workers: Callable[[], bool]) -> None:
+    """Raise what `check_choice` does for that model (None: the configured one).
 
-    Where `done_elsewhere`, by live workers, their environment counts, not this process's.
+    A key missing here is no error while workers are live: their environment counts, not this process's.
     """
-    settings = application.settings
     try:
         check_choice(settings, settings.choice(model))
     except Rejected:
-        if not done_elsewhere():
+        if not has_live_workers():
             raise
 
 
@@ -52,8 +45,8 @@ def check_choice(settings: Settings, choice: Choice) -> None:
 
 
 def check_place(settings: Settings, choice: Choice) -> None:
-    """Raise where nothing could be asked there: `Rejected`, kind `auth`, for want of a key, `Misconfigured`
-    where no endpoint is named."""
+    """Raise where no call could be made there: `Rejected`, kind `auth`, without a key, `Misconfigured`
+    without an endpoint."""
     if choice.provider == "azure" and choice.base_url is None:
         raise Misconfigured(
             "Azure OpenAI has no address that fits everybody, and model.base_url is not set.",
@@ -64,15 +57,14 @@ def check_place(settings: Settings, choice: Choice) -> None:
         raise Rejected(missing, kind="auth", hint=SETUP)
 
 
-def validate_budgets(application: Application, model: str | None) -> None:
-    """Raise `Misconfigured` where a turn with that model (null: the configured one) could not be held to the
-    budgets."""
-    settings = application.settings
+def validate_budgets(settings: Settings, model: str | None, is_priced: Callable[[str], bool]) -> None:
+    """Raise `Misconfigured` where the budgets cannot limit a turn with that model (None: the configured one):
+    they are in money alone, and its price is not known."""
     name = model or settings.model_name
     limited = [f"budgets.{key}" for key, value in asdict(settings.budgets).items() if value is not None]
     if not limited or settings.budgets.turn_tokens is not None:
         return
-    if application.endpoints.by_name.cost_usd(name, Usage(1)) is None:
+    if not is_priced(name):
         raise Misconfigured(
             f"{limited[0]} is set ({settings.origins[limited[0]]}), and the price of {name!r} is not "
             "known: a limit in money alone cannot be held.",

@@ -1,4 +1,4 @@
-"""Whether anybody works on an installation's turns."""
+"""Whether live workers consume the queues that a turn needs."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from typing import TYPE_CHECKING
 from hermes_jobs.eventlog.log import WorkerRow
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap.application import Application
+    from hermes_jobs.eventlog.leases import FailureDetector
+    from hermes_jobs.eventlog.log import EventLog
 
 NEEDED = frozenset({"turns", "tools"})
 
 
-def has_live_workers(application: Application) -> bool:
-    """Whether live workers consume what a turn needs.
+def has_live_workers(log: EventLog, detector: FailureDetector) -> bool:
+    """Whether live workers consume the queues that a turn needs. Raises `LogUnavailable`.
 
-    A process of this host is known at once to have ended; one of another host is believed for now.
+    The end of a process of this host is seen at once; one of another host counts as live until its lease
+    ends.
     """
-    workers = application.log.workers()
-    return cover_required_queues(workers, application.observer().dead(workers))
+    workers = log.workers()
+    return cover_required_queues(workers, detector.dead(workers))
 
 
 def cover_required_queues(workers: Sequence[WorkerRow], dead: Collection[str]) -> bool:
-    """Whether those of the workers that are not dead consume what a turn needs."""
+    """Whether the workers that are not `dead` consume the queues that a turn needs."""
     lanes = {lane for worker in workers if worker.id not in dead for lane in worker.lanes}
     return lanes >= NEEDED

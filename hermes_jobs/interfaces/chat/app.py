@@ -24,7 +24,6 @@ from prompt_toolkit.history import FileHistory
 from prompt_toolkit.output import create_output
 from prompt_toolkit.styles import Style
 
-from hermes_jobs.bootstrap.worker_status import has_live_workers
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.live import LiveChannel, LocalChannel
 from hermes_jobs.errors import HermesJobsError, Rejected
@@ -104,7 +103,7 @@ class Chat:
     def _close(self) -> None:
         self._actions.shutdown(wait=True, cancel_futures=True)
         self._stage.close()
-        running, is_ours = self.conversation.running, not has_live_workers(self.application)
+        running, is_ours = self.conversation.running, not self.application.has_live_workers()
         stopping = [threading.Thread(target=stop) for stop in (self._watcher.stop, self._helper.stop)]
         for thread in stopping:
             thread.start()

@@ -90,14 +90,13 @@ def pauses(application: Application) -> Iterator[Finding]:
 
 def budgets(application: Application) -> Iterator[Finding]:
     """Whether the limits that are set can be held, and how much of the day's is spent."""
-    from hermes_jobs.bootstrap.validation import validate_budgets
     from hermes_jobs.domain.accounts import NANO
     from hermes_jobs.domain.budgets import DAY
     from hermes_jobs.engine.clock_and_ids import day_of
 
     settings = application.settings
     try:
-        validate_budgets(application, None)
+        application.check_budgets()
     except Misconfigured as error:
         yield Finding(check="budgets", status="fail", message=error.message, hint=error.hint, code=USAGE)
         return

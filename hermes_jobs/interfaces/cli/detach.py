@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from hermes_jobs.bootstrap.worker_status import has_live_workers
 from hermes_jobs.engine.engine import Submitted
 from hermes_jobs.interfaces.cli.context import Invocation
 from hermes_jobs.interfaces.cli.event_line import print_event
@@ -18,7 +17,7 @@ def leave(invocation: Invocation, submitted: Submitted, style: Style) -> int:
         click.echo(submitted.turn)
     else:
         print_as_it_stands(invocation, submitted, style)
-    if not style.quiet and not has_live_workers(invocation.application):
+    if not style.quiet and not invocation.application.has_live_workers():
         note("No worker is alive: the turn waits for the next process that works.")
         note(f"  hermes-jobs turns follow {submitted.turn}   works on it; `hermes-jobs up` starts workers.")
     return 0

@@ -52,7 +52,7 @@ def make(application: Application) -> MemoryProvider:
             kind="usage",
             hint="hermes-jobs config set memory.provider NAME",
         )
-    factory, setup = factory_and_setup(application, name)
+    factory, setup = factory_and_setup(application.settings, name)
     return factory(setup)
 
 

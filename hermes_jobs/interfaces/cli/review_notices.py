@@ -25,7 +25,8 @@ def note_learned(invocation: Invocation, turn: str, *, reviews: bool) -> None:
 def learned(invocation: Invocation, turn: str, *, reviews: bool = True) -> list[str]:
     """What reviews saved and what conflicted since the turn before this one was submitted, a line each;
     then what prompts leave out of the memory."""
-    views = invocation.application.views
+    application = invocation.application
+    views = application.views
     turns = views.turns(limit=LOOKED_AT)
     own = next((each for each in turns if each.id == turn), None)
     if own is None:
@@ -47,7 +48,7 @@ def learned(invocation: Invocation, turn: str, *, reviews: bool = True) -> list[
     return [
         *saved,
         *failures,
-        *conflicts(invocation.application, since, until),
+        *conflicts(application.memory, application.skills, application.log, since, until),
         *_left_out(invocation),
     ]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hermes_jobs.bootstrap.worker_status import has_live_workers
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.interfaces.cli.context import Invocation
 from hermes_jobs.interfaces.cli.logging_setup import log_to_file
@@ -22,7 +21,7 @@ def work_until(
     Where no worker is alive, the session's due steps are performed in this process meanwhile.
     """
     application = invocation.application
-    if has_live_workers(application):
+    if application.has_live_workers():
         waiter = LogWaiter(application, news=_unheard)
         try:
             return waiter.work(

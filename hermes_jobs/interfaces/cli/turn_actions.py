@@ -186,14 +186,13 @@ def deny_call(invocation: Invocation, turn_id: str, call: str | None, waiting: W
 
 def _answer(invocation: Invocation, found: Submitted, answer: SessionCommand, waiting: Waiting) -> int:
     """Record a person's answer to a call, and go on with the turn where that is left to this process."""
-    from hermes_jobs.bootstrap.worker_status import has_live_workers
     from hermes_jobs.interfaces.cli.detach import print_as_it_stands
     from hermes_jobs.interfaces.cli.turn_waiter import ALONE, follow
 
     application = invocation.application
     application.engine().execute(found.stream, answer)
     wait, timeout, style = waiting
-    if not has_live_workers(application) if wait is None else wait:
+    if not application.has_live_workers() if wait is None else wait:
         return follow(invocation, found, style, timeout, alone=ALONE, until_asked=wait is None)
     if style.form == "text":
         note(f"Turn {found.turn} is {application.views.turn(found.turn).status}.")

@@ -10,7 +10,6 @@ from functools import partial
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
-from hermes_jobs.bootstrap.worker_status import has_live_workers
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.engine.engine import Engine, Submitted
@@ -115,7 +114,7 @@ class Vigil:
             return self._end(engine, done=True)
         now = application.clock.monotonic
         until = None if timeout is None else now() + timeout
-        if has_live_workers(application):
+        if application.has_live_workers():
             self._goes_on = "goes on"
             try:
                 with self._listening() as news:

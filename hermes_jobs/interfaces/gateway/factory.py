@@ -68,7 +68,10 @@ def _news(application: Application, session: str) -> Sequence[str]:
     """What conflicted since the session's newest turn was submitted."""
     application.settle()
     turns = application.views.turns(session=session, limit=1)
-    return tuple(conflicts(application, turns[0].submitted_at)) if turns else ()
+    if not turns:
+        return ()
+    since = turns[0].submitted_at
+    return tuple(conflicts(application.memory, application.skills, application.log, since))
 
 
 def joined(users: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.bootstrap.worker_status import has_live_workers
 from hermes_jobs.engine.live import OnDelta, nobody_listens
 from hermes_jobs.runtime.inline_worker import InlineWorker
 
@@ -43,7 +42,7 @@ class FallbackWorker:
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
-                if has_live_workers(self._application):
+                if self._application.has_live_workers():
                     self._stopping.wait(LOOK_EVERY)
                 else:
                     self._work()
@@ -64,5 +63,5 @@ class FallbackWorker:
         now = self._application.clock.monotonic()
         if now - self._looked_at >= LOOK_EVERY:
             self._looked_at = now
-            self._is_relieved = has_live_workers(self._application)
+            self._is_relieved = self._application.has_live_workers()
         return self._is_relieved or self._stopping.is_set()
