@@ -59,7 +59,7 @@ class Heard:
     def __init__(self) -> None:
         self.keys: list[str] = []
 
-    def hear(self, said: IncomingMessage) -> None:
+    def accept(self, said: IncomingMessage) -> None:
         self.keys.append(said.key)
 
     def waiting_targets(self) -> Sequence[str]:
@@ -72,7 +72,7 @@ class Turns:
     def __init__(self, *held: bool) -> None:
         self._held = list(held)
 
-    def is_mine(self) -> bool:
+    def is_leader(self) -> bool:
         return self._held.pop(0) if self._held else True
 
 
