@@ -20,7 +20,7 @@ from hermes_jobs.interfaces.cli import COMMANDS, hermes_jobs
 from hermes_jobs.runtime.queues import ALL_QUEUES
 from hermes_jobs.settings.load import load
 from hermes_jobs.settings.sections import Workers
-from tests.e2e.home import Home
+from tests.home import Home
 from tests.processes import ROOT
 from tests.services import REDIS_URL, missing, postgres_schema
 from tests.tools.support import wait_until

@@ -22,7 +22,7 @@ from hermes_jobs.agent.llm.anthropic.request import RequestOptions, request_body
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from hermes_jobs.engine.in_flight import CancelToken
 from hermes_jobs.engine.ports import ModelRequest, ToolSpec
-from tests.e2e.home import Home
+from tests.home import Home
 from tests.llm.asking import nothing
 from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.providers.anthropic_server import AnthropicServer

@@ -16,9 +16,9 @@ import psutil
 
 from hermes_jobs.domain.events import StepAbandoned
 from tests.benchmarks.turns import model_server
-from tests.e2e.home import Home, endpoint
 from tests.e2e.invariants import facts_of
 from tests.faults.crew import Crew, wait_until
+from tests.home import Home, endpoint
 
 REPEATS = 7
 TAKEOVERS = 5

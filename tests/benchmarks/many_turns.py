@@ -17,9 +17,9 @@ import pytest
 
 from hermes_jobs.runtime.broker_address import find_server
 from tests.benchmarks.turns import THREADS, many, model_server
-from tests.e2e.home import Home, endpoint
 from tests.faults.crew import Crew
 from tests.faults.redis_server import RedisServer
+from tests.home import Home, endpoint
 from tests.services import postgres_schema
 from tests.soak.vitals import MB
 

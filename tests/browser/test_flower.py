@@ -10,7 +10,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from hermes_jobs.runtime.queues import ALL_QUEUES
-from tests.e2e.home import KEY, Home, endpoint
+from tests.home import KEY, Home, endpoint
 from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.model_server import ModelServer
 from tests.workers.test_up import UP, free_port

@@ -14,7 +14,7 @@ from hermes_jobs.bootstrap import Application
 from hermes_jobs.settings import load
 from tests.browser.learning_scene import CONCURRENCY, ENVIRON, SHOWN, play, scene
 from tests.browser.test_flower import rows
-from tests.e2e.home import Home, endpoint
+from tests.home import Home, endpoint
 from tests.model_server import ModelServer
 from tests.workers.test_up import UP, free_port
 

@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from tests.cli.conftest import Home
 from tests.processes import ROOT
+from tests.written_home import WrittenHome
 
 
-def offered(home: Home, line: str) -> list[str]:
+def offered(home: WrittenHome, line: str) -> list[str]:
     """What bash is offered for the last word of the line."""
     words = line.split(" ")
     environ = {
@@ -19,12 +19,12 @@ def offered(home: Home, line: str) -> list[str]:
         "COMP_WORDS": line,
         "COMP_CWORD": str(len(words) - 1),
     }
-    done = home.run(environ=environ)
+    done = home.run(**environ)
     assert (done.code, done.err) == (0, "")
     return [each.partition(",")[2] for each in done.out.splitlines() if each]
 
 
-def test_commands_and_flags_are_offered(home: Home) -> None:
+def test_commands_and_flags_are_offered(home: WrittenHome) -> None:
     assert offered(home, "hermes-jobs se") == ["setup", "send", "sessions"]
     assert offered(home, "hermes-jobs turns f") == ["follow"]
     assert offered(home, "hermes-jobs send --if") == ["--if-busy"]
@@ -32,7 +32,9 @@ def test_commands_and_flags_are_offered(home: Home) -> None:
     assert offered(home, "hermes-jobs completion ") == ["bash", "zsh", "fish"]
 
 
-def test_ids_of_recent_turns_and_sessions_are_offered_as_far_as_the_views_have_come(home: Home) -> None:
+def test_ids_of_recent_turns_and_sessions_are_offered_as_far_as_the_views_have_come(
+    home: WrittenHome,
+) -> None:
     assert offered(home, "hermes-jobs turns show ") == []
     home.answered("aa", "abc1")
     home.answered("bb", "abd2")
@@ -45,13 +47,13 @@ def test_ids_of_recent_turns_and_sessions_are_offered_as_far_as_the_views_have_c
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_of_each_shell_asks_this_program(shell: str, home: Home) -> None:
+def test_the_script_of_each_shell_asks_this_program(shell: str, home: WrittenHome) -> None:
     script = home.run("completion", shell)
     assert script.code == 0
     assert f"_HERMES_JOBS_COMPLETE={shell}_complete" in script.out
 
 
-def test_bash_takes_the_script(home: Home) -> None:
+def test_bash_takes_the_script(home: WrittenHome) -> None:
     script = home.run("completion", "bash").out
     done = subprocess.run(
         ["bash", "--norc", "-c", f"{script}\ncomplete -p hermes-jobs"],
@@ -63,7 +65,7 @@ def test_bash_takes_the_script(home: Home) -> None:
     assert "hermes_jobs_completion" in done.stdout
 
 
-def test_offering_ids_loads_no_database_toolkit(home: Home) -> None:
+def test_offering_ids_loads_no_database_toolkit(home: WrittenHome) -> None:
     program = (
         "import sys\n"
         "from hermes_jobs.interfaces.cli import run\n"
@@ -79,7 +81,7 @@ def test_offering_ids_loads_no_database_toolkit(home: Home) -> None:
     done = subprocess.run(
         [sys.executable, "-c", program],
         cwd=ROOT,
-        env={"HERMES_JOBS_HOME": str(home.folder), **environ},
+        env={"HERMES_JOBS_HOME": str(home.path), **environ},
         capture_output=True,
         text=True,
         check=False,

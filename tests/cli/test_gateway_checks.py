@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.conftest import Home
+from tests.written_home import WrittenHome
 
 TOKEN = "4242:nobody-may-ever-see-this-token-0123"
 ALLOWED = {"HERMES_JOBS_GATEWAY__TELEGRAM__ALLOWED_USERS": "[12, 13]"}
@@ -19,8 +19,8 @@ ALLOWED = {"HERMES_JOBS_GATEWAY__TELEGRAM__ALLOWED_USERS": "[12, 13]"}
         ({"TELEGRAM_BOT_TOKEN": TOKEN, **ALLOWED}, "2 may write; nobody listens"),
     ],
 )
-def test_doctor_says_what_a_bot_lacks(home: Home, environ: dict[str, str], told: str | None) -> None:
-    done = home.run("doctor", "--json", environ=environ)
+def test_doctor_says_what_a_bot_lacks(home: WrittenHome, environ: dict[str, str], told: str | None) -> None:
+    done = home.run("doctor", "--json", **environ)
     found = [check["message"] for check in done.json["checks"] if check["check"] == "telegram"]
     assert [told in message for message in found] == ([] if told is None else [True])
     assert TOKEN not in done.out + done.err

@@ -18,8 +18,8 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli import COMMANDS, hermes_jobs
 from hermes_jobs.interfaces.cli.context import Invocation
 from hermes_jobs.interfaces.cli.exit_codes import report
-from tests.cli.conftest import Home
 from tests.processes import ROOT
+from tests.written_home import WrittenHome
 
 Path = tuple[str, ...]
 
@@ -73,8 +73,8 @@ def test_the_line_of_a_command_fits_the_list(name: str) -> None:
 @pytest.mark.parametrize(
     "path", [path for path, each in ALL.items() if isinstance(each, click.Group)], ids=" ".join
 )
-def test_the_line_of_every_command_of_a_group_is_whole_in_80_columns(path: Path, home: Home) -> None:
-    listed = home.run(*path, "--help", environ={"COLUMNS": "80"}).out.partition("Commands:\n")[2]
+def test_the_line_of_every_command_of_a_group_is_whole_in_80_columns(path: Path, home: WrittenHome) -> None:
+    listed = home.run(*path, "--help", COLUMNS="80").out.partition("Commands:\n")[2]
     lines = [line for line in listed.partition("\n\n")[0].splitlines() if not line.startswith(" " * 3)]
     assert lines
     assert [line for line in lines if line.endswith("...")] == []
@@ -95,7 +95,7 @@ def test_help_imports_nothing_heavy() -> None:
     assert "Example:" in done.stdout
 
 
-def test_leaving_a_text_to_the_workers_imports_nothing_that_it_does_not_need(home: Home) -> None:
+def test_leaving_a_text_to_the_workers_imports_nothing_that_it_does_not_need(home: WrittenHome) -> None:
     program = (
         "import sys\n"
         "from hermes_jobs.interfaces.cli import run\n"
@@ -109,7 +109,7 @@ def test_leaving_a_text_to_the_workers_imports_nothing_that_it_does_not_need(hom
     done = subprocess.run(
         [sys.executable, "-c", program],
         cwd=ROOT,
-        env={"HERMES_JOBS_HOME": str(home.folder)},
+        env={"HERMES_JOBS_HOME": str(home.path)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -119,7 +119,7 @@ def test_leaving_a_text_to_the_workers_imports_nothing_that_it_does_not_need(hom
     assert done.stdout.startswith("t")
 
 
-def test_the_version_is_told(home: Home) -> None:
+def test_the_version_is_told(home: WrittenHome) -> None:
     assert home.run("--version").out == f"hermes-jobs, version {__version__}\n"
 
 
@@ -153,7 +153,7 @@ def test_the_version_is_told(home: Home) -> None:
     ],
 )
 def test_wrong_usage_is_exit_code_2_and_says_what_would_be_right(
-    arguments: list[str], told: str, home: Home
+    arguments: list[str], told: str, home: WrittenHome
 ) -> None:
     refused = home.run(*arguments)
     assert (refused.code, refused.out) == (2, "")
@@ -161,14 +161,14 @@ def test_wrong_usage_is_exit_code_2_and_says_what_would_be_right(
     assert "Traceback" not in refused.err
 
 
-def test_in_a_deleted_folder_no_session_begins_and_one_goes_on(home: Home, tmp_path: FilePath) -> None:
+def test_in_a_deleted_folder_no_session_begins_and_one_goes_on(home: WrittenHome, tmp_path: FilePath) -> None:
     home.answered("aa", "t1")
     command = f'mkdir "$1" && cd "$1" && rmdir "$1" && shift && exec {sys.executable} -m hermes_jobs "$@"'
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             ["sh", "-c", command, "sh", str(tmp_path / "gone"), *arguments],
-            env={"PATH": os.environ["PATH"], "HERMES_JOBS_HOME": str(home.folder), "PYTHONPATH": str(ROOT)},
+            env={"PATH": os.environ["PATH"], "HERMES_JOBS_HOME": str(home.path), "PYTHONPATH": str(ROOT)},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -182,24 +182,24 @@ def test_in_a_deleted_folder_no_session_begins_and_one_goes_on(home: Home, tmp_p
     assert len(home.run("turns", "list", "--json").json) == 2
 
 
-def test_a_traceback_is_shown_to_who_asks_for_it(home: Home) -> None:
-    refused = home.run("turns", "show", "nope", environ={"HERMES_JOBS_DEBUG": "1"})
+def test_a_traceback_is_shown_to_who_asks_for_it(home: WrittenHome) -> None:
+    refused = home.run("turns", "show", "nope", HERMES_JOBS_DEBUG="1")
     assert refused.code == 2
     assert "Traceback" in refused.err
 
 
-def test_a_secret_in_an_error_is_not_shown(home: Home) -> None:
-    refused = home.run("turns", "show", "sk-verysecret", environ={"OPENAI_API_KEY": "sk-verysecret"})
+def test_a_secret_in_an_error_is_not_shown(home: WrittenHome) -> None:
+    refused = home.run("turns", "show", "sk-verysecret", OPENAI_API_KEY="sk-verysecret")
     assert "There is no turn '[REDACTED]'" in refused.err
 
 
-def test_a_full_disk_is_said_in_one_sentence(home: Home) -> None:
+def test_a_full_disk_is_said_in_one_sentence(home: WrittenHome) -> None:
     home.answered("aa", "t1")
     with FilePath("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "hermes_jobs", "events", "--json"],
             cwd=ROOT,
-            env={"PATH": os.environ["PATH"], "HERMES_JOBS_HOME": str(home.folder)},
+            env={"PATH": os.environ["PATH"], "HERMES_JOBS_HOME": str(home.path)},
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -225,14 +225,14 @@ def test_an_error_shows_no_sequence_that_moves_the_cursor(capsys: pytest.Capture
     assert capsys.readouterr().err == "Error: It said red.\nHint: Ask it.\n"
 
 
-def test_a_reader_that_leaves_early_is_no_error(home: Home) -> None:
+def test_a_reader_that_leaves_early_is_no_error(home: WrittenHome) -> None:
     home.answered("aa", "t1")
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
         [sys.executable, "-m", "hermes_jobs", "events", "--json"],
         cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "HERMES_JOBS_HOME": str(home.folder)},
+        env={"PATH": os.environ["PATH"], "HERMES_JOBS_HOME": str(home.path)},
         stdout=writer,
         stderr=subprocess.PIPE,
         text=True,
@@ -243,8 +243,8 @@ def test_a_reader_that_leaves_early_is_no_error(home: Home) -> None:
 
 
 def test_a_ctrl_c_while_the_program_is_being_loaded_ends_it_without_a_word(
-    tmp_path: FilePath, home: Home
+    tmp_path: FilePath, home: WrittenHome
 ) -> None:
     (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
-    ended = home.run("turns", "list", environ={"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"})
+    ended = home.run("turns", "list", PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
     assert (ended.code, ended.out, ended.err) == (-signal.SIGINT, "", "")

@@ -12,20 +12,20 @@ import pytest
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.delivery import stream_of
 from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
-from tests.cli.conftest import Home
 from tests.processes import ROOT
+from tests.written_home import WrittenHome
 
 AT = "2026-11-21T12:00:00.000000Z"
 
 
-def write(home: Home, delivery: str, *facts: e.DeliveryEvent) -> None:
+def write(home: WrittenHome, delivery: str, *facts: e.DeliveryEvent) -> None:
     stream = stream_of(delivery)
     head = home.log.head(stream)
     change = StreamWrite(stream=stream, events=facts, expected=head.version if head else 0)
     home.log.append(Append(meta=EventMeta(worker="w1"), recorded_at=AT, writes=(change,)))
 
 
-def requested(home: Home, delivery: str, target: str = "cli", text: str = "Good morning.") -> None:
+def requested(home: WrittenHome, delivery: str, target: str = "cli", text: str = "Good morning.") -> None:
     fact = e.DeliveryRequested(
         delivery=delivery, target=target, text=text, turn="t1", session="s1", source="schedule:h1"
     )
@@ -33,7 +33,7 @@ def requested(home: Home, delivery: str, target: str = "cli", text: str = "Good 
 
 
 @pytest.fixture
-def filled(home: Home) -> Home:
+def filled(home: WrittenHome) -> WrittenHome:
     """Two answers to read, one that failed elsewhere, one that is tried again, one that was sent."""
     home.submit("s1", "t1")
     requested(home, "dfirst", text="The first\x1b[2J answer")
@@ -49,14 +49,14 @@ def filled(home: Home) -> Home:
     return home
 
 
-def test_an_empty_inbox_says_so(home: Home) -> None:
+def test_an_empty_inbox_says_so(home: WrittenHome) -> None:
     assert "Nothing unread." in home.run("inbox", "list").err
     assert "Nothing unread." in home.run("inbox", "read").err
     assert home.run("inbox", "list", "--json").json == []
     assert home.run("inbox", "read", "--json").json == []
 
 
-def test_the_inbox_lists_what_is_unread_and_what_failed_elsewhere(filled: Home) -> None:
+def test_the_inbox_lists_what_is_unread_and_what_failed_elsewhere(filled: WrittenHome) -> None:
     listed = filled.run("inbox", "list", "--json").json
     assert [(each["delivery"], each["status"]) for each in listed] == [
         ("dlost", "failed"),
@@ -67,7 +67,7 @@ def test_the_inbox_lists_what_is_unread_and_what_failed_elsewhere(filled: Home) 
     assert "It answered 404." in filled.run("inbox", "list").out
 
 
-def test_all_deliveries_are_listed_with_how_they_stand(filled: Home) -> None:
+def test_all_deliveries_are_listed_with_how_they_stand(filled: WrittenHome) -> None:
     listed = {each["delivery"]: each for each in filled.run("inbox", "list", "--all", "--json").json}
     assert listed["dsent"]["status"] == "sent"
     assert listed["dsent"]["receipt"] == "7"
@@ -75,7 +75,7 @@ def test_all_deliveries_are_listed_with_how_they_stand(filled: Home) -> None:
     assert (later["status"], later["attempts"], later["retry_at"]) == ("waiting", 3, 1.8e9)
 
 
-def test_what_was_read_is_not_read_again_unless_it_is_asked_for(filled: Home) -> None:
+def test_what_was_read_is_not_read_again_unless_it_is_asked_for(filled: WrittenHome) -> None:
     first = filled.run("inbox", "read", "-n", "1")
     assert "The first answer" in first.out
     assert "second" not in first.out
@@ -89,13 +89,13 @@ def test_what_was_read_is_not_read_again_unless_it_is_asked_for(filled: Home) ->
     assert states["dlater"] == "waiting"
 
 
-def test_read_as_json_marks_too(filled: Home) -> None:
+def test_read_as_json_marks_too(filled: WrittenHome) -> None:
     read = filled.run("inbox", "read", "dsecond", "dfirst", "--json").json
     assert [each["text"] for each in read] == ["The second answer", "The first\x1b[2J answer"]
     assert [each["delivery"] for each in filled.run("inbox", "list", "--json").json] == ["dlost"]
 
 
-def test_an_unknown_or_ambiguous_id_is_a_usage_error(filled: Home) -> None:
+def test_an_unknown_or_ambiguous_id_is_a_usage_error(filled: WrittenHome) -> None:
     unknown = filled.run("inbox", "read", "nosuch")
     assert (unknown.code, unknown.out) == (2, "")
     assert "There is no delivery 'nosuch'" in unknown.err
@@ -104,7 +104,7 @@ def test_an_unknown_or_ambiguous_id_is_a_usage_error(filled: Home) -> None:
     assert "fits several deliveries" in several.err
 
 
-def test_a_turn_shows_how_its_deliveries_stand(filled: Home) -> None:
+def test_a_turn_shows_how_its_deliveries_stand(filled: WrittenHome) -> None:
     shown = filled.run("turns", "show", "t1").out
     assert "To file:/srv/a.md" in shown
     assert "3 attempts failed, tried again at" in shown
@@ -115,12 +115,12 @@ def test_a_turn_shows_how_its_deliveries_stand(filled: Home) -> None:
 
 
 @pytest.mark.slow
-def test_a_send_on_a_terminal_ends_with_a_calm_word_on_what_is_unread(filled: Home) -> None:
+def test_a_send_on_a_terminal_ends_with_a_calm_word_on_what_is_unread(filled: WrittenHome) -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "hermes_jobs", "send", "Hello"],
         cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "HERMES_JOBS_HOME": str(filled.folder)},
+        env={"PATH": os.environ["PATH"], "HERMES_JOBS_HOME": str(filled.path)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=theirs,
@@ -133,7 +133,7 @@ def test_a_send_on_a_terminal_ends_with_a_calm_word_on_what_is_unread(filled: Ho
     assert b"You have 3 unread answers: hermes-jobs inbox read" in told
 
 
-def test_a_view_that_is_built_again_says_the_same(filled: Home) -> None:
+def test_a_view_that_is_built_again_says_the_same(filled: WrittenHome) -> None:
     filled.run("inbox", "read", "dfirst")
     before = filled.run("inbox", "list", "--all", "--json").json
     assert filled.run("views", "rebuild").code == 0

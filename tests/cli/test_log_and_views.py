@@ -8,17 +8,17 @@ import sqlite3
 import pytest
 
 from hermes_jobs.domain.events import TurnSubmitted
-from tests.cli.conftest import Home
+from tests.written_home import WrittenHome
 
 
 @pytest.fixture
-def answered(home: Home) -> Home:
+def answered(home: WrittenHome) -> WrittenHome:
     home.answered("aa", "t1")
     home.answered("bb", "t2")
     return home
 
 
-def test_events_are_objects_a_line_with_growing_positions(answered: Home) -> None:
+def test_events_are_objects_a_line_with_growing_positions(answered: WrittenHome) -> None:
     lines = [json.loads(line) for line in answered.run("events", "--json").out.splitlines()]
     assert [line["position"] for line in lines] == list(range(1, len(lines) + 1))
     assert list(lines[0]) == ["position", "stream", "version", "type", "data", "meta", "recorded_at"]
@@ -40,31 +40,33 @@ def test_events_are_objects_a_line_with_growing_positions(answered: Home) -> Non
         (["-n", "99", "--stream", "session-aa"], [1, 2, 3, 4, 5, 6]),
     ],
 )
-def test_a_part_of_the_events_can_be_asked_for(flags: list[str], expected: list[int], answered: Home) -> None:
+def test_a_part_of_the_events_can_be_asked_for(
+    flags: list[str], expected: list[int], answered: WrittenHome
+) -> None:
     lines = answered.run("events", "--json", *flags).out.splitlines()
     assert [json.loads(line)["position"] for line in lines] == expected
 
 
-def test_a_log_without_events_says_so(home: Home) -> None:
+def test_a_log_without_events_says_so(home: WrittenHome) -> None:
     shown = home.run("events")
     assert (shown.code, shown.out, shown.err) == (0, "", "No events.\n")
 
 
-def test_an_unknown_stream_is_a_usage_error(answered: Home) -> None:
+def test_an_unknown_stream_is_a_usage_error(answered: WrittenHome) -> None:
     refused = answered.run("events", "--stream", "session-ab")
     assert (refused.code, refused.out) == (2, "")
     assert "session-aa" in refused.err
 
 
-def test_a_log_that_is_what_was_written_verifies(answered: Home) -> None:
+def test_a_log_that_is_what_was_written_verifies(answered: WrittenHome) -> None:
     verified = answered.run("events", "verify", "--json")
     assert verified.code == 0
     assert verified.json["findings"] == []
 
 
-def test_a_changed_event_is_found_and_is_exit_code_5(answered: Home) -> None:
+def test_a_changed_event_is_found_and_is_exit_code_5(answered: WrittenHome) -> None:
     answered.close()
-    connection = sqlite3.connect(answered.folder / "events.db")
+    connection = sqlite3.connect(answered.path / "events.db")
     connection.execute("UPDATE events SET data = replace(data, 'done', 'gone') WHERE position = 4")
     connection.commit()
     connection.close()
@@ -74,7 +76,7 @@ def test_a_changed_event_is_found_and_is_exit_code_5(answered: Home) -> None:
     assert "Traceback" not in verified.err
 
 
-def test_views_say_how_far_they_are_and_are_rebuilt(answered: Home) -> None:
+def test_views_say_how_far_they_are_and_are_rebuilt(answered: WrittenHome) -> None:
     assert answered.run("views", "status", "--json").json["generations"] == []
     answered.run("turns", "list")
     answered.submit("aa", "t3")
@@ -85,9 +87,9 @@ def test_views_say_how_far_they_are_and_are_rebuilt(answered: Home) -> None:
     assert "generation-2.db" in answered.run("views", "status").out
 
 
-def test_a_rebuild_says_where_it_stops_before_an_event_that_is_too_new(answered: Home) -> None:
+def test_a_rebuild_says_where_it_stops_before_an_event_that_is_too_new(answered: WrittenHome) -> None:
     answered.close()
-    connection = sqlite3.connect(answered.folder / "events.db")
+    connection = sqlite3.connect(answered.path / "events.db")
     connection.execute("UPDATE events SET type = 'Novelty' WHERE position = 5")
     connection.commit()
     connection.close()
@@ -98,26 +100,26 @@ def test_a_rebuild_says_where_it_stops_before_an_event_that_is_too_new(answered:
     assert "Novelty" in rebuilt.err
 
 
-def test_a_log_that_cannot_be_opened_is_exit_code_5(home: Home) -> None:
+def test_a_log_that_cannot_be_opened_is_exit_code_5(home: WrittenHome) -> None:
     home.close()
-    (home.folder / "events.db").write_bytes(b"this is no database, whatever its name may say " * 50)
+    (home.path / "events.db").write_bytes(b"this is no database, whatever its name may say " * 50)
     failed = home.run("turns", "list")
     assert (failed.code, failed.out) == (5, "")
     assert failed.err.startswith("Error: ")
     assert "Traceback" not in failed.err
 
 
-def test_the_configuration_is_shown_with_its_origin_and_without_secrets(home: Home) -> None:
+def test_the_configuration_is_shown_with_its_origin_and_without_secrets(home: WrittenHome) -> None:
     environ = {"HERMES_JOBS_MODEL": "gpt-9", "OPENAI_API_KEY": "sk-very-secret-thing"}
-    shown = home.run("config", "show", "--origin", "--json", environ=environ)
+    shown = home.run("config", "show", "--origin", "--json", **environ)
     assert shown.json["model.model"] == {"value": "gpt-9", "origin": "environment HERMES_JOBS_MODEL"}
     assert "very-secret" not in shown.out + shown.err
     assert home.run("config", "show", "--json").json["agent.max_iterations"] == 15
-    assert "environment HERMES_JOBS_MODEL" in home.run("config", "show", "--origin", environ=environ).out
+    assert "environment HERMES_JOBS_MODEL" in home.run("config", "show", "--origin", **environ).out
 
 
-def test_a_key_is_written_and_read_back(home: Home) -> None:
-    assert home.run("config", "path").out == f"{home.folder}/config.yaml\n"
+def test_a_key_is_written_and_read_back(home: WrittenHome) -> None:
+    assert home.run("config", "path").out == f"{home.path}/config.yaml\n"
     done = home.run("config", "set", "compression.threshold", "0.4")
     assert (done.code, done.out) == (0, "")
     assert home.run("config", "show", "--json").json["compression.threshold"] == 0.4
@@ -126,7 +128,7 @@ def test_a_key_is_written_and_read_back(home: Home) -> None:
     assert "compression.threshold" in refused.err
 
 
-def test_a_wrong_setting_stops_every_command_before_anything_is_recorded(home: Home) -> None:
-    refused = home.run("turns", "list", environ={"HERMES_JOBS_AGENT__MAX_ITERATIONS": "many"})
+def test_a_wrong_setting_stops_every_command_before_anything_is_recorded(home: WrittenHome) -> None:
+    refused = home.run("turns", "list", HERMES_JOBS_AGENT__MAX_ITERATIONS="many")
     assert (refused.code, refused.out) == (2, "")
     assert "agent.max_iterations" in refused.err

@@ -9,10 +9,10 @@ import pytest
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
-from tests.cli.conftest import Home
+from tests.written_home import WrittenHome
 
 
-def remember(home: Home, content: str, *, at: datetime, evidence: e.Evidence | None = None) -> None:
+def remember(home: WrittenHome, content: str, *, at: datetime, evidence: e.Evidence | None = None) -> None:
     """The agent's write at that moment."""
     fact = e.MemoryAdded(target="memory", content=content, author="turn", evidence=evidence)
     write = StreamWrite(stream="memory", events=(fact,), expected=None)
@@ -20,22 +20,22 @@ def remember(home: Home, content: str, *, at: datetime, evidence: e.Evidence | N
     home.log.append(Append(meta=EventMeta(worker="w1"), recorded_at=recorded_at, writes=(write,)))
 
 
-def test_an_empty_memory_is_shown_with_its_limits(home: Home) -> None:
+def test_an_empty_memory_is_shown_with_its_limits(home: WrittenHome) -> None:
     done = home.run("memory", "show", "--json")
     nothing = {"entries": [], "chars": 0}
     assert done.json == {"memory": {**nothing, "limit": 2200}, "user": {**nothing, "limit": 1375}}
 
 
-def test_what_is_added_is_shown_and_in_the_file(home: Home) -> None:
+def test_what_is_added_is_shown_and_in_the_file(home: WrittenHome) -> None:
     added = home.run("memory", "add", "user", "Prefers metric units")
     assert (added.code, added.out) == (0, "")
     assert "Saved: added. `user` holds 1 entry [1% — 20/1,375 chars]." in added.err
     shown = home.run("memory", "show", "user")
     assert shown.out == "Who you are [1% — 20/1,375 chars]\n- Prefers metric units\n"
-    assert (home.folder / "memories" / "USER.md").read_text() == "Prefers metric units\n"
+    assert (home.path / "memories" / "USER.md").read_text() == "Prefers metric units\n"
 
 
-def test_only_the_newest_entries_are_shown_where_that_is_asked_for(home: Home) -> None:
+def test_only_the_newest_entries_are_shown_where_that_is_asked_for(home: WrittenHome) -> None:
     for entry in ("Likes tea", "Owns a kettle"):
         home.run("memory", "add", entry)
 
@@ -48,12 +48,12 @@ def test_only_the_newest_entries_are_shown_where_that_is_asked_for(home: Home) -
     assert "Likes tea" not in home.run("memory", "show", "memory", "-n", "1").out
 
 
-def test_the_target_may_be_an_option_and_is_memory_unless_said(home: Home) -> None:
+def test_the_target_may_be_an_option_and_is_memory_unless_said(home: WrittenHome) -> None:
     assert home.run("memory", "add", "Speaks German", "-t", "user", "--json").json["user"]["entries"]
     assert home.run("memory", "add", "Builds take long", "--json").json["memory"]["entries"]
 
 
-def test_an_entry_is_replaced_and_removed_wherever_it_is(home: Home) -> None:
+def test_an_entry_is_replaced_and_removed_wherever_it_is(home: WrittenHome) -> None:
     home.run("memory", "add", "user", "Prefers metric units")
     assert home.run("memory", "replace", "metric", "Prefers imperial units").code == 0
     assert home.run("memory", "show", "--json").json["user"]["entries"] == ["Prefers imperial units"]
@@ -77,7 +77,7 @@ def test_an_entry_is_replaced_and_removed_wherever_it_is(home: Home) -> None:
     ],
 )
 def test_bad_input_is_answered_with_a_sentence(
-    home: Home, arguments: tuple[str, ...], code: int, said: str
+    home: WrittenHome, arguments: tuple[str, ...], code: int, said: str
 ) -> None:
     done = home.run("memory", *arguments)
     assert (done.code, done.out) == (code, "")
@@ -85,7 +85,7 @@ def test_bad_input_is_answered_with_a_sentence(
     assert "Traceback" not in done.err
 
 
-def test_a_text_that_both_targets_hold_is_asked_about(home: Home) -> None:
+def test_a_text_that_both_targets_hold_is_asked_about(home: WrittenHome) -> None:
     home.run("memory", "add", "user", "Likes tea")
     home.run("memory", "add", "memory", "The tea is in the kitchen")
     done = home.run("memory", "remove", "tea")
@@ -94,11 +94,11 @@ def test_a_text_that_both_targets_hold_is_asked_about(home: Home) -> None:
     assert home.run("memory", "remove", "user", "tea").code == 0
 
 
-def test_the_log_tells_who_wrote_what_when_and_from_which_turn(home: Home) -> None:
+def test_the_log_tells_who_wrote_what_when_and_from_which_turn(home: WrittenHome) -> None:
     evidence = e.Evidence(session="s1", turn="t1", call="t1-1-0")
     remember(home, "Tests run with make", at=datetime.now(UTC), evidence=evidence)
-    (home.folder / "memories").mkdir()
-    (home.folder / "memories" / "MEMORY.md").write_text("Tests run with make\n§\nBy hand\n")
+    (home.path / "memories").mkdir()
+    (home.path / "memories" / "MEMORY.md").write_text("Tests run with make\n§\nBy hand\n")
     home.run("memory", "remove", "By hand")
     told = home.run("memory", "log", "--json").json
     assert [(each["version"], each["author"], each["action"]) for each in told] == [
@@ -112,7 +112,7 @@ def test_the_log_tells_who_wrote_what_when_and_from_which_turn(home: Home) -> No
     assert re.fullmatch(r"3 +\d+ s ago +user +memory +- By hand", lines[1])
 
 
-def test_a_write_is_taken_back_once_and_can_be_had_again(home: Home) -> None:
+def test_a_write_is_taken_back_once_and_can_be_had_again(home: WrittenHome) -> None:
     home.run("memory", "add", "Likes tea")
     assert home.run("memory", "undo", "1", "--json").json["memory"]["entries"] == []
     again = home.run("memory", "undo", "1")
@@ -123,7 +123,7 @@ def test_a_write_is_taken_back_once_and_can_be_had_again(home: Home) -> None:
     assert undone == {3: False, 2: True, 1: True}
 
 
-def test_why_shows_the_turn_and_what_was_said_there(home: Home) -> None:
+def test_why_shows_the_turn_and_what_was_said_there(home: WrittenHome) -> None:
     home.answered("s1", "t1", "I always use metric units.")
     remember(
         home,
@@ -140,7 +140,7 @@ def test_why_shows_the_turn_and_what_was_said_there(home: Home) -> None:
     assert "you said: I always use metric units." in shown
 
 
-def test_why_knows_entries_that_are_gone(home: Home) -> None:
+def test_why_knows_entries_that_are_gone(home: WrittenHome) -> None:
     home.run("memory", "add", "Likes tea")
     home.run("memory", "replace", "tea", "Likes coffee")
     assert "Likes tea (not there any more)" in home.run("memory", "why", "tea").out
@@ -167,22 +167,22 @@ provider = Notes
 """
 
 
-def test_a_provider_is_configured_and_doctor_says_how_it_stands(home: Home) -> None:
-    folder = home.folder / "plugins" / "notes"
+def test_a_provider_is_configured_and_doctor_says_how_it_stands(home: WrittenHome) -> None:
+    folder = home.path / "plugins" / "notes"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text(PLUGIN)
     chosen = {"HERMES_JOBS_MEMORY__PROVIDER": "notes"}
-    shown = home.run("memory", "provider", "--json", environ=chosen)
+    shown = home.run("memory", "provider", "--json", **chosen)
     assert shown.json == {"provider": "notes", "available": False, "keys": {"address": "where it is"}}
-    assert "address: where it is" in home.run("doctor", environ=chosen).out
-    assert home.run("memory", "provider", "adress=here", environ=chosen).code == 2
-    done = home.run("memory", "provider", "address=here", environ=chosen)
+    assert "address: where it is" in home.run("doctor", **chosen).out
+    assert home.run("memory", "provider", "adress=here", **chosen).code == 2
+    done = home.run("memory", "provider", "address=here", **chosen)
     assert (done.code, done.err) == (0, "notes is available.\n")
-    assert "the provider notes is available" in home.run("doctor", environ=chosen).out
+    assert "the provider notes is available" in home.run("doctor", **chosen).out
     assert "the provider" not in home.run("doctor").out
 
 
-def test_at_shows_the_memory_of_a_moment_and_of_a_days_end(home: Home) -> None:
+def test_at_shows_the_memory_of_a_moment_and_of_a_days_end(home: WrittenHome) -> None:
     noon = datetime(2026, 3, 5, 12).astimezone()
     remember(home, "In the morning", at=noon - timedelta(hours=3))
     remember(home, "In the evening", at=noon + timedelta(hours=9))
@@ -197,14 +197,14 @@ def test_at_shows_the_memory_of_a_moment_and_of_a_days_end(home: Home) -> None:
     assert entries("2126-01-01T00:00:00Z") == ["In the morning", "In the evening"]
 
 
-def test_moments_are_read_and_shown_in_the_configured_zone(home: Home) -> None:
+def test_moments_are_read_and_shown_in_the_configured_zone(home: WrittenHome) -> None:
     remember(home, "Seen at 18:00 in Tokyo", at=datetime(2026, 3, 5, 9, tzinfo=UTC))
 
     def entries(date: str, zone: str) -> int:
         chosen = {"HERMES_JOBS_SCHEDULES__TIMEZONE": zone}
-        return len(home.run("memory", "at", date, "--json", environ=chosen).json["memory"]["entries"])
+        return len(home.run("memory", "at", date, "--json", **chosen).json["memory"]["entries"])
 
     assert [entries("2026-03-05 17:59", "Asia/Tokyo"), entries("2026-03-05 18:00", "Asia/Tokyo")] == [0, 1]
     assert [entries("2026-03-05 08:59", "UTC"), entries("2026-03-05 09:00", "UTC")] == [0, 1]
     tokyo = {"HERMES_JOBS_SCHEDULES__TIMEZONE": "Asia/Tokyo"}
-    assert "2026-03-05 18:00" in home.run("memory", "log", environ=tokyo).out
+    assert "2026-03-05 18:00" in home.run("memory", "log", **tokyo).out

@@ -14,13 +14,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.steps import next_steps
 from hermes_jobs.eventlog.log import WorkerRow
-from tests.cli.conftest import Home
 from tests.processes import ROOT
 from tests.tools.support import wait_until
+from tests.written_home import WrittenHome
 
 
 @pytest.fixture
-def lived(home: Home) -> Home:
+def lived(home: WrittenHome) -> WrittenHome:
     """Two turns done, one of them with a tool that a dead worker had left, one cancelled, one due."""
     home.answered("s1", "t1")
     home.submit("s1", "t2")
@@ -75,7 +75,7 @@ EXPECTED = {
 }
 
 
-def test_metrics_are_printed_once(lived: Home) -> None:
+def test_metrics_are_printed_once(lived: WrittenHome) -> None:
     printed = lived.run("metrics")
     assert printed.code == 0, printed
     found = samples(printed.out)
@@ -85,7 +85,7 @@ def test_metrics_are_printed_once(lived: Home) -> None:
     assert "private" not in printed.out
 
 
-def test_metrics_are_served_on_this_machine_and_follow_the_log(lived: Home) -> None:
+def test_metrics_are_served_on_this_machine_and_follow_the_log(lived: WrittenHome) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -104,7 +104,7 @@ def test_metrics_are_served_on_this_machine_and_follow_the_log(lived: Home) -> N
     serving = subprocess.Popen(
         [sys.executable, "-m", "hermes_jobs", "metrics", "--port", str(port)],
         cwd=ROOT,
-        env={"HERMES_JOBS_HOME": str(lived.folder)},
+        env={"HERMES_JOBS_HOME": str(lived.path)},
         stderr=subprocess.PIPE,
         text=True,
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.home import KEY, Home, endpoint
+from tests.home import KEY, Home, endpoint
 from tests.llm.addresses import serving
 from tests.model_script import Answer, AskedCall, Refuse, Seen
 from tests.model_server import ModelServer

@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 import pytest
 
-from tests.cli.conftest import Home
 from tests.cli.test_help_and_errors import ALL
 from tests.processes import STARTS_PROCESSES
+from tests.written_home import WrittenHome
 
 DETERMINISTIC = """
     completion bash
@@ -96,16 +96,18 @@ def lines(text: str) -> list[str]:
 
 
 @pytest.fixture
-def twin(home: Home, tmp_path: Path) -> Home:
+def twin(home: WrittenHome, tmp_path: Path) -> WrittenHome:
     """A home equal to the other, in a folder of its own, so that both can be written."""
     home.answered("aa", "t1")
     home.close()
-    shutil.copytree(home.folder, tmp_path / "twin")
-    return Home(tmp_path / "twin")
+    shutil.copytree(home.path, tmp_path / "twin/home")
+    return WrittenHome(tmp_path / "twin")
 
 
 @pytest.mark.parametrize("line", lines(DETERMINISTIC))
-def test_a_new_interpreter_says_what_a_forked_one_says(line: str, home: Home, twin: Home) -> None:
+def test_a_new_interpreter_says_what_a_forked_one_says(
+    line: str, home: WrittenHome, twin: WrittenHome
+) -> None:
     twin.close()
     new, forked = twin.run_in_new_interpreter(*shlex.split(line)), home.run(*shlex.split(line))
     assert new == forked
@@ -113,10 +115,10 @@ def test_a_new_interpreter_says_what_a_forked_one_says(line: str, home: Home, tw
 
 
 @pytest.mark.parametrize("line", lines(OTHERS))
-def test_a_new_interpreter_ends_as_a_forked_one_ends(line: str, home: Home, twin: Home) -> None:
+def test_a_new_interpreter_ends_as_a_forked_one_ends(line: str, home: WrittenHome, twin: WrittenHome) -> None:
     twin.close()
-    new = twin.run_in_new_interpreter(*shlex.split(line.format(home=twin.folder)))
-    forked = home.run(*shlex.split(line.format(home=home.folder)))
+    new = twin.run_in_new_interpreter(*shlex.split(line.format(home=twin.path)))
+    forked = home.run(*shlex.split(line.format(home=home.path)))
     assert (new.code, "Unexpected" in new.err) == (forked.code, False), new.err
 
 

@@ -17,10 +17,10 @@ import pytest
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.interfaces.cli.queue_stats import LiveWorker, Load, QueueLoad, age
 from hermes_jobs.interfaces.cli.queue_watch import sparkline, told
-from tests.cli.conftest import Home
 from tests.eventlog.changes import claim
 from tests.processes import ROOT
 from tests.tools.support import wait_until
+from tests.written_home import WrittenHome
 
 
 def test_an_age_is_told_in_units_that_fit() -> None:
@@ -33,7 +33,7 @@ def test_an_age_is_told_in_units_that_fit() -> None:
     ]
 
 
-def test_what_a_worker_that_has_ended_had_begun_waits(home: Home) -> None:
+def test_what_a_worker_that_has_ended_had_begun_waits(home: WrittenHome) -> None:
     home.submit("aa", "t1")
     (row,) = home.log.steps()
     home.log.append(claim(row.step.id, owner="worker-gone"))
@@ -73,14 +73,14 @@ class Watching:
 
 
 @contextmanager
-def watching(home: Home, *arguments: str, terminal: bool) -> Iterator[Watching]:
+def watching(home: WrittenHome, *arguments: str, terminal: bool) -> Iterator[Watching]:
     ours, theirs = pty.openpty() if terminal else os.pipe()
     process = subprocess.Popen(
         [sys.executable, "-m", "hermes_jobs", "queues", "--watch", *arguments],
         cwd=ROOT,
         env={
             "PATH": os.environ["PATH"],
-            "HERMES_JOBS_HOME": str(home.folder),
+            "HERMES_JOBS_HOME": str(home.path),
             "COLUMNS": "80",
             "TERM": "xterm-256color",
         },
@@ -97,7 +97,7 @@ def watching(home: Home, *arguments: str, terminal: bool) -> Iterator[Watching]:
         os.close(ours)
 
 
-def test_a_pipe_gets_a_line_a_change_and_ctrl_c_is_a_good_end(home: Home) -> None:
+def test_a_pipe_gets_a_line_a_change_and_ctrl_c_is_a_good_end(home: WrittenHome) -> None:
     with watching(home, terminal=False) as watch:
         wait_until(lambda: "nothing waits or runs; 0 workers" in watch.text, "the first line")
         home.submit("aa", "t1")
@@ -108,7 +108,7 @@ def test_a_pipe_gets_a_line_a_change_and_ctrl_c_is_a_good_end(home: Home) -> Non
     assert "Traceback" not in watch.text
 
 
-def test_scripts_get_a_value_a_change(home: Home) -> None:
+def test_scripts_get_a_value_a_change(home: WrittenHome) -> None:
     with watching(home, "--json", terminal=False) as watch:
         wait_until(lambda: '"workers":[]}' in watch.text, "the first value")
         assert watch.leave() == 0
@@ -116,7 +116,7 @@ def test_scripts_get_a_value_a_change(home: Home) -> None:
     assert line.startswith('{"queues":[{"name":"turns","waiting":0')
 
 
-def test_a_terminal_is_drawn_on(home: Home) -> None:
+def test_a_terminal_is_drawn_on(home: WrittenHome) -> None:
     home.submit("aa", "t1")
     with watching(home, terminal=True) as watch:
         wait_until(lambda: "Ctrl-C leaves." in watch.text, "the screen")

@@ -8,7 +8,7 @@ import pytest
 
 from hermes_jobs.eventlog.factory import open_log
 from hermes_jobs.runtime.queues import ALL_QUEUES
-from tests.e2e.home import KEY, Home, endpoint
+from tests.home import KEY, Home, endpoint
 from tests.model_script import Refuse
 from tests.model_server import ModelServer
 from tests.services import postgres_schema

@@ -11,26 +11,27 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Finished, Home
+from tests.home import Ran
 from tests.processes import ROOT
+from tests.written_home import WrittenHome
 
 MAIL = "Check my mail every weekday at 9am and summarise it"
 BERLIN = {"HERMES_JOBS_SCHEDULES__TIMEZONE": "Europe/Berlin"}
 
 
-def added(home: Home, *arguments: str, environ: Mapping[str, str] = BERLIN) -> Any:
+def added(home: WrittenHome, *arguments: str, environ: Mapping[str, str] = BERLIN) -> Any:
     """`schedule add --yes --json`, which has to succeed; the schedule."""
-    done = home.run("schedule", "add", *arguments, "--yes", "--json", environ=environ)
+    done = home.run("schedule", "add", *arguments, "--yes", "--json", **environ)
     assert done.code == 0, done
     return done.json
 
 
-def shown(home: Home, name: str) -> Any:
+def shown(home: WrittenHome, name: str) -> Any:
     return home.run("schedule", "show", name, "--json").json
 
 
-def test_a_sentence_is_taken_apart_and_shown_back_before_it_is_recorded(home: Home) -> None:
-    done = home.run("schedule", "add", MAIL, "--yes", environ=BERLIN)
+def test_a_sentence_is_taken_apart_and_shown_back_before_it_is_recorded(home: WrittenHome) -> None:
+    done = home.run("schedule", "add", MAIL, "--yes", **BERLIN)
 
     assert done.code == 0
     told = done.err.splitlines()
@@ -48,7 +49,7 @@ def test_a_sentence_is_taken_apart_and_shown_back_before_it_is_recorded(home: Ho
     assert "hermes-jobs up" in told[-1]
 
 
-def test_without_a_terminal_and_without_yes_nothing_is_recorded(home: Home) -> None:
+def test_without_a_terminal_and_without_yes_nothing_is_recorded(home: WrittenHome) -> None:
     done = home.run("schedule", "add", MAIL)
 
     assert (done.code, done.out) == (2, "")
@@ -58,9 +59,9 @@ def test_without_a_terminal_and_without_yes_nothing_is_recorded(home: Home) -> N
 
 
 @pytest.mark.parametrize(("answer", "code", "there"), [("y", 0, 1), ("n", 1, 0)])
-def test_on_a_terminal_it_is_asked(home: Home, answer: str, code: int, there: int) -> None:
+def test_on_a_terminal_it_is_asked(home: WrittenHome, answer: str, code: int, there: int) -> None:
     ours, theirs = pty.openpty()
-    environ = {"PATH": os.environ["PATH"], "HERMES_JOBS_HOME": str(home.folder)}
+    environ = {"PATH": os.environ["PATH"], "HERMES_JOBS_HOME": str(home.path)}
     with subprocess.Popen(
         [sys.executable, "-m", "hermes_jobs", "schedule", "add", MAIL],
         cwd=ROOT,
@@ -90,20 +91,20 @@ def test_on_a_terminal_it_is_asked(home: Home, answer: str, code: int, there: in
         (("--at", "2090-01-02T03:04:05+00:00"), "once", "at 2090-01-02T04:04:05+01:00"),
     ],
 )
-def test_flags_say_when_as_well(home: Home, flags: tuple[str, ...], kind: str, canonical: str) -> None:
+def test_flags_say_when_as_well(home: WrittenHome, flags: tuple[str, ...], kind: str, canonical: str) -> None:
     schedule = added(home, *flags, "--task", "Look.")
 
     assert (schedule["kind"], schedule["canonical"], schedule["task"]) == (kind, canonical, "Look.")
 
 
-def test_in_counts_from_now(home: Home) -> None:
-    schedule = added(home, "--in", "2 hours", "--task", "Look.", environ={})
+def test_in_counts_from_now(home: WrittenHome) -> None:
+    schedule = added(home, "--in", "2 hours", "--task", "Look.")
 
     assert schedule["kind"] == "once"
     assert len(schedule["next"]) == 1
 
 
-def test_every_option_is_kept_and_shown(home: Home) -> None:
+def test_every_option_is_kept_and_shown(home: WrittenHome) -> None:
     home.answered("sab1", "t1", "plan a trip")
     schedule = added(
         home,
@@ -111,7 +112,6 @@ def test_every_option_is_kept_and_shown(home: Home) -> None:
         *("--tz", "UTC", "--name", "Mail", "--session", "sab", "--missed", "all", "--overlap", "queue"),
         *("--toolsets", "web,files", "--model", "m2"),
         *("--deliver", "cli", "--deliver", "file:~/mail.md"),
-        environ={},
     )
 
     assert {name: schedule[name] for name in ("name", "timezone", "session", "missed", "overlap")} == {
@@ -132,17 +132,17 @@ def test_every_option_is_kept_and_shown(home: Home) -> None:
 HOOK = ("every day at 9", "--task", "Look.", "--deliver", "webhook:https://example.com/hook", "--yes")
 
 
-def test_a_webhook_without_a_secret_is_warned_of(home: Home) -> None:
+def test_a_webhook_without_a_secret_is_warned_of(home: WrittenHome) -> None:
     without = home.run("schedule", "add", *HOOK)
-    with_secret = home.run("schedule", "add", *HOOK, environ={"WEBHOOK_SECRET": "s3cret"})
+    with_secret = home.run("schedule", "add", *HOOK, WEBHOOK_SECRET="s3cret")
 
     assert (without.code, with_secret.code) == (0, 0)
     assert "WEBHOOK_SECRET is not set" in without.err
     assert "WEBHOOK_SECRET" not in with_secret.err
 
 
-def test_a_relative_file_lies_in_the_folder_where_it_was_said(home: Home) -> None:
-    assert added(home, MAIL, "--deliver", "file:mail.md")["deliver"] == [f"file:{ROOT}/mail.md"]
+def test_a_relative_file_lies_in_the_folder_where_it_was_said(home: WrittenHome) -> None:
+    assert added(home, MAIL, "--deliver", "file:mail.md")["deliver"] == [f"file:{home.work}/mail.md"]
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_relative_file_lies_in_the_folder_where_it_was_said(home: Home) -> Non
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_recorded(
-    home: Home, arguments: tuple[str, ...], says: str
+    home: WrittenHome, arguments: tuple[str, ...], says: str
 ) -> None:
     done = home.run("schedule", "add", *arguments, "--yes")
 
@@ -179,13 +179,13 @@ def test_what_cannot_be_is_refused_before_anything_is_recorded(
     assert home.log.last_position() == 0
 
 
-def test_a_list_says_the_year_of_what_is_not_due_in_this_one(home: Home) -> None:
+def test_a_list_says_the_year_of_what_is_not_due_in_this_one(home: WrittenHome) -> None:
     added(home, "--at", "2099-03-01T09:30", "--task", "Look back")
 
     assert "01 Mar 2099 09:30" in home.run("schedule", "list").out
 
 
-def test_a_name_belongs_to_one_schedule(home: Home) -> None:
+def test_a_name_belongs_to_one_schedule(home: WrittenHome) -> None:
     first, second = added(home, MAIL), added(home, MAIL)
     refused = home.run("schedule", "add", MAIL, "--yes", "--name", "check MY mail and summarise it")
 
@@ -197,7 +197,7 @@ def test_a_name_belongs_to_one_schedule(home: Home) -> None:
     assert "already" in refused.err
 
 
-def test_no_schedule_takes_the_name_of_another_when_it_is_changed(home: Home) -> None:
+def test_no_schedule_takes_the_name_of_another_when_it_is_changed(home: WrittenHome) -> None:
     added(home, MAIL, "--name", "Mail")
     news = added(home, MAIL, "--name", "News")["schedule"]
     refused = home.run("schedule", "edit", news, "--name", "mail")
@@ -207,7 +207,7 @@ def test_no_schedule_takes_the_name_of_another_when_it_is_changed(home: Home) ->
     assert spelt.json["name"] == "NEWS"
 
 
-def test_it_is_changed_paused_resumed_and_removed(home: Home) -> None:
+def test_it_is_changed_paused_resumed_and_removed(home: WrittenHome) -> None:
     name = added(home, MAIL, "--name", "Mail")["schedule"]
 
     edited = home.run("schedule", "edit", "mail", "every day at 8", "--yes", "--json").json
@@ -231,7 +231,7 @@ def test_it_is_changed_paused_resumed_and_removed(home: Home) -> None:
     assert "no schedule 'mail'" in gone.err
 
 
-def test_a_run_at_once_answers_and_stands_in_the_history(home: Home) -> None:
+def test_a_run_at_once_answers_and_stands_in_the_history(home: WrittenHome) -> None:
     name = added(home, MAIL, "--deliver", "cli")["schedule"]
     home.close()
     ran = home.run("schedule", "run", name)
@@ -256,7 +256,7 @@ def test_a_run_at_once_answers_and_stands_in_the_history(home: Home) -> None:
     assert all(each["title"].startswith("Check my mail") for each in sessions)
 
 
-def test_an_unknown_schedule_is_answered_with_the_nearest(home: Home) -> None:
+def test_an_unknown_schedule_is_answered_with_the_nearest(home: WrittenHome) -> None:
     added(home, MAIL, "--name", "Morning mail")
     done = home.run("schedule", "show", "Mornin mial")
 
@@ -264,7 +264,7 @@ def test_an_unknown_schedule_is_answered_with_the_nearest(home: Home) -> None:
     assert "Morning mail" in done.err
 
 
-def test_doctor_says_when_nothing_would_run(home: Home) -> None:
+def test_doctor_says_when_nothing_would_run(home: WrittenHome) -> None:
     before = checks(home.run("doctor", "--json"))
     added(home, MAIL)
     after = checks(home.run("doctor", "--json"))
@@ -273,11 +273,11 @@ def test_doctor_says_when_nothing_would_run(home: Home) -> None:
     assert (after["beat"]["status"], after["beat"]["hint"]) == ("warn", "`hermes-jobs up` starts everything.")
 
 
-def checks(done: Finished) -> dict[str, Any]:
+def checks(done: Ran) -> dict[str, Any]:
     return {each["check"]: each for each in done.json["checks"]}
 
 
-def test_nobody_sends_a_turn_in_the_name_of_a_schedule(home: Home) -> None:
+def test_nobody_sends_a_turn_in_the_name_of_a_schedule(home: WrittenHome) -> None:
     done = home.run("send", "hello", "--source", "schedule:p1")
 
     assert done.code == 2

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.conftest import Home
+from tests.written_home import WrittenHome
 
 
 @pytest.fixture
-def three(home: Home) -> Home:
+def three(home: WrittenHome) -> WrittenHome:
     """Two sessions that speak of a proxy, and one that does not."""
     home.answered("aab1", "t1", "set up the proxy", "The proxy listens on src/app/main.py.")
     home.answered("aac2", "t2", "what is for dinner?", "Soup \x1b[31mred\x1b[0m.")
@@ -16,7 +16,7 @@ def three(home: Home) -> Home:
     return home
 
 
-def test_json_is_a_list_of_hits_with_fixed_names_the_best_first(three: Home) -> None:
+def test_json_is_a_list_of_hits_with_fixed_names_the_best_first(three: WrittenHome) -> None:
     hits = three.run("sessions", "search", "proxy", "--json").json
     assert all(list(hit) == ["session", "title", "turn", "role", "snippet", "at"] for hit in hits)
     assert {(hit["session"], hit["role"]) for hit in hits} == {
@@ -30,7 +30,7 @@ def test_json_is_a_list_of_hits_with_fixed_names_the_best_first(three: Home) -> 
     assert hits[0]["at"].startswith("2026-11-21T12:00:00")
 
 
-def test_people_read_one_block_a_session(three: Home) -> None:
+def test_people_read_one_block_a_session(three: WrittenHome) -> None:
     shown = three.run("sessions", "search", "proxy")
     assert shown.code == 0
     assert "aab1  set up the proxy\n" in shown.out
@@ -39,7 +39,7 @@ def test_people_read_one_block_a_session(three: Home) -> None:
     assert shown.err == ""
 
 
-def test_words_may_come_as_several_arguments_and_limits_hold(three: Home) -> None:
+def test_words_may_come_as_several_arguments_and_limits_hold(three: WrittenHome) -> None:
     assert len(three.run("sessions", "search", "the", "proxy", "--json").json) == 2
     assert len(three.run("sessions", "search", "proxy", "-n", "1", "--json").json) == 1
     assert len(three.run("sessions", "search", "proxy", "--role", "assistant,tool", "--json").json) == 1
@@ -48,11 +48,11 @@ def test_words_may_come_as_several_arguments_and_limits_hold(three: Home) -> Non
     assert three.run("sessions", "search", "proxy", "--source", "telegram", "--json").json == []
 
 
-def test_days_begin_in_the_configured_zone(three: Home) -> None:
+def test_days_begin_in_the_configured_zone(three: WrittenHome) -> None:
     found = {
         zone: three.run(
             *("sessions", "search", "proxy", "--after", "2026-11-22", "--json"),
-            environ={"HERMES_JOBS_SCHEDULES__TIMEZONE": zone},
+            HERMES_JOBS_SCHEDULES__TIMEZONE=zone,
         ).json
         for zone in ("Pacific/Kiritimati", "Pacific/Niue")  # 25 hours apart
     }
@@ -62,13 +62,13 @@ def test_days_begin_in_the_configured_zone(three: Home) -> None:
 @pytest.mark.parametrize(
     "query", ["模型", "大", "src/app/main.py", '"the proxy" OR', "prox*", "(proxy", "--", "-x"]
 )
-def test_no_query_is_an_error(query: str, three: Home) -> None:
+def test_no_query_is_an_error(query: str, three: WrittenHome) -> None:
     done = three.run("sessions", "search", "--json", "--", query)
     assert done.code == 0
     assert (done.json == []) == (query in {"--", "-x"})
 
 
-def test_nothing_found_says_what_was_searched_and_how_to_widen_it(three: Home) -> None:
+def test_nothing_found_says_what_was_searched_and_how_to_widen_it(three: WrittenHome) -> None:
     done = three.run("sessions", "search", "missing", "absent", "--role", "user")
     assert (done.code, done.out) == (0, "")
     for part in ("all of «missing», «absent»", "6 searched", "--role user", "leave out --role", "--all"):
@@ -76,7 +76,7 @@ def test_nothing_found_says_what_was_searched_and_how_to_widen_it(three: Home) -
     assert "nothing to search for" in three.run("sessions", "search", "?!").err
 
 
-def test_what_a_model_wrote_does_not_move_the_cursor(three: Home) -> None:
+def test_what_a_model_wrote_does_not_move_the_cursor(three: WrittenHome) -> None:
     shown = three.run("sessions", "search", "soup").out
     assert ">>>Soup<<< red." in shown
     assert "\x1b" not in shown
@@ -91,7 +91,7 @@ def test_what_a_model_wrote_does_not_move_the_cursor(three: Home) -> None:
         ((), "QUERY"),
     ],
 )
-def test_wrong_usage_is_said_in_a_sentence(arguments: tuple[str, ...], told: str, home: Home) -> None:
+def test_wrong_usage_is_said_in_a_sentence(arguments: tuple[str, ...], told: str, home: WrittenHome) -> None:
     query = ("proxy",) if arguments else ()
     done = home.run("sessions", "search", *query, *arguments)
     assert done.code == 2
@@ -99,7 +99,7 @@ def test_wrong_usage_is_said_in_a_sentence(arguments: tuple[str, ...], told: str
     assert "Traceback" not in done.err
 
 
-def test_hits_that_do_not_hold_all_the_words_are_said_to_be_so(three: Home) -> None:
+def test_hits_that_do_not_hold_all_the_words_are_said_to_be_so(three: WrittenHome) -> None:
     done = three.run("sessions", "search", "proxy", "absent", "--json")
     assert done.json
     assert all(hit["relaxed"] is True for hit in done.json)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.conftest import Home
+from tests.written_home import WrittenHome
 
 
 @pytest.fixture
-def two(home: Home) -> Home:
+def two(home: WrittenHome) -> WrittenHome:
     """A home with two sessions, the second used last."""
     home.answered("aab1", "t1", "plan a trip", "To Rome?")
     home.answered("aac2", "t2", "what is left?", "Nothing.")
     return home
 
 
-def test_sessions_are_listed_the_last_used_first(two: Home) -> None:
+def test_sessions_are_listed_the_last_used_first(two: WrittenHome) -> None:
     listed = two.run("sessions", "list", "--json").json
     assert [session["session"] for session in listed] == ["aac2", "aab1"]
     first = listed[0]
@@ -27,7 +27,7 @@ def test_sessions_are_listed_the_last_used_first(two: Home) -> None:
     assert table[1].startswith("aac2")
 
 
-def test_a_session_is_shown_with_its_conversation(two: Home) -> None:
+def test_a_session_is_shown_with_its_conversation(two: WrittenHome) -> None:
     shown = two.run("sessions", "show", "aab", "--json").json
     assert [(each["role"], each["content"]) for each in shown["messages"]] == [
         ("user", "plan a trip"),
@@ -39,7 +39,7 @@ def test_a_session_is_shown_with_its_conversation(two: Home) -> None:
     assert [each["role"] for each in newest["messages"]] == ["assistant"]
 
 
-def test_what_a_model_wrote_does_not_move_the_cursor(home: Home) -> None:
+def test_what_a_model_wrote_does_not_move_the_cursor(home: WrittenHome) -> None:
     home.answered("aa", "t1", "hi", "red \x1b[31m and \x1b]0;title\x07 over\r and \u202eback")
     home.submit("bb", "t2")
     home.prefetch("bb")
@@ -49,7 +49,7 @@ def test_what_a_model_wrote_does_not_move_the_cursor(home: Home) -> None:
     assert "tool look for: " in home.run("sessions", "show", "bb").out
 
 
-def test_a_title_names_a_session_in_any_case_and_is_unique(two: Home) -> None:
+def test_a_title_names_a_session_in_any_case_and_is_unique(two: WrittenHome) -> None:
     done = two.run("sessions", "rename", "aab", "Trip to\u202e  Rome")
     assert (done.code, done.out) == (0, "")
     assert two.run("sessions", "show", "trip to rome", "--json").json["title"] == "Trip to Rome"
@@ -60,18 +60,18 @@ def test_a_title_names_a_session_in_any_case_and_is_unique(two: Home) -> None:
 
 
 @pytest.mark.parametrize("title", ["", " \x07 ", "x" * 101])
-def test_a_title_that_cannot_be_is_refused(title: str, two: Home) -> None:
+def test_a_title_that_cannot_be_is_refused(title: str, two: WrittenHome) -> None:
     assert two.run("sessions", "rename", "aab", title).code == 2
 
 
-def test_an_ambiguous_prefix_is_a_usage_error_that_lists_the_sessions(two: Home) -> None:
+def test_an_ambiguous_prefix_is_a_usage_error_that_lists_the_sessions(two: WrittenHome) -> None:
     refused = two.run("sessions", "show", "aa")
     assert (refused.code, refused.out) == (2, "")
     assert "aab1 «plan a trip»" in refused.err
     assert "aac2 «what is left?»" in refused.err
 
 
-def test_an_ended_session_takes_no_more(two: Home) -> None:
+def test_an_ended_session_takes_no_more(two: WrittenHome) -> None:
     assert two.run("sessions", "end", "aab1", "--json").json["status"] == "ended"
     assert two.run("sessions", "end", "aab1").code == 0
     two.submit("aac2", "t9")

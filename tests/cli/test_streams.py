@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Home
 from tests.processes import ROOT
+from tests.written_home import WrittenHome
 
 
 def run(
-    home: Home, command: str, stdin: bytes = b"", stderr: int = subprocess.PIPE, **environ: str
+    home: WrittenHome, command: str, stdin: bytes = b"", stderr: int = subprocess.PIPE, **environ: str
 ) -> subprocess.CompletedProcess[bytes]:
     """One line of a shell, in which `$HJ` is the command line."""
     return subprocess.run(
@@ -25,7 +25,7 @@ def run(
         env={
             "PATH": os.environ["PATH"],
             "HJ": f"{sys.executable} -m hermes_jobs",
-            "HERMES_JOBS_HOME": str(home.folder),
+            "HERMES_JOBS_HOME": str(home.path),
             **environ,
         },
         input=stdin,
@@ -37,14 +37,14 @@ def run(
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_a_closed_stream_is_an_empty_one(home: Home, closed: str) -> None:
+def test_a_closed_stream_is_an_empty_one(home: WrittenHome, closed: str) -> None:
     done = run(home, f"$HJ send --no-wait Hi {closed}")
 
     assert done.returncode == 0, done
     assert [turn["text"] for turn in home.run("turns", "list", "--json").json] == ["Hi"]
 
 
-def test_from_a_closed_input_nothing_can_be_sent(home: Home) -> None:
+def test_from_a_closed_input_nothing_can_be_sent(home: WrittenHome) -> None:
     done = run(home, "$HJ send - <&-")
 
     assert done.returncode == 2
@@ -63,7 +63,7 @@ def untaken(request: pytest.FixtureRequest) -> Iterator[int]:
     os.close(writer)
 
 
-def test_notes_that_nobody_takes_change_neither_answer_nor_exit_code(home: Home, untaken: int) -> None:
+def test_notes_that_nobody_takes_change_neither_answer_nor_exit_code(home: WrittenHome, untaken: int) -> None:
     saved = run(home, "$HJ memory add 'Likes tea' --json", stderr=untaken)
     refused = run(home, "$HJ turns show nosuch --json", stderr=untaken)
 
@@ -73,7 +73,7 @@ def test_notes_that_nobody_takes_change_neither_answer_nor_exit_code(home: Home,
 
 
 @pytest.mark.parametrize("command", ["events --follow", "queues --watch"])
-def test_what_looks_on_ends_when_its_reader_leaves(home: Home, command: str) -> None:
+def test_what_looks_on_ends_when_its_reader_leaves(home: WrittenHome, command: str) -> None:
     home.submit("aa", "t1")
 
     done = run(home, f"$HJ {command} | head -1")
@@ -82,7 +82,7 @@ def test_what_looks_on_ends_when_its_reader_leaves(home: Home, command: str) -> 
 
 
 @pytest.mark.parametrize("command", ["turns list --json", "events --json"])
-def test_json_is_utf_8_whatever_the_terminals_encoding(home: Home, command: str) -> None:
+def test_json_is_utf_8_whatever_the_terminals_encoding(home: WrittenHome, command: str) -> None:
     run(home, "$HJ send --no-wait -", stdin="Grüße".encode())
 
     done = run(home, f"$HJ {command}", PYTHONIOENCODING="latin-1")
@@ -90,7 +90,7 @@ def test_json_is_utf_8_whatever_the_terminals_encoding(home: Home, command: str)
     assert "Grüße" in json.dumps(json.loads(done.stdout), ensure_ascii=False)
 
 
-def test_an_argument_is_read_as_utf_8_also_where_the_locale_is_plain_ascii(home: Home) -> None:
+def test_an_argument_is_read_as_utf_8_also_where_the_locale_is_plain_ascii(home: WrittenHome) -> None:
     run(home, "$HJ send --no-wait Grüße", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
 
     done = run(home, "$HJ turns list --json")
@@ -99,7 +99,7 @@ def test_an_argument_is_read_as_utf_8_also_where_the_locale_is_plain_ascii(home:
 
 
 @pytest.mark.parametrize("command", ["send -", "memory add -"])
-def test_an_input_that_is_no_text_is_wrong_usage(home: Home, command: str) -> None:
+def test_an_input_that_is_no_text_is_wrong_usage(home: WrittenHome, command: str) -> None:
     done = run(home, f"$HJ {command}", stdin=b"caf\xe9")
 
     assert done.returncode == 2
@@ -107,7 +107,9 @@ def test_an_input_that_is_no_text_is_wrong_usage(home: Home, command: str) -> No
 
 
 @pytest.mark.parametrize("packed", ["", "gzip |"])
-def test_an_export_goes_from_home_to_home_through_a_pipe(home: Home, tmp_path: Path, packed: str) -> None:
+def test_an_export_goes_from_home_to_home_through_a_pipe(
+    home: WrittenHome, tmp_path: Path, packed: str
+) -> None:
     home.answered("aa", "t1")
 
     done = run(
@@ -118,7 +120,9 @@ def test_an_export_goes_from_home_to_home_through_a_pipe(home: Home, tmp_path: P
     assert json.loads(done.stdout)["streams"] == ["session-aa"]
 
 
-def test_a_backup_may_go_to_standard_output_and_is_read_from_a_file(home: Home, tmp_path: Path) -> None:
+def test_a_backup_may_go_to_standard_output_and_is_read_from_a_file(
+    home: WrittenHome, tmp_path: Path
+) -> None:
     home.answered("aa", "t1")
     there = f"HERMES_JOBS_HOME={tmp_path}/other $HJ"
 

@@ -13,13 +13,13 @@ import pytest
 
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.interfaces.cli.output import ago, shown_cost
-from tests.cli.conftest import Home
 from tests.processes import ROOT
+from tests.written_home import WrittenHome
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def on_a_terminal(home: Home, *arguments: str, **environ: str) -> str:
+def on_a_terminal(home: WrittenHome, *arguments: str, **environ: str) -> str:
     """What the command writes to a terminal of 60 columns."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
@@ -27,7 +27,7 @@ def on_a_terminal(home: Home, *arguments: str, **environ: str) -> str:
         cwd=ROOT,
         env={
             "PATH": os.environ["PATH"],
-            "HERMES_JOBS_HOME": str(home.folder),
+            "HERMES_JOBS_HOME": str(home.path),
             "COLUMNS": "60",
             "TERM": "xterm-256color",
             **environ,
@@ -47,7 +47,7 @@ def on_a_terminal(home: Home, *arguments: str, **environ: str) -> str:
     return written.decode()
 
 
-def test_a_table_fits_the_terminal_and_is_coloured_there(home: Home) -> None:
+def test_a_table_fits_the_terminal_and_is_coloured_there(home: WrittenHome) -> None:
     home.answered("aa", "t1", "a long text " * 30)
     home.answered("aa", "t2", "長い文章です" * 30)
     seen = on_a_terminal(home, "turns", "list")
@@ -59,30 +59,32 @@ def test_a_table_fits_the_terminal_and_is_coloured_there(home: Home) -> None:
     assert not COLOUR.search(on_a_terminal(home, "turns", "list", NO_COLOR="1"))
 
 
-def test_80_columns_show_which_schedule_a_row_is(home: Home) -> None:
+def test_80_columns_show_which_schedule_a_row_is(home: WrittenHome) -> None:
     named = ("--name", "Water the plants")
     home.run("schedule", "add", "--yes", "--every", "2h", "--task", "Water them", *named)
     assert "Water the plants" in on_a_terminal(home, "schedule", "list", COLUMNS="80")
 
 
-def test_json_on_a_terminal_is_indented(home: Home) -> None:
+def test_json_on_a_terminal_is_indented(home: WrittenHome) -> None:
     home.answered("aa", "t1")
     assert on_a_terminal(home, "turns", "show", "t1", "--json").startswith('{\r\n  "turn": "t1",')
 
 
 @pytest.mark.parametrize("command", [("turns", "show", "t1", "--json"), ("events", "--json")])
-def test_json_on_a_terminal_holds_nothing_that_it_would_obey(home: Home, command: tuple[str, ...]) -> None:
+def test_json_on_a_terminal_holds_nothing_that_it_would_obey(
+    home: WrittenHome, command: tuple[str, ...]
+) -> None:
     home.answered("aa", "t1", answer="\x9b2J\u202eevil\x7f")
     assert "\\u009b2J\\u202eevil\\u007f" in on_a_terminal(home, *command)
     assert "\x9b2J\u202eevil\x7f" in home.run(*command).out
 
 
-def test_following_shows_what_is_appended_until_it_is_interrupted(home: Home) -> None:
+def test_following_shows_what_is_appended_until_it_is_interrupted(home: WrittenHome) -> None:
     home.submit("aa", "t1")
     with subprocess.Popen(
         [sys.executable, "-m", "hermes_jobs", "events", "--follow", "--stream", "session-aa"],
         cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "HERMES_JOBS_HOME": str(home.folder)},
+        env={"PATH": os.environ["PATH"], "HERMES_JOBS_HOME": str(home.path)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -13,9 +13,9 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.interfaces.cli.timeline_format import lines
 from hermes_jobs.views.timeline import timeline, tracks
-from tests.cli.conftest import Home
 from tests.views.histories import random_history
 from tests.views.test_timeline import PREFETCHED, STARTED, SUBMITTED, TWO_CALLS, recorded, tool
+from tests.written_home import WrittenHome
 
 
 @given(seed=st.integers(0, 2**32), width=st.integers(60, 120))
@@ -55,7 +55,9 @@ def test_tools_side_by_side_stand_below_each_other_on_one_axis() -> None:
     ]
 
 
-def test_the_timeline_stands_above_the_steps_and_is_plain_where_blocks_cannot_be_written(home: Home) -> None:
+def test_the_timeline_stands_above_the_steps_and_is_plain_where_blocks_cannot_be_written(
+    home: WrittenHome,
+) -> None:
     home.submit("aa", "abc1")
     home.prefetch("aa")
     home.reply("aa", "I look.", "terminal")
@@ -63,7 +65,7 @@ def test_the_timeline_stands_above_the_steps_and_is_plain_where_blocks_cannot_be
     shown = home.run("turns", "show", "abc1").out
     assert shown.index("TIMELINE") < shown.index("STEP ")
     assert "█" in shown
-    plain = home.run("turns", "show", "abc1", environ={"PYTHONIOENCODING": "ascii"}).out
+    plain = home.run("turns", "show", "abc1", PYTHONIOENCODING="ascii").out
     assert "#" in plain
     assert plain.isascii()
     assert "\\u" not in plain

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.home import Home
+from tests.home import Home
 from tests.telemetry.collector import Collector
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hermes_jobs.domain.session.steps import next_steps
-from tests.cli.conftest import Home
+from tests.written_home import WrittenHome
 
 RESULT_KEYS = [
     "turn",
@@ -35,7 +35,7 @@ USAGE = {
 
 
 @pytest.fixture
-def worked(home: Home) -> Home:
+def worked(home: WrittenHome) -> WrittenHome:
     """A home with a turn that used a tool."""
     home.submit("aa", "abc1", "list the files")
     home.prefetch("aa")
@@ -46,7 +46,7 @@ def worked(home: Home) -> Home:
     return home
 
 
-def test_a_turn_is_shown_as_the_object_that_send_prints_with_its_steps(worked: Home) -> None:
+def test_a_turn_is_shown_as_the_object_that_send_prints_with_its_steps(worked: WrittenHome) -> None:
     shown = worked.run("turns", "show", "abc", "--json")
     assert (shown.code, shown.err) == (0, "")
     turn = shown.json
@@ -64,7 +64,7 @@ def test_a_turn_is_shown_as_the_object_that_send_prints_with_its_steps(worked: H
     assert turn["steps"][1]["arguments"] == '{"command": "ls"}'
 
 
-def test_a_turn_is_shown_to_people_with_its_steps_and_its_answer(worked: Home) -> None:
+def test_a_turn_is_shown_to_people_with_its_steps_and_its_answer(worked: WrittenHome) -> None:
     shown = worked.run("turns", "show", "abc1")
     assert (shown.code, shown.err) == (0, "")
     assert "terminal" in shown.out
@@ -73,7 +73,7 @@ def test_a_turn_is_shown_to_people_with_its_steps_and_its_answer(worked: Home) -
     assert "\x1b" not in shown.out
 
 
-def test_turns_are_listed_newest_first(worked: Home) -> None:
+def test_turns_are_listed_newest_first(worked: WrittenHome) -> None:
     worked.submit("aa", "bcd2", "and\nnow?")
     listed = worked.run("turns", "list", "--json").json
     assert [(turn["turn"], turn["status"], turn["text"]) for turn in listed] == [
@@ -91,13 +91,13 @@ def test_turns_are_listed_newest_first(worked: Home) -> None:
     assert worked.run("turns", "list", "--session", "a", "--json").json == listed
 
 
-def test_an_empty_list_is_a_note_and_an_empty_json_value(home: Home) -> None:
+def test_an_empty_list_is_a_note_and_an_empty_json_value(home: WrittenHome) -> None:
     told = home.run("turns", "list")
     assert (told.code, told.out, told.err) == (0, "", "No turns.\n")
     assert home.run("turns", "list", "--json").json == []
 
 
-def test_a_prefix_that_fits_several_turns_is_a_usage_error_that_lists_them(home: Home) -> None:
+def test_a_prefix_that_fits_several_turns_is_a_usage_error_that_lists_them(home: WrittenHome) -> None:
     home.answered("aa", "abc1", "the first")
     home.answered("aa", "abd2", "the second")
     refused = home.run("turns", "show", "ab")
@@ -107,7 +107,7 @@ def test_a_prefix_that_fits_several_turns_is_a_usage_error_that_lists_them(home:
     assert "Hint:" in refused.err
 
 
-def test_an_unknown_turn_is_answered_with_the_nearest(home: Home) -> None:
+def test_an_unknown_turn_is_answered_with_the_nearest(home: WrittenHome) -> None:
     home.answered("aa", "abc1")
     refused = home.run("turns", "show", "abx1", "--json")
     assert (refused.code, refused.out) == (2, "")
@@ -115,7 +115,7 @@ def test_an_unknown_turn_is_answered_with_the_nearest(home: Home) -> None:
     assert "Traceback" not in refused.err
 
 
-def test_a_waiting_turn_is_cancelled_at_once_and_only_once(home: Home) -> None:
+def test_a_waiting_turn_is_cancelled_at_once_and_only_once(home: WrittenHome) -> None:
     home.submit("aa", "abc1")
     home.submit("aa", "abc2")
     done = home.run("turns", "cancel", "abc2")
@@ -125,7 +125,7 @@ def test_a_waiting_turn_is_cancelled_at_once_and_only_once(home: Home) -> None:
     assert "already been cancelled" in again.err
 
 
-def test_a_turn_under_way_is_asked_to_stop(home: Home) -> None:
+def test_a_turn_under_way_is_asked_to_stop(home: WrittenHome) -> None:
     home.submit("aa", "abc1")
     home.prefetch("aa")
     home.reply("aa", "", "terminal")
@@ -138,7 +138,7 @@ def test_a_turn_under_way_is_asked_to_stop(home: Home) -> None:
     assert home.session("aa").current.cancelled_by == "user"  # type: ignore[union-attr]
 
 
-def test_a_cancelled_turn_can_be_retried_under_the_same_id(home: Home) -> None:
+def test_a_cancelled_turn_can_be_retried_under_the_same_id(home: WrittenHome) -> None:
     home.submit("aa", "abc1")
     home.run("turns", "cancel", "abc1")
     retried = home.run("turns", "retry", "abc1", "--no-wait", "--json")
@@ -150,7 +150,9 @@ def test_a_cancelled_turn_can_be_retried_under_the_same_id(home: Home) -> None:
 
 
 @pytest.mark.parametrize(("verb", "outcome"), [("approve", "approved"), ("deny", "denied")])
-def test_calls_that_wait_are_approved_or_denied_one_by_one(verb: str, outcome: str, home: Home) -> None:
+def test_calls_that_wait_are_approved_or_denied_one_by_one(
+    verb: str, outcome: str, home: WrittenHome
+) -> None:
     home.submit("aa", "abc1")
     home.prefetch("aa")
     home.reply("aa", "", "terminal", "terminal", approval=True)

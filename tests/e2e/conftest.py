@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.home import Home, endpoint
+from tests.home import Home, endpoint
 from tests.model_server import ModelServer
 
 

@@ -12,7 +12,7 @@ import threading
 
 import pyte
 
-from tests.e2e.home import PATIENCE, Home
+from tests.home import PATIENCE, Home
 from tests.processes import start
 from tests.tools.support import wait_until
 

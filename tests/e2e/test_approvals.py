@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from hermes_jobs.domain import events as e
-from tests.e2e.home import Home, Running
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
+from tests.home import Home, Running
 from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.model_server import ModelServer
 from tests.tools.support import wait_until
@@ -46,7 +46,7 @@ def is_there(home: Home) -> bool:
 
 
 def assert_in_order(home: Home, turn: str) -> None:
-    with home.log() as log:
+    with home.open_log() as log:
         assert_all_is_done_once(log, [turn])
         assert_views_agree(log, home.path / "views")
 
@@ -119,7 +119,7 @@ def test_a_wait_that_nobody_ends_expires_and_the_turn_goes_on_without(
 def test_an_approval_that_comes_too_late_allows_nothing(home: Home) -> None:
     with asked(home, **EXPIRES) as (running, turn):
         kill(running)
-    with home.log() as log:
+    with home.open_log() as log:
         (request,) = [fact for fact in facts_of(log) if isinstance(fact, e.ApprovalRequested)]
     wait_until(lambda: time.time() > request.expires_at, "the end of the wait")
     late = home.run("turns", "approve", turn)

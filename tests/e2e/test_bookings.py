@@ -19,8 +19,8 @@ from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
-from tests.e2e.home import PATIENCE, endpoint
 from tests.e2e.invariants import facts_of
+from tests.home import PATIENCE, endpoint
 from tests.model_script import Action, Answer, AskedCall, Drop, Hold, Raw, Refuse, Script, Seen
 from tests.model_server import ModelServer
 

@@ -8,9 +8,9 @@ from signal import SIGKILL
 import pytest
 
 from hermes_jobs.domain import events as e
-from tests.e2e.home import Home
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
 from tests.e2e.test_send_together import HELD, held
+from tests.home import Home
 from tests.model_server import ModelServer
 from tests.tools.support import wait_until
 
@@ -32,7 +32,7 @@ def test_every_text_to_a_busy_session_is_accounted_for_though_its_worker_is_kill
             )
             for policy in POLICIES
         }
-        with home.log() as log:
+        with home.open_log() as log:
             wait_until(lambda: sum(isinstance(f, e.TurnSubmitted) for f in facts_of(log)) > EACH, "ten texts")
         first.signal(SIGKILL)  # in the midst of it
         first.process.wait()
@@ -51,7 +51,7 @@ def test_every_text_to_a_busy_session_is_accounted_for_though_its_worker_is_kill
     assert {text: turns[turn]["text"] for text, turn in accepted.items()} == {text: text for text in accepted}
     for text, turn in accepted.items():
         assert_accounted_for(turns[turn], text.partition("-")[0], turns)
-    with home.log() as log:
+    with home.open_log() as log:
         interrupted = [f for f in facts_of(log) if isinstance(f, e.TurnCancelled)]
         assert {fact.by for fact in interrupted} == {"interrupt"}
         assert_all_is_done_once(log, accepted.values())

@@ -14,10 +14,10 @@ import pytest
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.runtime.broker_address import find_server
-from tests.e2e.home import Home
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
 from tests.e2e.screen import Screen
 from tests.faults.redis_server import RedisServer
+from tests.home import Home
 from tests.model_script import Answer, AskedCall, Hold, Refuse, Rule, Script
 from tests.model_server import ModelServer
 from tests.tools.support import wait_until
@@ -45,7 +45,7 @@ def say(screen: Screen, text: str) -> None:
 
 
 def texts(home: Home) -> list[str]:
-    with home.log() as log:
+    with home.open_log() as log:
         return [fact.text for fact in facts_of(log) if isinstance(fact, e.TurnSubmitted)]
 
 
@@ -99,7 +99,7 @@ def test_answers_are_shown_as_they_come_and_what_is_typed_or_pasted_meanwhile_wa
     assert stat.S_IMODE(history.stat().st_mode) == 0o600
     assert "A report, please." in history.read_text()
     assert texts(home) == ["A report, please.", "And then?", "one\ntwo", "three\nfour\n/five"]
-    with home.log() as log:
+    with home.open_log() as log:
         turns = [fact.turn for fact in facts_of(log) if isinstance(fact, e.TurnSubmitted)]
         assert_all_is_done_once(log, turns)
 
@@ -114,7 +114,7 @@ def test_ctrl_c_cancels_the_turn_and_a_second_one_leaves(home: Home, model_serve
         screen.shows("I am think")  # what was said stays
         say(screen, "And now?")
         screen.shows("You said: And now?")
-        with home.log() as log:  # text is seen before its turn has ended
+        with home.open_log() as log:  # text is seen before its turn has ended
             wait_until(lambda: any(isinstance(f, e.TurnCompleted) for f in facts_of(log)), "the turn's end")
         screen.interrupt()  # soon after the other one, but something was said since: it leaves nothing
         screen.shows("Ctrl-D leaves, or Ctrl-C again.")
@@ -122,7 +122,7 @@ def test_ctrl_c_cancels_the_turn_and_a_second_one_leaves(home: Home, model_serve
             screen.interrupt()
         assert screen.end() == 0
         screen.shows("Come back with: hermes-jobs chat -s")
-    with home.log() as log:
+    with home.open_log() as log:
         assert any(isinstance(fact, e.TurnCancelled) for fact in facts_of(log))
 
 
@@ -133,7 +133,7 @@ def test_ctrl_d_leaves_and_says_how_to_follow_what_runs(home: Home, model_server
         screen.shows("I am think")
         screen.type(CTRL_D)
         screen.shows("goes on with the next process that works; follow it: hermes-jobs turns follow")
-    with home.log() as log:
+    with home.open_log() as log:
         assert not any(isinstance(fact, e.TurnCancelled | e.TurnCompleted) for fact in facts_of(log))
 
 
@@ -176,7 +176,7 @@ def test_commands_change_the_session(home: Home, model_server: ModelServer) -> N
     assert last == ["one", "You said: one", "three"]
     sessions = home.run("sessions", "list", "--json").json
     assert [(each["title"], each["num_turns"]) for each in sessions].count(("Trip to Rome", 2)) == 1
-    with home.log() as log:
+    with home.open_log() as log:
         assert [fact.model for fact in facts_of(log) if isinstance(fact, e.ModelChanged)] == ["second"]
 
 
@@ -259,7 +259,7 @@ def test_what_was_learned_in_the_background_is_told_once(home: Home, model_serve
 
 def happened(home: Home, kind: type[e.TurnCompleted | e.ReviewCompleted], times: int) -> None:
     """Wait until that has happened so often. An answer is shown before its turn has ended."""
-    with home.log() as log:
+    with home.open_log() as log:
         wait_until(
             lambda: sum(isinstance(fact, kind) for fact in facts_of(log)) >= times,
             f"{times} {kind.__name__}",
@@ -282,5 +282,5 @@ def test_a_worker_that_is_killed_in_the_middle_is_a_short_pause(
                 screen.shows("Words of the living.")  # nobody else works: the chat itself takes over
                 assert "Error" not in screen.text
                 assert "dead wor" not in screen.text
-    with home.log() as log:
+    with home.open_log() as log:
         assert_all_is_done_once(log, [f.turn for f in facts_of(log) if isinstance(f, e.TurnSubmitted)])

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.domain import events as e
-from tests.e2e.home import Home
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
+from tests.home import Home
 from tests.model_script import Action, Answer, AskedCall, Hold, Refuse, Rule, Script, Seen, chooser
 from tests.providers.anthropic_server import AnthropicServer
 
@@ -88,7 +88,7 @@ def test_what_is_kept_for_an_hour_is_booked_as_that(
 ) -> None:
     home = home_at(tmp_path, claude, HERMES_JOBS_MODEL="claude-sonnet-4-5", HERMES_JOBS_MODEL__CACHE_TTL=ttl)
     home.send("Hello")
-    with home.log() as log:
+    with home.open_log() as log:
         (said,) = [fact for fact in facts_of(log) if isinstance(fact, e.ModelReplied)]
     written = said.usage.cache_write_tokens
     assert written > 1_000
@@ -135,7 +135,7 @@ def test_a_long_session(tmp_path: Path, claude: AnthropicServer, name: str) -> N
     fork = home.run("sessions", "fork", session).out.strip()
     assert home.send("-s", fork, "side by side in the fork")["result"] == after["result"] == "Looked: 好🎉"
 
-    with home.log() as log:
+    with home.open_log() as log:
         facts = facts_of(log)
         assert_all_is_done_once(log, [])
         assert_views_agree(log, home.path / "views")

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from tests.context import minding, sliding
-from tests.e2e.home import Home
+from tests.home import Home
 from tests.model_script import Action, Answer, AskedCall, Seen
 from tests.model_server import ModelServer
 from tests.reviews.talker import is_flush, is_summary

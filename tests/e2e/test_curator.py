@@ -9,8 +9,8 @@ import pytest
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.settings import load
-from tests.e2e.home import Home
 from tests.e2e.test_skills import call, drop
+from tests.home import Home
 from tests.model_script import Answer, AskedCall, Refuse, Rule, Script
 from tests.model_server import ModelServer
 

@@ -11,9 +11,9 @@ import pytest
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.log import EventLog
-from tests.e2e.home import Home
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
 from tests.e2e.test_send_together import HELD, held
+from tests.home import Home
 from tests.model_script import Answer, AskedCall, Hold, Refuse, Rule, Script
 from tests.model_server import ModelServer
 from tests.tools.support import wait_until
@@ -46,7 +46,7 @@ def test_following_works_where_nobody_does_and_tells_parallel_tools_apart(
     )  # as it was, with nothing done twice
     quiet = home.run("turns", "follow", turn, "-q")
     assert (quiet.code, quiet.out, quiet.err) == (0, "Both are done.\n", "")
-    with home.log() as log:
+    with home.open_log() as log:
         assert_all_is_done_once(log, [turn])
 
 
@@ -110,7 +110,7 @@ def test_a_failed_turn_is_retried_under_its_id_and_waited_for(home: Home, model_
     assert (again.code, again.out) == (1, "")
     other = home.send("More")["turn"]
     assert home.run("turns", "cancel", other).code == 1
-    with home.log() as log:
+    with home.open_log() as log:
         assert sum(isinstance(fact, e.TurnResumed) for fact in facts_of(log)) == 2
 
 
@@ -126,7 +126,7 @@ def test_a_merged_text_is_waited_for_until_the_turn_that_took_it_in_ends(
     home: Home, model_server: ModelServer, policy: str
 ) -> None:
     model_server.follow(MERGED[policy])
-    with held(home, model_server, "--json") as first, ExitStack() as stack, home.log() as log:
+    with held(home, model_server, "--json") as first, ExitStack() as stack, home.open_log() as log:
         others = []
         for text in ("One more thing.", "And another."):
             others.append(stack.enter_context(home.start("send", "-c", "--if-busy", policy, "--json", text)))
@@ -147,7 +147,7 @@ def test_a_merged_text_is_waited_for_until_the_turn_that_took_it_in_ends(
         )
     shown = home.turn(two.json["turn"])
     assert (shown["status"], shown["result"]) == ("merged", two.json["result"])
-    with home.log() as log:
+    with home.open_log() as log:
         assert_all_is_done_once(log, [one.json["turn"], two.json["turn"]])
 
 
@@ -155,7 +155,7 @@ def test_the_lines_of_a_merged_text_go_on_with_the_turn_that_took_it_in(
     home: Home, model_server: ModelServer
 ) -> None:
     model_server.follow(MERGED["steer"])
-    with held(home, model_server) as first, home.log() as log:
+    with held(home, model_server) as first, home.open_log() as log:
         with home.start("send", "-c", "--if-busy", "steer", "--jsonl", "One more thing.") as other:
             wait_until(lambda: len(submitted(log)) == 2, "the text in the log")
             model_server.release()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.e2e.home import Home
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree
+from tests.home import Home
 from tests.model_server import ModelServer
 
 
@@ -11,7 +11,7 @@ def test_a_fork_goes_on_from_any_event_and_its_parent_is_untouched(
     home: Home, model_server: ModelServer
 ) -> None:
     parent = home.send("One")["session"]
-    with home.log() as log:
+    with home.open_log() as log:
         after_one = log.head(f"session-{parent}")
     home.send("-c", "Two")
     before = home.run("sessions", "show", parent, "--json").json
@@ -25,6 +25,6 @@ def test_a_fork_goes_on_from_any_event_and_its_parent_is_untouched(
     assert home.run("sessions", "show", parent, "--json").json == before
     assert f"{parent} at its event {after_one.version}" in home.run("sessions", "show", fork).out
     assert home.run("sessions", "list", "--json").json[0]["preview"] == "Three"
-    with home.log() as log:
+    with home.open_log() as log:
         assert_all_is_done_once(log, [])
         assert_views_agree(log, home.path / "views")

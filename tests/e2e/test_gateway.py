@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.home import Home, endpoint
 from tests.gateway.bot_server import TOKEN, BotServer
 from tests.gateway.serving import ANNA
+from tests.home import Home, endpoint
 from tests.model_server import ModelServer
 from tests.tools.support import wait_until
 

@@ -21,7 +21,7 @@ from hermes_jobs.interfaces.cli.export import sql_log
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.e2e import shapes
-from tests.e2e.home import Home, endpoint
+from tests.home import Home, endpoint
 from tests.model_script import Answer, AskedCall, Refuse, Rule, Script
 from tests.model_server import ModelServer
 

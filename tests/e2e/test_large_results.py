@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.home import Home, endpoint
+from tests.home import Home, endpoint
 from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.model_server import ModelServer
 

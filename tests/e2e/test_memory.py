@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.domain import events as e
-from tests.e2e.home import Home
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
+from tests.home import Home
 from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.model_server import ModelServer
 
@@ -74,7 +74,7 @@ def test_what_the_agent_saves_is_there_at_once_and_in_the_next_sessions_prompt(
     (why,) = home.run("memory", "why", "milk", "--json").json
     assert why["writes"][0]["turn"] == first["turn"]
     assert why["writes"][0]["text"] == "Please remember that I drink tea without milk."
-    with home.log() as log:
+    with home.open_log() as log:
         assert_all_is_done_once(log, [])
         assert_views_agree(log, home.path / "views")
 
@@ -197,7 +197,7 @@ def test_what_is_recalled_stands_beside_the_turns_text_in_each_of_its_calls_and_
     users = [m["content"] for m in model_server.requests[-1].messages if m["role"] == "user"]
     assert users[0] == "which tea?"
     assert users[1].startswith("and milk?\n\n<memory-context>")
-    with home.log() as log:
+    with home.open_log() as log:
         facts = facts_of(log)
     assert [f.recalled for f in facts if isinstance(f, e.ContextPrefetched)] == ["Anna drinks tea."] * 2
     assert all("memory-context" not in f.content for f in facts if isinstance(f, e.ModelReplied))
@@ -218,7 +218,7 @@ def test_an_unknown_provider_is_said_before_anything_is_recorded(home: Home, cal
     assert ran.code == 2
     assert "memory.provider is 'nots', and there is no such memory provider." in ran.err
     assert "There are: honcho, mem0, notes." in ran.err
-    with home.log() as log:
+    with home.open_log() as log:
         assert log.last_position() == 0
 
 

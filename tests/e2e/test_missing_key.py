@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.home import Home
 from tests.e2e.screen import Screen
+from tests.home import Home
 from tests.model_server import ModelServer
 
 MISSING = "Error: OPENAI_API_KEY is not set, and OpenAI needs it for gpt-5-mini."

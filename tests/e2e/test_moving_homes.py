@@ -11,8 +11,8 @@ from zipfile import ZipFile
 import pytest
 
 from hermes_jobs.domain import events as e
-from tests.e2e.home import KEY, Home, Running, endpoint
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
+from tests.home import KEY, Home, Running, endpoint
 from tests.model_script import Answer, AskedCall, Hold, Rule, Script
 from tests.model_server import ModelServer
 from tests.tools.support import wait_until
@@ -53,7 +53,7 @@ def under_way(home: Home) -> Running:
     running = home.start("send", "--json", "Wait")
 
     def asked() -> bool:
-        with home.log() as log:
+        with home.open_log() as log:
             return any(isinstance(fact, e.ModelCallStarted) for fact in facts_of(log)[-1:])
 
     wait_until(asked, "the call")
@@ -86,7 +86,7 @@ def test_what_was_under_way_goes_on_where_it_is_resumed(
     assert (went_on.code, went_on.json["result"]) == (0, "Released.")
     schedules = there.run("schedule", "list", "--json").json
     assert [each["status"] for each in schedules] == ["active"]
-    with there.log() as log:
+    with there.open_log() as log:
         abandoned = [fact for fact in facts_of(log) if isinstance(fact, e.StepAbandoned)]
         assert [fact.reason for fact in abandoned] == ["died"]
 
@@ -104,7 +104,7 @@ def test_a_copy_rests_while_the_home_that_it_was_made_of_goes_on(
         assert "At rest, turns" in told.err
         assert "At rest, schedules" in told.err
         assert there.run("events", "verify").code == 0
-        with there.log() as log:
+        with there.open_log() as log:
             assert_all_is_done_once(log, [])
         model_server.release()
         assert running.end().json["result"] == "Released."

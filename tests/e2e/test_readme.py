@@ -6,7 +6,7 @@ import re
 import shlex
 from pathlib import Path
 
-from tests.e2e.home import Home
+from tests.home import Home
 from tests.processes import ROOT
 
 # They make the environment, begin what does not end or needs a terminal (and have tests of their own),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hermes_jobs.domain import events as e
-from tests.e2e.home import Home
 from tests.e2e.invariants import facts_of
+from tests.home import Home
 from tests.model_script import Answer, Refuse, Rule, Script
 from tests.model_server import ModelServer
 
@@ -46,7 +46,7 @@ def test_two_reviews_of_a_conversation_never_run_at_once_whichever_was_taken_up_
 ) -> None:
     home.run("reviews", "retry", failed)
     home.send("-c", "Two")
-    with home.log() as log:
+    with home.open_log() as log:
         facts = [fact for fact in facts_of(log) if isinstance(fact, (e.ReviewStarted, e.ReviewCompleted))]
     reviews = home.run("reviews", "list", "--json").json
 

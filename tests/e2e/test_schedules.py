@@ -7,8 +7,8 @@ import json
 import pytest
 
 from hermes_jobs.domain import events as e
-from tests.e2e.home import Home
 from tests.e2e.invariants import facts_of
+from tests.home import Home
 from tests.model_script import Answer, AskedCall, Refuse, Rule, Script
 from tests.model_server import ModelServer
 
@@ -45,7 +45,7 @@ def test_a_model_is_not_believed_where_the_sentence_does_not_say_so(
 def test_what_a_model_was_asked_is_booked_whatever_comes_of_it(home: Home, model_server: ModelServer) -> None:
     model_server.follow(proposing(timing="every day at 03:00", task="Water the plants"))
     home.run("schedule", "add", "Water the plants whenever they are thirsty", "--yes")
-    with home.log() as log:
+    with home.open_log() as log:
         (booked,) = [fact for fact in facts_of(log) if isinstance(fact, e.ScheduleWorded)]
     rows = home.run("usage", "--by", "purpose", "--json").json
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.domain import events as e
-from tests.e2e.home import Home
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
+from tests.home import Home
 from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.model_server import ModelServer
 
@@ -25,7 +25,7 @@ USAGE = {
 def test_a_text_is_answered_on_standard_output_and_nothing_else_is_said(home: Home) -> None:
     ran = home.run("send", "Hello")
     assert (ran.code, ran.out, ran.err) == (0, "You said: Hello\n", "")
-    with home.log() as log:
+    with home.open_log() as log:
         assert_all_is_done_once(log, [])
         assert_views_agree(log, home.path / "views")
 
@@ -127,7 +127,7 @@ def test_what_cannot_be_meant_is_a_usage_error_and_nothing_is_recorded(
     assert (ran.code, ran.out) == (2, "")
     assert "Traceback" not in ran.err
     if home.path.exists():
-        with home.log() as log:
+        with home.open_log() as log:
             assert facts_of(log) == []
 
 
@@ -153,7 +153,7 @@ def test_a_prefix_of_two_sessions_lists_both_and_records_nothing(home: Home) -> 
     ran = home.run("send", "-s", "s", "Three")
     assert ran.code == 2
     assert all(session in ran.err for session in sessions)
-    with home.log() as log:
+    with home.open_log() as log:
         assert sum(isinstance(fact, e.TurnSubmitted) for fact in facts_of(log)) == 2
 
 
@@ -172,5 +172,5 @@ def test_no_wait_prints_the_id_and_the_next_process_does_the_work(home: Home) ->
     assert (ran.code, ran.out) == (0, "You said: Now\n")
     assert "1 more job" in ran.err
     assert home.turn(turn)["result"] == "You said: Later"
-    with home.log() as log:
+    with home.open_log() as log:
         assert_all_is_done_once(log, [turn])

@@ -10,9 +10,9 @@ import pytest
 
 from hermes_jobs.interfaces.cli.live_display import AGAIN
 from hermes_jobs.runtime.broker_address import find_server
-from tests.e2e.home import Home, Running
 from tests.e2e.screen import Screen
 from tests.faults.redis_server import RedisServer
+from tests.home import Home, Running
 from tests.model_script import Answer, AskedCall, Drop, Hold, Rule, Script
 from tests.model_server import ModelServer
 

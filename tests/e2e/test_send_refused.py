@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.domain import events as e
-from tests.e2e.home import KEY, Home, Ran, Running, endpoint
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
+from tests.home import KEY, Home, Ran, Running, endpoint
 from tests.model_script import Action, Answer, AskedCall, Drop, Raw, Refuse, Rule, Script
 from tests.model_server import ModelServer
 
@@ -58,7 +58,7 @@ def test_a_refused_key_is_said_in_one_sentence_and_stands_nowhere(
         assert ran.code == 0
         assert_no_secret(ran)
     assert home.files_holding(KEY) == []
-    with home.log() as log:
+    with home.open_log() as log:
         assert_all_is_done_once(log, [])
 
 
@@ -89,7 +89,7 @@ def test_an_unusable_endpoint_fails_the_turn_after_its_retries(tmp_path: Path) -
             ran = process.end()
             assert ran.code == 1, (name, ran)
             assert_one_sentence(ran)
-            with home.log() as log:
+            with home.open_log() as log:
                 assert_all_is_done_once(log, [])
                 failures = [fact for fact in facts_of(log) if isinstance(fact, e.ModelCallFailed)]
             assert [fact.retry_at is None for fact in failures] == [False, False, False, True], name

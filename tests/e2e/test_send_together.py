@@ -8,8 +8,8 @@ from signal import SIGINT
 import pytest
 
 from hermes_jobs.domain import events as e
-from tests.e2e.home import Home, Running
 from tests.e2e.invariants import assert_all_is_done_once, assert_one_turn_at_a_time, facts_of
+from tests.home import Home, Running
 from tests.model_script import Answer, Hold, Rule, Script
 from tests.model_server import ModelServer
 
@@ -38,7 +38,7 @@ def test_the_same_key_from_eight_processes_at_once_is_one_turn_for_all(
         (ran[0].json["turn"], "You said: Once only")
     }
     assert len(model_server.requests) == 1
-    with home.log() as log:
+    with home.open_log() as log:
         assert [fact.key for fact in facts_of(log) if isinstance(fact, e.TurnSubmitted)] == ["order-7"]
         assert_all_is_done_once(log, [ran[0].json["turn"]])
 
@@ -61,7 +61,7 @@ def test_twenty_texts_to_one_session_from_as_many_processes_run_one_at_a_time_in
         ran = [each.end() for each in running]
     assert [each.code for each in ran] == [0] * 20, ran
     assert [each.json["result"] for each in ran] == [f"You said: {text}" for text in texts]
-    with home.log() as log:
+    with home.open_log() as log:
         assert_one_turn_at_a_time(log, f"session-{session}")
         assert_all_is_done_once(log, [each.json["turn"] for each in ran])
 
@@ -79,7 +79,7 @@ def test_a_busy_session_refuses_where_asked_to_and_else_lets_wait(
         model_server.release()
         assert first.end().code == 0
     assert home.turn(turn)["result"] == "You said: Then this."
-    with home.log() as log:
+    with home.open_log() as log:
         assert_all_is_done_once(log, [turn])
 
 
@@ -94,7 +94,7 @@ def test_after_its_timeout_send_leaves_the_turn_to_the_next_process(
     model_server.release()
     home.send("Another")
     assert home.turn(ran.json["turn"])["result"] == "At last."
-    with home.log() as log:
+    with home.open_log() as log:
         assert_all_is_done_once(log, [ran.json["turn"]])
 
 
@@ -109,7 +109,7 @@ def test_after_ctrl_c_the_turn_is_there_for_the_next_process(home: Home, model_s
     model_server.wait_until(lambda: model_server.disconnects == 1)
     model_server.release()
     home.send("Another")
-    with home.log() as log:
+    with home.open_log() as log:
         assert_all_is_done_once(log, [])
         answers = [fact.answer for fact in facts_of(log) if isinstance(fact, e.TurnCompleted)]
         assert sorted(answers) == ["At last.", "You said: Another"]
@@ -124,7 +124,7 @@ def test_a_second_ctrl_c_cancels_the_turn(home: Home, model_server: ModelServer)
         ran = running.end()
     assert ran.code == 130
     assert "Cancelled." in ran.err
-    with home.log() as log:
+    with home.open_log() as log:
         assert_all_is_done_once(log, [])
         assert [fact.by for fact in facts_of(log) if isinstance(fact, e.TurnCancelled)] == ["user"]
 
@@ -138,5 +138,5 @@ def test_another_process_cancels_a_model_call_at_once(home: Home, model_server: 
         ran = running.end()
     assert ran.code == 1
     assert f"Turn {turn} was cancelled" in ran.err
-    with home.log() as log:
+    with home.open_log() as log:
         assert_all_is_done_once(log, [turn])

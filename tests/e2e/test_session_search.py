@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.domain.events import UsageRecorded
-from tests.e2e.home import Home, endpoint
+from tests.home import Home, endpoint
 from tests.model_script import Action, Answer, AskedCall, Refuse, Rule, Script, Seen, chooser
 from tests.model_server import ModelServer
 
@@ -40,7 +40,7 @@ def test_what_a_search_costs_is_booked_to_its_turn_and_purpose(home: Home, model
     assert rows["session_search"]["requests"] == 1
     assert rows["session_search"]["prompt_tokens"] > 0
     assert rows["turn"]["requests"] == 3
-    with home.log() as log:
+    with home.open_log() as log:
         events = [recorded.event for recorded in log.tail(0, 1_000)]
     books = [event for event in events if isinstance(event, UsageRecorded)]
     assert [each.num_model_calls for each in books] == [1, 3]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.home import Home
 from tests.e2e.screen import Screen
+from tests.home import Home
 from tests.llm.addresses import serving
 from tests.model_script import Action, Answer, AskedCall, Refuse, Seen
 from tests.model_server import ModelServer

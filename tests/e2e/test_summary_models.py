@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.domain import events as e
-from tests.e2e.home import Home, endpoint
 from tests.e2e.invariants import facts_of
 from tests.e2e.test_bookings import installed, submit, work
 from tests.e2e.test_windows import CHECKPOINT, is_summary, kinds
+from tests.home import Home, endpoint
 from tests.model_script import Action, Answer, Raw, Refuse, Seen
 from tests.model_server import ModelServer
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.e2e.home import Home
 from tests.e2e.test_windows import CHECKPOINT, is_summary
+from tests.home import Home
 from tests.model_script import Answer
 from tests.model_server import ModelServer
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hermes_jobs.domain.session.synthetic_messages import UNFINISHED
-from tests.e2e.home import Home
+from tests.home import Home
 from tests.model_script import Answer, Hold, Rule, Script
 from tests.model_server import ModelServer
 from tests.tools.support import wait_until

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from hermes_jobs.domain import events as e
-from tests.e2e.home import Home, endpoint
 from tests.e2e.invariants import facts_of
 from tests.e2e.test_bookings import installed, submit, work
+from tests.home import Home, endpoint
 from tests.model_script import Action, Answer, Refuse, Seen
 from tests.model_server import ModelServer
 

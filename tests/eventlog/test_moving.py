@@ -26,10 +26,10 @@ from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.statements import EVENT
 from hermes_jobs.eventlog.verify import verify
 from hermes_jobs.views import Views
-from tests.e2e.home import Home
 from tests.e2e.invariants import history
 from tests.eventlog.changes import append, write
 from tests.eventlog.moving import bring_in, lines_of, live, looked_at
+from tests.home import Home
 from tests.services import postgres_schema
 from tests.views.test_rows_follow_the_log import rows_of
 
@@ -202,11 +202,11 @@ def test_an_import_survives_a_kill_at_every_one_of_its_writes(source: SqlEventLo
         number += 1
         with home.launch("tests.eventlog.dying_import", str(number), str(file)) as running:
             code = running.end().code
-        with home.log() as log:
+        with home.open_log() as log:
             assert len(log.streams()) == (0 if code == -SIGKILL else 3)
     assert code == 0
     assert number > 3
-    with home.log() as log:
+    with home.open_log() as log:
         assert told(lines_of(log)) == told(lines)
         assert verify(log).is_sound, verify(log).findings
     assert not (home.path / "run" / "import").exists()

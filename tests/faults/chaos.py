@@ -27,11 +27,11 @@ from hermes_jobs.errors import LogUnavailable, Rejected
 from hermes_jobs.eventlog.factory import sqlite_url
 from hermes_jobs.runtime.broker_address import find_server
 from hermes_jobs.views.generations import Generations
-from tests.e2e.home import Home, endpoint
 from tests.faults.checker import Given, Line, violations
 from tests.faults.crew import Crew
 from tests.faults.fleet import Fleet
 from tests.faults.redis_server import RedisServer
+from tests.home import Home, endpoint
 from tests.model_script import Action, Answer, AskedCall, Drop, Refuse, Seen, counted_usage
 from tests.model_server import ModelServer
 from tests.reviews.talker import is_flush, is_review, is_summary, talker

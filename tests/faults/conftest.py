@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.runtime.broker_address import find_server
-from tests.e2e.home import Home, endpoint
 from tests.faults.crew import Crew
 from tests.faults.redis_server import RedisServer
 from tests.faults.script import NOTE
+from tests.home import Home, endpoint
 from tests.model_server import ModelServer
 
 # A minute and more each: `make faults` runs them.

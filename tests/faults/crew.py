@@ -15,7 +15,7 @@ from hermes_jobs.domain.events import Opening
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.settings import load
-from tests.e2e.home import Home, Running
+from tests.home import Home, Running
 
 PATIENCE = 100.0  # seconds for a load to be done; the longest interval at which the relay sends again is 30
 TAIL = 6000  # characters of a worker's log that a failed test shows

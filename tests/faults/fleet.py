@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.home import Home
 from tests.faults.shifted import shift_by
+from tests.home import Home
 
 PRELOADED = [
     "workers.cli",

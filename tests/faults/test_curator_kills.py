@@ -12,10 +12,10 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.verify import verify
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
-from tests.e2e.home import PATIENCE, Home
 from tests.e2e.test_curator import ARCHIVE, curator, merge, text
 from tests.e2e.test_skills import drop
 from tests.faults.dying import Sends
+from tests.home import PATIENCE, Home
 from tests.model_server import ModelServer
 
 KILLED = -9
@@ -60,7 +60,7 @@ def test_a_curator_proposes_each_thing_once_and_it_is_applied_whole_whenever_its
     assert code == 0
     assert sorted(application.skills.of_home()) == ["deploy", "deploy-app", "deploy-web", "old-way"]
     application.close()
-    with home.log() as log:
+    with home.open_log() as log:
         assert verify(log).findings == ()
 
 

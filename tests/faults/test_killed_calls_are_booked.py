@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hermes_jobs.domain import events as e
-from tests.e2e.home import Home
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
+from tests.home import Home
 from tests.model_script import Answer, AskedCall, Hold, Rule, Script
 from tests.model_server import ModelServer
 
@@ -25,7 +25,7 @@ def test_a_call_that_died_with_its_process_is_estimated_and_listed(
         model_server.wait_until(lambda: model_server.disconnects == 1)
     model_server.release()
     home.send("Another, and wait.")
-    with home.log() as log:
+    with home.open_log() as log:
         assert_all_is_done_once(log, [])
         facts = facts_of(log)
     (abandoned,) = [fact for fact in facts if isinstance(fact, e.StepAbandoned)]
@@ -68,7 +68,7 @@ def test_a_search_that_died_while_it_was_summarised_is_estimated(
         model_server.wait_until(lambda: model_server.disconnects == 1)
     model_server.release()
     home.send("Another.")
-    with home.log() as log:
+    with home.open_log() as log:
         facts = facts_of(log)
     (abandoned,) = [fact for fact in facts if isinstance(fact, e.StepAbandoned)]
     (search_step,) = {fact.call for fact in facts if isinstance(fact, e.ToolStarted)}

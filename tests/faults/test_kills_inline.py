@@ -14,7 +14,6 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
-from tests.e2e.home import PATIENCE, Home
 from tests.e2e.invariants import (
     RESULTS,
     assert_all_is_done_once,
@@ -25,6 +24,7 @@ from tests.e2e.invariants import (
 )
 from tests.faults.dying import MOMENTS, Moment, Sends
 from tests.faults.script import write_and_read
+from tests.home import PATIENCE, Home
 from tests.model_script import Answer, Hold, Rule, Script
 from tests.model_server import ModelServer
 from tests.tools.support import processes_with, wait_until
@@ -124,7 +124,7 @@ def test_a_kill_in_the_middle_of_a_model_call_is_made_good_by_calling_again(
         model_server.wait_until(lambda: model_server.disconnects == 1)
     model_server.release()
     other = home.send("Another")
-    with home.log() as log:
+    with home.open_log() as log:
         assert_all_is_done_once(log, [other["turn"]])
         attempts = [fact.attempt for fact in facts_of(log) if isinstance(fact, e.ModelReplied)]
     assert sorted(attempts) == [1, 2]
@@ -139,7 +139,7 @@ def test_a_send_frozen_past_its_lease_goes_on_with_its_turn_when_it_wakes(
         Script(rules=(Rule("wait", (Hold(first="I begin", answer=Answer(text="At last.")),)),))
     )
     short = {"HERMES_JOBS_WORKERS__LEASE_SECONDS": "2"}
-    with home.start("send", "Please wait.", **short) as frozen, home.log() as log:
+    with home.start("send", "Please wait.", **short) as frozen, home.open_log() as log:
         model_server.wait_until(lambda: len(model_server.requests) == 1)
         with home.start("send", "And wait.", **short) as other:
             model_server.wait_until(lambda: len(model_server.requests) == 2)

@@ -16,9 +16,9 @@ from hermes_jobs.engine.fork import fork
 from hermes_jobs.eventlog.verify import verify
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
-from tests.e2e.home import PATIENCE, Home
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree
 from tests.faults.dying import MOMENTS, Moment, Sends
+from tests.home import PATIENCE, Home
 from tests.model_server import ModelServer
 from tests.reviews.talker import has_ended, question, talker
 
@@ -59,7 +59,7 @@ def test_flush_compression_and_review_take_effect_once_whenever_their_process_is
     _assert_each_was_learned_from_once(application, sessions)
     assert_all_is_done_once(application.log, [])
     assert_views_agree(application.log, home.path / "views")
-    with home.log() as log:
+    with home.open_log() as log:
         assert verify(log).findings == ()
     application.close()
 

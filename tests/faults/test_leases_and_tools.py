@@ -11,10 +11,10 @@ from sqlalchemy import make_url
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.runtime.broker_address import find_server
-from tests.e2e.home import Home, endpoint
 from tests.e2e.invariants import assert_all_is_done_once, counted, facts_of, history
 from tests.faults.crew import Crew, wait_until
 from tests.faults.redis_server import RedisServer
+from tests.home import Home, endpoint
 from tests.model_script import Action, Answer, AskedCall, Seen
 from tests.model_server import ModelServer
 from tests.proxy import Proxy
@@ -84,7 +84,7 @@ def test_a_worker_that_was_stopped_before_its_tool_began_does_not_run_it_when_it
     crew.finish()
     assert counted(effects) == {"once": 1}, "the later one's alone"
     assert not (home.work / "written").exists()
-    with home.log() as log:
+    with home.open_log() as log:
         assert_all_is_done_once(log, crew.accepted)
 
 
@@ -144,5 +144,5 @@ def test_the_tool_of_a_worker_that_is_parted_from_the_log_ends_before_others_go_
                 assert counted(effects) == {"once": 1}
                 proxy.forward()
                 parted.wait_for("it goes on as")
-                with hosts[1].log() as log:
+                with hosts[1].open_log() as log:
                     assert_all_is_done_once(log, crew.accepted)

@@ -14,10 +14,10 @@ from hermes_jobs.domain.session import commands as c
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.context import minding
-from tests.e2e.home import PATIENCE, Home
 from tests.e2e.invariants import facts_of
 from tests.faults.crew import Crew
 from tests.faults.dying import Sends
+from tests.home import PATIENCE, Home
 from tests.memory import noting
 from tests.model_script import Action, Answer, AskedCall, Seen
 from tests.model_server import ModelServer

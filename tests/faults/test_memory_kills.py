@@ -11,9 +11,9 @@ from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.eventlog.verify import verify
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
-from tests.e2e.home import PATIENCE, Home
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
 from tests.faults.dying import MOMENTS, Moment, Sends
+from tests.home import PATIENCE, Home
 from tests.model_script import Action, Answer, AskedCall, Seen
 from tests.model_server import ModelServer
 
@@ -52,7 +52,7 @@ def test_a_memory_is_saved_once_whenever_its_turn_is_killed(
     assert_all_is_done_once(application.log, [])
     assert_views_agree(application.log, home.path / "views")
     application.close()
-    with home.log() as log:
+    with home.open_log() as log:
         assert verify(log).findings == ()
 
 

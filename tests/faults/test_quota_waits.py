@@ -8,9 +8,9 @@ import pytest
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.steps import Step
-from tests.e2e.home import Home, Ran
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
 from tests.faults.crew import Crew, wait_until
+from tests.home import Home, Ran
 from tests.model_script import Answer, Refuse, Script
 from tests.model_server import ModelServer
 
@@ -77,7 +77,7 @@ def test_the_wait_outlives_its_worker_and_is_ended_once(
     for number in (1, 2):
         crew.start_one(number, module=SHIFTED, before=(str(clock),))
     crew.finish()
-    with home.log() as log:
+    with home.open_log() as log:
         assert_all_is_done_once(log, [turn])
         facts = facts_of(log)
     assert timer.id == f"{turn}-1"

@@ -21,11 +21,11 @@ from hermes_jobs.domain.schedule.schedule import Schedule, stream_of
 from hermes_jobs.domain.schedule.timing import rule_of
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.settings import load
-from tests.e2e.home import Home, Running
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
 from tests.faults.crew import PATIENCE, Crew, wait_until
 from tests.faults.dying import MOMENTS, PRELOADED, Moment, die_at
 from tests.faults.redis_server import RedisServer
+from tests.home import Home, Running
 from tests.planning.world import HOUR, MINUTE, PLAN
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -179,7 +179,7 @@ def test_beats_and_workers_are_killed_and_their_clocks_jump_both_ways(
 
     for name in SCHEDULES:
         assert_each_due_time_had_its_own(crew, name, first)
-    with home.log() as log:
+    with home.open_log() as log:
         assert_all_is_done_once(log, [])
         assert_views_agree(log, home.path / "views")
 

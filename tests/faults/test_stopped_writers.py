@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.home import Home
+from tests.home import Home
 from tests.processes import ROOT
 
 pytestmark = [

@@ -12,10 +12,10 @@ import pytest
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.runtime.broker_address import find_server
-from tests.e2e.home import Home, Running, endpoint
 from tests.e2e.invariants import assert_all_is_done_once, counted, facts_of, history
 from tests.faults.crew import Crew, wait_until
 from tests.faults.redis_server import RedisServer
+from tests.home import Home, Running, endpoint
 from tests.model_script import Action, Answer, AskedCall, Hold, Seen
 from tests.model_server import ModelServer
 from tests.services import postgres_schema
@@ -62,7 +62,7 @@ def go_on(crew: Crew, acts: ModelServer, home: Home, effects: Path) -> list[e.Ev
     acts.wait_until(lambda: thoughts(acts) == 2)
     acts.release()
     crew.finish()
-    with home.log() as log:
+    with home.open_log() as log:
         assert_all_is_done_once(log, crew.accepted)
         facts = facts_of(log)
     assert counted(effects) == {"once": 1}
@@ -191,7 +191,7 @@ def test_a_worker_frozen_past_its_lease_doubles_nothing_when_it_wakes_and_goes_o
     crew.kill(1)
     later = crew.submit("and now?")
     crew.finish()
-    with home.log() as log:
+    with home.open_log() as log:
         assert_all_is_done_once(log, crew.accepted)
         (end,) = [fact for fact in facts_of(log) if isinstance(fact, e.TurnCompleted) and fact.turn == later]
     assert end.answer == "Done."
@@ -207,7 +207,7 @@ def test_cancelling_reaches_a_model_call_and_a_process_of_another_worker_at_once
     acts.wait_until(lambda: acts.disconnects == 1)
     wait_until(lambda: not processes_with(str(effects)), "the end of the process")
     crew.finish()
-    with home.log() as log:
+    with home.open_log() as log:
         assert_all_is_done_once(log, crew.accepted)
         facts = facts_of(log)
     assert sum(isinstance(fact, e.TurnCancelled) for fact in facts) == 2

@@ -17,7 +17,6 @@ from redis import Redis
 from hermes_jobs.domain import events as e
 from hermes_jobs.runtime.broker_address import find_broker
 from hermes_jobs.settings import Paths
-from tests.e2e.home import Home, endpoint
 from tests.e2e.invariants import (
     assert_all_is_done_once,
     assert_at_most_once,
@@ -28,6 +27,7 @@ from tests.e2e.invariants import (
 from tests.faults.crew import Crew, wait_until
 from tests.faults.redis_server import RedisServer
 from tests.faults.script import NOTE, write_and_read
+from tests.home import Home, endpoint
 from tests.model_server import ModelServer
 from tests.tools.support import processes_with
 
@@ -78,7 +78,7 @@ def kill_broker_of(home: Home) -> None:
 
 def assert_nothing_was_lost(crew: Crew, home: Home, effects: Path) -> None:
     crew.finish()
-    with home.log() as log:
+    with home.open_log() as log:
         assert_all_is_done_once(log, crew.accepted)
         assert_views_agree(log, home.path / "views")
     known = [f"{text}-{done}" for text in crew.texts for done in range(ROUNDS)]

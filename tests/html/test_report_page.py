@@ -13,16 +13,16 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
 from hermes_jobs.interfaces.html import figures
 from hermes_jobs.interfaces.html.charts import HEIGHT, MOST_SERIES, OTHERS, nice, stacked, ticks
-from tests.cli.conftest import Home
 from tests.html.months import BEGAN, SCHEDULES, Months
 from tests.html.test_turn_page import Elements
+from tests.written_home import WrittenHome
 
 SINCE = "2020-01-01"  # long enough ago for months, whatever the clock of the machine says
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    home = Home(tmp_path_factory.mktemp("report") / "home")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WrittenHome]:
+    home = WrittenHome(tmp_path_factory.mktemp("report"))
     Months(60).write(home.log)
     evil = e.Plan(name="<script>alert(1)</script>", text="x", kind="cron", timing="* * * * *", timezone="UTC")
     added = e.ScheduleAdded(schedule="evil", plan=evil, by="user", next_due=None)
@@ -40,8 +40,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     home.close()
 
 
-def test_people_get_tables_that_fit_and_nothing_else_on_standard_output(home: Home) -> None:
-    shown = home.run("report", "--since", SINCE, environ={"TZ": "UTC"})
+def test_people_get_tables_that_fit_and_nothing_else_on_standard_output(home: WrittenHome) -> None:
+    shown = home.run("report", "--since", SINCE, TZ="UTC")
     assert shown.code == 0
     assert "price is not known" in shown.err
     heads = [line.split()[0] for line in shown.out.splitlines() if line and line.split()[0].isupper()]
@@ -50,15 +50,15 @@ def test_people_get_tables_that_fit_and_nothing_else_on_standard_output(home: Ho
     assert "\x1b" not in shown.out
 
 
-def test_thirty_days_are_shown_also_where_clocks_were_put_forward_among_them(home: Home) -> None:
+def test_thirty_days_are_shown_also_where_clocks_were_put_forward_among_them(home: WrittenHome) -> None:
     around = [datetime.now(UTC) + timedelta(days=days) for days in (-10, 10)]
     first, last = (date(2001, at.month, min(at.day, 28)).timetuple().tm_yday for at in around)
-    found = home.run("report", "--json", environ={"TZ": f"WINTER0SUMMER,J{first},J{last}"}).json
+    found = home.run("report", "--json", TZ=f"WINTER0SUMMER,J{first},J{last}").json
     assert date.fromisoformat(found["until"]) - date.fromisoformat(found["since"]) == timedelta(days=29)
     assert len(found["periods"]) == 30
 
 
-def test_scripts_get_one_value(home: Home) -> None:
+def test_scripts_get_one_value(home: WrittenHome) -> None:
     found = home.run("report", "--since", SINCE, "--json").json
     assert list(found) == [
         *("since", "until", "period", "periods", "turns", "spending", "waiting", "waited", "memory"),
@@ -68,8 +68,8 @@ def test_scripts_get_one_value(home: Home) -> None:
     assert {"period", "queue", "steps", "p50", "p95", "longest"} == set(found["waited"][0])
 
 
-def test_the_page_has_every_chart_and_nothing_that_acts(home: Home) -> None:
-    file = home.folder / "report.html"
+def test_the_page_has_every_chart_and_nothing_that_acts(home: WrittenHome) -> None:
+    file = home.path / "report.html"
     made = home.run("report", "--since", SINCE, "--html", str(file))
     assert (made.code, made.out, made.err) == (0, "", f"Wrote {file}.\n")
     page = file.read_text()
@@ -90,18 +90,18 @@ def test_the_page_has_every_chart_and_nothing_that_acts(home: Home) -> None:
     assert all(0 <= number <= max(100.0, HEIGHT) for number in numbers)
 
 
-def test_an_empty_home_has_a_report_too(home: Home, tmp_path_factory: pytest.TempPathFactory) -> None:
-    empty = Home(tmp_path_factory.mktemp("empty") / "home")
+def test_an_empty_home_has_a_report_too(home: WrittenHome, tmp_path_factory: pytest.TempPathFactory) -> None:
+    empty = WrittenHome(tmp_path_factory.mktemp("empty"))
     shown = empty.run("report")
     assert (shown.code, shown.out) == (0, "")
     assert "No model was asked" in shown.err
-    file = empty.folder / "r.html"
+    file = empty.path / "r.html"
     assert empty.run("report", "--html", str(file)).code == 0
     assert "Nothing was spent" in file.read_text()
     empty.close()
 
 
-def test_a_day_to_come_and_two_forms_at_once_are_usage_errors(home: Home) -> None:
+def test_a_day_to_come_and_two_forms_at_once_are_usage_errors(home: WrittenHome) -> None:
     ahead = home.run("report", "--since", "2999-01-01")
     assert (ahead.code, ahead.out) == (2, "")
     assert "has not come yet" in ahead.err

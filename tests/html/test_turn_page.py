@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Home
 from tests.html.samples import ANSWER, ASKED, SESSION, STATEMENT, TURN, append, busy_turn
+from tests.written_home import WrittenHome
 
 KEY = "sk-never-to-be-seen-0123456789"
 ATTACK = '"><script>alert(1)</script><img src=x onerror=alert(2)>{{ 7*7 }}'
@@ -30,19 +30,19 @@ class Elements(HTMLParser):
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home(tmp_path / "home")
+def home(tmp_path: Path) -> WrittenHome:
+    return WrittenHome(tmp_path)
 
 
-def page_of(home: Home, **environ: str) -> str:
-    file = home.folder / "turn.html"
-    made = home.run("turns", "show", TURN[:4], "--html", str(file), environ=environ)
+def page_of(home: WrittenHome, **environ: str) -> str:
+    file = home.path / "turn.html"
+    made = home.run("turns", "show", TURN[:4], "--html", str(file), **environ)
     assert (made.code, made.out, made.err) == (0, "", f"Wrote {file}.\n")
     assert file.stat().st_mode & 0o777 == 0o600
     return file.read_text()
 
 
-def test_a_page_holds_what_was_asked_done_answered_and_spent(home: Home) -> None:
+def test_a_page_holds_what_was_asked_done_answered_and_spent(home: WrittenHome) -> None:
     append(home.log, busy_turn())
     page = page_of(home)
     assert ASKED in page
@@ -65,12 +65,12 @@ def test_a_page_holds_what_was_asked_done_answered_and_spent(home: Home) -> None
 
 
 @pytest.mark.parametrize(("zone", "shown"), [("Asia/Tokyo", "18:30:00"), ("America/New_York", "04:30:00")])
-def test_its_moment_is_of_the_configured_zone(home: Home, zone: str, shown: str) -> None:
+def test_its_moment_is_of_the_configured_zone(home: WrittenHome, zone: str, shown: str) -> None:
     append(home.log, busy_turn())
     assert f"2026-11-20 {shown}" in page_of(home, HERMES_JOBS_SCHEDULES__TIMEZONE=zone)
 
 
-def test_nothing_that_was_said_becomes_markup(home: Home) -> None:
+def test_nothing_that_was_said_becomes_markup(home: WrittenHome) -> None:
     append(home.log, busy_turn(text=ATTACK, answer=MARKDOWN, result=ATTACK * 100))
     page = page_of(home)
     elements = Elements(page).found
@@ -85,7 +85,7 @@ def test_nothing_that_was_said_becomes_markup(home: Home) -> None:
     assert "default-src 'none'" in page
 
 
-def test_secrets_are_redacted_everywhere(home: Home) -> None:
+def test_secrets_are_redacted_everywhere(home: WrittenHome) -> None:
     append(home.log, busy_turn(text=f"my key is {KEY}", answer=f"it is {KEY}", result=KEY * 100))
     page = page_of(home, OPENAI_API_KEY=KEY)
     assert KEY not in page
@@ -93,21 +93,21 @@ def test_secrets_are_redacted_everywhere(home: Home) -> None:
     assert "[REDACTED]" in page
 
 
-def test_a_key_that_is_cut_in_the_middle_is_not_half_shown(home: Home) -> None:
+def test_a_key_that_is_cut_in_the_middle_is_not_half_shown(home: WrittenHome) -> None:
     append(home.log, busy_turn(result="x" * 1_490 + KEY + "y" * 3_000))
     assert KEY[:8] not in page_of(home, OPENAI_API_KEY=KEY)
 
 
-def test_control_characters_and_broken_text_make_no_broken_page(home: Home) -> None:
+def test_control_characters_and_broken_text_make_no_broken_page(home: WrittenHome) -> None:
     append(home.log, busy_turn("a\x00b\x1b[31mred\u202eright", "lone \ud800 surrogate", "\x07"))
     page = page_of(home)
     assert "abredright" in page
     assert "\x1b" not in page
 
 
-def test_a_page_never_takes_the_place_of_a_device_or_a_link(home: Home) -> None:
+def test_a_page_never_takes_the_place_of_a_device_or_a_link(home: WrittenHome) -> None:
     append(home.log, busy_turn())
-    pipe, link = home.folder / "pipe", home.folder / "link.html"
+    pipe, link = home.path / "pipe", home.path / "link.html"
     os.mkfifo(pipe)
     link.symlink_to("page.html")
 
@@ -117,17 +117,17 @@ def test_a_page_never_takes_the_place_of_a_device_or_a_link(home: Home) -> None:
     assert (refused.code, pipe.is_fifo()) == (2, True)
     assert "is there already" in refused.err
     assert (written.code, link.is_symlink()) == (0, True)
-    assert TURN in (home.folder / "page.html").read_text()
+    assert TURN in (home.path / "page.html").read_text()
 
 
-def test_what_cannot_be_written_is_a_usage_error_and_leaves_nothing(home: Home) -> None:
+def test_what_cannot_be_written_is_a_usage_error_and_leaves_nothing(home: WrittenHome) -> None:
     append(home.log, busy_turn())
-    missing = home.run("turns", "show", TURN, "--html", str(home.folder / "no" / "t.html"))
+    missing = home.run("turns", "show", TURN, "--html", str(home.path / "no" / "t.html"))
     assert missing.code == 2
     assert "cannot be written: No such file or directory" in missing.err
     both = home.run("turns", "show", TURN, "--html", "t.html", "--json")
     assert (both.code, both.out) == (2, "")
     assert "exclude each other" in both.err
-    assert not list(home.folder.glob(".t.html*"))
+    assert not list(home.path.glob(".t.html*"))
     assert SESSION in home.run("turns", "show", TURN).out
     assert ANSWER.splitlines()[0] in home.run("turns", "show", TURN).out

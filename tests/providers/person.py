@@ -13,7 +13,7 @@ from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
-from tests.e2e.home import PATIENCE, Home
+from tests.home import PATIENCE, Home
 
 T = TypeVar("T", bound=e.Event)
 

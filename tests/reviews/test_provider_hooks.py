@@ -12,7 +12,7 @@ from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
-from tests.e2e.home import PATIENCE, Home, endpoint
+from tests.home import PATIENCE, Home, endpoint
 from tests.memory import noting
 from tests.model_server import ModelServer
 from tests.reviews.talker import question, talker

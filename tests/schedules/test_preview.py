@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Home
+from tests.written_home import WrittenHome
 
 SENTENCE = "Check my GitHub notifications every weekday at 9am and summarise them"
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
-    home = Home(tmp_path / "home")
+def home(tmp_path: Path) -> Iterator[WrittenHome]:
+    home = WrittenHome(tmp_path)
     yield home
     home.close()
 
 
-def test_a_sentence_is_taken_apart_for_scripts(home: Home) -> None:
+def test_a_sentence_is_taken_apart_for_scripts(home: WrittenHome) -> None:
     arguments = ("--tz", "Europe/Berlin", "--from", "2027-03-26T12:00", "-n", "2", "--json")
     ran = home.run("schedule", "preview", SENTENCE, *arguments)
     assert (ran.code, ran.err) == (0, "")
@@ -34,7 +34,7 @@ def test_a_sentence_is_taken_apart_for_scripts(home: Home) -> None:
     }
 
 
-def test_a_refusal_is_a_value_too_and_exit_code_2(home: Home) -> None:
+def test_a_refusal_is_a_value_too_and_exit_code_2(home: WrittenHome) -> None:
     ran = home.run("schedule", "preview", "every morning", "--tz", "UTC", "--no-model", "--json")
     assert (ran.code, ran.err) == (2, "")
     assert ran.json == {
@@ -48,7 +48,7 @@ def test_a_refusal_is_a_value_too_and_exit_code_2(home: Home) -> None:
     }
 
 
-def test_people_see_when_and_what_or_what_would_be_understood(home: Home) -> None:
+def test_people_see_when_and_what_or_what_would_be_understood(home: WrittenHome) -> None:
     arguments = ("--tz", "Europe/Berlin", "--from", "2026-11-20")
     shown = home.run("schedule", "preview", SENTENCE, *arguments)
     assert shown.out.splitlines() == [
@@ -86,7 +86,7 @@ def test_people_see_when_and_what_or_what_would_be_understood(home: Home) -> Non
     ],
 )
 def test_each_kind_is_counted_from_the_moment_that_is_named(
-    text: str, kind: str, following: list[str], home: Home
+    text: str, kind: str, following: list[str], home: WrittenHome
 ) -> None:
     arguments = ("--tz", "Europe/Berlin", "--from", "2026-11-18T10:00", "-n", "2", "--json")
     found = home.run("schedule", "preview", text, *arguments).json
@@ -95,14 +95,14 @@ def test_each_kind_is_counted_from_the_moment_that_is_named(
     assert (again["canonical"], again["kind"]) == (found["canonical"], kind)
 
 
-def test_the_zone_is_the_one_that_is_set_where_none_is_named(home: Home) -> None:
-    (home.folder / "config.yaml").write_text("schedules: {timezone: Asia/Kathmandu}\n")
+def test_the_zone_is_the_one_that_is_set_where_none_is_named(home: WrittenHome) -> None:
+    (home.path / "config.yaml").write_text("schedules: {timezone: Asia/Kathmandu}\n")
     found = home.run("schedule", "preview", "every day at 9", "--from", "2026-11-18T10:00:00Z", "--json").json
     assert (found["timezone"], found["next"][0]) == ("Asia/Kathmandu", "2026-11-19T09:00:00+05:45")
-    machine = home.run("schedule", "preview", "every day at 9", "--json", environ={"TZ": "America/New_York"})
+    machine = home.run("schedule", "preview", "every day at 9", "--json", TZ="America/New_York")
     assert machine.json["timezone"] == "Asia/Kathmandu"
-    (home.folder / "config.yaml").unlink()
-    machine = home.run("schedule", "preview", "every day at 9", "--json", environ={"TZ": "America/New_York"})
+    (home.path / "config.yaml").unlink()
+    machine = home.run("schedule", "preview", "every day at 9", "--json", TZ="America/New_York")
     assert machine.json["timezone"] == "America/New_York"
 
 
@@ -114,7 +114,9 @@ def test_the_zone_is_the_one_that_is_set_where_none_is_named(home: Home) -> None
         (["-n", "0"], "0 is not in the range"),
     ],
 )
-def test_a_wrong_option_is_told_apart_from_a_refusal(arguments: list[str], told: str, home: Home) -> None:
+def test_a_wrong_option_is_told_apart_from_a_refusal(
+    arguments: list[str], told: str, home: WrittenHome
+) -> None:
     refused = home.run("schedule", "preview", "every day at 9", "--json", *arguments)
     assert (refused.code, refused.out) == (2, "")
     assert told in refused.err

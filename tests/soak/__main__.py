@@ -27,7 +27,6 @@ from redis import Redis
 from hermes_jobs.domain import events as e
 from hermes_jobs.runtime.broker_address import find_broker
 from hermes_jobs.settings import Paths
-from tests.e2e.home import Home, Running, endpoint
 from tests.e2e.invariants import (
     assert_all_is_done_once,
     assert_at_most_once,
@@ -36,6 +35,7 @@ from tests.e2e.invariants import (
     facts_of,
 )
 from tests.faults.crew import Crew, wait_until
+from tests.home import Home, Running, endpoint
 from tests.model_server import ModelServer
 from tests.soak.life import NOTE, SCHEDULED, living, tag_of, text_of
 from tests.soak.vitals import Record, of_home
@@ -146,7 +146,7 @@ class Soak:
 
     def _judge(self, crew: Crew) -> list[str]:
         facts = facts_of(crew.log)
-        with self.home.log() as log:
+        with self.home.open_log() as log:
             assert_all_is_done_once(log, crew.accepted)
             assert_views_agree(log, self.home.path / "views")
         tags = [tag_of(text) for text in crew.texts if text.startswith("tool ")]

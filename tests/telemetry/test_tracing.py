@@ -20,14 +20,14 @@ from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.settings import Secrets
 from hermes_jobs.telemetry.spans import root_id, trace_id
 from hermes_jobs.telemetry.tracing import Tracing
-from tests.cli.conftest import Home as LoggedHome
-from tests.e2e.home import KEY, Home, endpoint
 from tests.e2e.invariants import facts_of
+from tests.home import KEY, Home, endpoint
 from tests.model_script import Answer, AskedCall, Hold, Rule, Script
 from tests.model_server import ModelServer
 from tests.processes import ROOT
 from tests.telemetry.collector import Collector, Span
 from tests.tools.support import wait_until
+from tests.written_home import WrittenHome
 
 CALL = AskedCall("terminal", {"command": "echo a-very-private-thing"})
 BAD = AskedCall("read_file", {"path": "no-such-file"})
@@ -177,7 +177,7 @@ def test_a_secret_reaches_no_collector_whoever_tells_of_it(
 
 @pytest.mark.parametrize("content", [True, False])
 def test_content_is_told_where_that_is_asked_for(tmp_path: Path, content: bool) -> None:
-    lived = LoggedHome(tmp_path / "home")
+    lived = WrittenHome(tmp_path)
     lived.submit("s1", "t1", "a private question")
     lived.prefetch("s1")
     lived.reply("s1", "I look.", "terminal")
@@ -208,7 +208,7 @@ def test_the_trace_goes_on_in_another_process(
         def asked() -> bool:
             if not (home.path / "events.db").exists():
                 return False
-            with home.log() as log:
+            with home.open_log() as log:
                 return any(isinstance(fact, e.ModelCallStarted) for fact in facts_of(log)[-1:])
 
         wait_until(asked, "the call")

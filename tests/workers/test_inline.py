@@ -12,8 +12,8 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
-from tests.e2e.home import endpoint
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
+from tests.home import endpoint
 from tests.model_script import Answer, Hold, Rule, Script
 from tests.model_server import ModelServer
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from hermes_jobs.system.isolation import isolated, python_module
-from tests.e2e.home import Home, endpoint
+from tests.home import Home, endpoint
 from tests.model_script import Answer, AskedCall
 from tests.model_server import ModelServer
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.runtime.broker_address import carries_live_text
-from tests.e2e.home import Home, endpoint
+from tests.home import Home, endpoint
 from tests.model_server import ModelServer
 from tests.tools.support import wait_until
 

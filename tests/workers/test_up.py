@@ -22,8 +22,8 @@ from hermes_jobs.domain.events import ToolFinished
 from hermes_jobs.runtime.broker_address import find_broker
 from hermes_jobs.runtime.queues import ALL_QUEUES
 from hermes_jobs.settings import Paths
-from tests.e2e.home import KEY, PATIENCE, Home, Running, endpoint
 from tests.gateway.bot_server import TOKEN, BotServer
+from tests.home import KEY, PATIENCE, Home, Running, endpoint
 from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.model_server import ModelServer
 from tests.processes import ROOT
@@ -231,7 +231,7 @@ def test_a_write_under_way_may_end_although_supervisor_and_broker_are_gone(
         wait_until(lambda: left_of(home) == [], "everything to end")
 
     assert (home.work / "ended").exists()
-    with home.log() as log:
+    with home.open_log() as log:
         finished = [each.event for each in log.tail() if isinstance(each.event, ToolFinished)]
     assert [event.ok for event in finished] == [True]
 

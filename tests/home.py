@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.sql import SqlEventLog
-from tests.processes import ROOT, Process, start
+from tests.processes import ROOT, Process, spawn, start
 from tests.tools.support import wait_until
 
 KEY = "sk-nobody-may-ever-see-this-0123456789"
@@ -102,17 +102,29 @@ class Home:
         with self.start(*arguments, stdin=stdin, **environ) as running:
             return running.end()
 
+    def run_in_new_interpreter(self, *arguments: str) -> Ran:
+        """Run one command line where nothing has been imported."""
+        with self._begin(spawn, ["hermes_jobs", *arguments], None, {}) as running:
+            return running.end()
+
     def start(self, *arguments: str, stdin: str | None = None, **environ: str) -> Running:
         """Begin one command line."""
         return self.launch("hermes_jobs", *arguments, stdin=stdin, **environ)
 
     def launch(self, module: str, *arguments: str, stdin: str | None = None, **environ: str) -> Running:
         """Begin one Python module of this installation, or of the tests."""
+        return self._begin(start, [module, *arguments], stdin, environ)
+
+    def _begin(
+        self,
+        begin: Callable[..., Process],
+        arguments: list[str],
+        stdin: str | None,
+        environ: Mapping[str, str],
+    ) -> Running:
         out, err = TemporaryFile(buffering=0), TemporaryFile(buffering=0)  # noqa: SIM115 - `InFlightSteps` closes them
         reader, writer = os.pipe() if stdin is not None else (os.open(os.devnull, os.O_RDONLY), None)
-        process = start(
-            [module, *arguments], (reader, out, err), environ={**self.environ, **environ}, folder=self.work
-        )
+        process = begin(arguments, (reader, out, err), environ={**self.environ, **environ}, folder=self.work)
         os.close(reader)
         if writer is not None:
             with open(writer, "wb") as file:  # noqa: PTH123
@@ -137,7 +149,7 @@ class Home:
         return self.environ.get("HERMES_JOBS_LOG_URL") or sqlite_url(self.path / "events.db")
 
     @contextmanager
-    def log(self) -> Iterator[SqlEventLog]:
+    def open_log(self) -> Iterator[SqlEventLog]:
         """Its log, open."""
         log = open_log(self.log_url)
         try:

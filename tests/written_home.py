@@ -1,0 +1,111 @@
+"""A home with a log that the test writes: decided events with the steps that follow, at fixed times."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.decide import decide
+from hermes_jobs.domain.session.evolve import fold
+from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.domain.session.session import Session, stream_of
+from hermes_jobs.domain.session.steps import next_steps
+from hermes_jobs.domain.usage import Usage
+from hermes_jobs.eventlog.factory import open_log, sqlite_url
+from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
+from tests.home import Home
+
+
+class WrittenHome(Home):
+    """A home whose log the test writes itself, without a model or a worker."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, {})
+        self.path.mkdir(mode=0o700, exist_ok=True)
+        self._open = True
+        self.log = open_log(sqlite_url(self.path / "events.db"))
+
+    def close(self) -> None:
+        """Let go of the log, so that its file can be played with."""
+        if self._open:
+            self._open = False
+            self.log.close()
+
+    def session(self, name: str) -> Session:
+        """The session as the log has it."""
+        session = Session(stream=stream_of(name))
+        return fold(session, (recorded.event for recorded in self.log.read(session.stream)))  # type: ignore[misc]
+
+    def do(self, name: str, command: c.SessionCommand) -> None:
+        """Decide and append, with the steps that follow."""
+        before = self.session(name)
+        facts = decide(command, before)
+        after = fold(before, facts)
+        gone = {step.id for step in next_steps(before)} - {step.id for step in next_steps(after)}
+        write = StreamWrite(
+            stream=before.stream,
+            events=facts,
+            expected=before.version,
+            due=tuple(set(next_steps(after)) - set(next_steps(before))),
+            gone=tuple(gone),
+        )
+        self.log.append(
+            Append(meta=EventMeta(worker="w1"), recorded_at="2026-11-21T12:00:00.000000Z", writes=(write,))
+        )
+
+    def submit(self, name: str, turn: str, text: str = "hello") -> None:
+        self.do(name, c.SubmitTurn(turn=turn, session=name, text=text, source="cli"))
+
+    def prefetch(self, name: str) -> None:
+        (step,) = next_steps(self.session(name))
+        self.do(
+            name,
+            c.FinishPrefetch(
+                step=step.id,
+                prefetched=e.ContextPrefetched(turn=step.id.split("-", 1)[0], model="m", max_iterations=9),
+            ),
+        )
+
+    def reply(self, name: str, content: str, *tools: str, approval: bool = False) -> None:
+        """The due model call is begun and answered, with calls of these tools."""
+        (step,) = next_steps(self.session(name))
+        turn = step.id.split("-", 1)[0]
+        self.do(name, c.BeginStep(step=step.id))
+        ids = [f"{step.id}-{at}" for at in range(len(tools))]
+        replied = e.ModelReplied(
+            turn=turn,
+            step=step.id,
+            content=content,
+            model="m",
+            finish_reason="stop",
+            tool_calls=tuple(
+                ToolCall(f"p-{call}", tool, '{"command": "ls"}')
+                for call, tool in zip(ids, tools, strict=True)
+            ),
+            plan=tuple(e.PlannedCall(call=call, effect="write") for call in ids),
+            usage=Usage(input_tokens=100, output_tokens=20, cache_read_tokens=50),
+            cost_usd=0.25,
+        )
+        waits = tuple(
+            e.ApprovalRequested(turn=turn, call=call, digest="d", rule="rm", expires_at=4e9) for call in ids
+        )
+        self.do(name, c.FinishModelCall(step=step.id, outcome=replied, approvals=waits if approval else ()))
+
+    def run_tool(self, name: str, content: str) -> None:
+        step = next_steps(self.session(name))[0]
+        turn = step.id.split("-", 1)[0]
+        self.do(name, c.BeginStep(step=step.id))
+        outcome = e.ToolFinished(turn=turn, call=step.id, ok=True, content=content)
+        self.do(name, c.FinishToolCall(step=step.id, outcome=outcome))
+
+    def record(self, name: str) -> None:
+        (step,) = next_steps(self.session(name))
+        self.do(name, c.FinishTurn(step=step.id))
+
+    def answered(self, name: str, turn: str, text: str = "hello", answer: str = "done") -> None:
+        """A turn that has completed."""
+        self.submit(name, turn, text)
+        self.prefetch(name)
+        self.reply(name, answer)
+        self.record(name)
