@@ -27,7 +27,7 @@ from hermes_jobs.runtime.broker_address import (
     server_answers,
 )
 from hermes_jobs.settings import Paths
-from hermes_jobs.system.private_file import write_private
+from hermes_jobs.system.atomic_file import write_bytes
 from workers.processes import SupervisedProcess
 
 START_SECONDS = 10.0
@@ -138,11 +138,11 @@ class EmbeddedBroker:
 
     def _configure(self) -> None:
         text = CONFIGURATION.format(host=HOST, port=self._port, password=self._password)
-        write_private(self._configuration, text.encode())
+        write_bytes(self._configuration, text.encode(), durable=False)
 
     def _publish(self) -> None:
         address = Address(url=self.url, pid=self._server.pid or 0)
-        write_private(address_file(self._paths), msgspec.json.encode(address))
+        write_bytes(address_file(self._paths), msgspec.json.encode(address), durable=False)
 
     def _came_up(self) -> bool:
         """Whether the server answers before it ends: the port may have been taken in the meantime."""

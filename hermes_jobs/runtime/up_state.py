@@ -13,8 +13,8 @@ import msgspec
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.settings import Paths
+from hermes_jobs.system.atomic_file import write_bytes
 from hermes_jobs.system.file_lock import is_locked
-from hermes_jobs.system.private_file import write_private
 
 
 class UpState(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ class UpLock:
 
     def publish(self, state: UpState) -> None:
         """Let others know."""
-        write_private(self._state, msgspec.json.encode(state))
+        write_bytes(self._state, msgspec.json.encode(state), durable=False)
 
     def release(self) -> None:
         """Give the home free."""

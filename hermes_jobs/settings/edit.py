@@ -1,6 +1,5 @@
 """Changing `config.yaml` and `.env` of a home: everything else in them stays as it is, comments too."""
 
-import os
 from collections.abc import Mapping
 from io import StringIO
 from pathlib import Path
@@ -10,6 +9,7 @@ from hermes_jobs.settings.home import Paths, ensure_home
 from hermes_jobs.settings.load import TIMEZONE, check_timezone
 from hermes_jobs.settings.secrets import Secrets
 from hermes_jobs.settings.sources import Given, broken, from_file, from_text, read_config, read_env_file
+from hermes_jobs.system.atomic_file import write_bytes
 
 _NOTHING_SECRET = Secrets({})
 
@@ -106,23 +106,7 @@ def _with_values(config: Path, values: Mapping[str, str]) -> str:
 
 def _write_atomically(path: Path, text: str) -> None:
     """Replace a file so that a crash leaves the old or the new one; links stay links, the mode as it was."""
-    import tempfile
-
-    target = path.resolve()
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", newline="", dir=target.parent, prefix=f"{target.name}.", delete=False
-        ) as file:
-            written = Path(file.name)
-            try:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-                if target.exists():
-                    written.chmod(target.stat().st_mode)
-                written.replace(target)
-            except OSError:
-                written.unlink()
-                raise
+        write_bytes(path, text.encode(), keep_mode=True)
     except OSError as error:
         raise Misconfigured(f"{path} cannot be written: {error.strerror}.") from error

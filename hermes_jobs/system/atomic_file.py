@@ -1,4 +1,4 @@
-"""A file that a command makes: whole or not at all, for its owner alone."""
+"""Atomic writes: a reader, or a process that starts after a crash, finds the old file or the new one."""
 
 from __future__ import annotations
 
@@ -9,31 +9,35 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from hermes_jobs.errors import Rejected
+OWNER_ONLY = 0o600
 
 
 @contextmanager
-def whole_file(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
-    """What is written to is beside `path` and takes its place at the end; where that raises, nothing is left.
+def atomic_write(path: Path, *, durable: bool = True, keep_mode: bool = False) -> Iterator[IO[bytes]]:
+    """Yield a temporary file beside `path`, which replaces it at the end; after an exception nothing is left.
 
-    A link stays a link. Raises `Rejected` where there is such a file, unless `force`, where there is anything
-    else of that name, and where none can be written.
+    A symbolic link stays: the file that it points to is replaced. The new file has mode 600, or with
+    `keep_mode` that of the file it replaces. `durable`: it is on the disk before it replaces the old one.
+    The folder must exist. Raises `OSError`.
     """
-    if path.exists() and not (force and path.is_file()):
-        again = "Give another name, or --force to put the new one there."
-        hint = again if path.is_file() else "Name a file."
-        raise Rejected(f"{path} is there already.", kind="usage", hint=hint)
     target = Path(os.path.realpath(path))
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")  # `path` may be as long as a name can be
+    descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, OWNER_ONLY)
     try:
-        try:
-            descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            with os.fdopen(descriptor, "w+b") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(target)
-        except OSError as error:
-            raise Rejected(f"{path} cannot be written: {error.strerror or error}.", kind="usage") from error
-    finally:
-        draft.unlink(missing_ok=True)
+        with os.fdopen(descriptor, "w+b") as file:
+            yield file
+            file.flush()
+            if keep_mode and target.exists():
+                os.fchmod(descriptor, target.stat().st_mode & 0o7777)
+            if durable:
+                os.fsync(descriptor)
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_bytes(path: Path, content: bytes, *, durable: bool = True, keep_mode: bool = False) -> None:
+    """Write a whole file by `atomic_write`, with its options. Raises `OSError`."""
+    with atomic_write(path, durable=durable, keep_mode=keep_mode) as file:
+        file.write(content)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from hermes_jobs.domain.events import ToolFinished
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.system.atomic_file import write_bytes
 
 if TYPE_CHECKING:
     from hermes_jobs.views.views import Views
@@ -37,15 +37,19 @@ class ResultFiles:
             content = self._content(call)
             if content is None:
                 return None
-            _write(path, content)
+            self._write(path, content)
         return path
 
     def keep(self, call: str, content: str) -> None:
         """Make the file of a result that enters the log. What fails here is made when it is read."""
         try:
-            _write(self._folder / f"{call}.txt", content)
+            self._write(self._folder / f"{call}.txt", content)
         except OSError as error:
             logger.warning("results/%s.txt could not be written: %s", call, error.strerror)
+
+    def _write(self, path: Path, content: str) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_bytes(path, content.encode("utf-8", "replace"))
 
     def _content(self, call: str) -> str | None:
         kept = self._log.result(call)
@@ -58,15 +62,3 @@ class ResultFiles:
         events = (recorded.event for recorded in self._log.read(stream))
         finished = (each for each in events if isinstance(each, ToolFinished) and each.call == call)
         return next((each.content for each in finished), None)
-
-
-def _write(path: Path, content: str) -> None:
-    """All of it or nothing, for its owner alone."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content.encode("utf-8", "replace"))
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)

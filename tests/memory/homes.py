@@ -130,6 +130,6 @@ MOMENTS: dict[str, Callable[[], None]] = {
     "before the commit": _after(PreparedAppend, "__call__"),
     "after the commit": _after(SqlEventLog, "append"),
     "before the file is on disk": _before(os, "fsync"),
-    "before the file is in its place": _before(atomic_swap, "exchange"),
-    "after the file is in its place": _after(atomic_swap, "exchange"),
+    "before the file is in its place": _before(atomic_swap, "atomic_swap"),
+    "after the file is in its place": _after(atomic_swap, "atomic_swap"),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from hermes_jobs.agent.files.marks import Mark
+from hermes_jobs.system.atomic_file import write_bytes
 
 REMEMBERED = 8  # contents of one file
 REMEMBERED_CHARS = 200_000  # of texts of one file that the log does not have
@@ -55,11 +55,8 @@ class FileHistory:
         if self._files == self._stored:
             return
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = self._path.with_name(f"{self._path.name}.new")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(_Stored(log=self._log, files=self._files)))
-        draft.replace(self._path)
+        stored = _Stored(log=self._log, files=self._files)
+        write_bytes(self._path, msgspec.json.encode(stored), durable=False)
         self._stored = dict(self._files)
 
     def of(self, name: str) -> tuple[StoredText, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from hermes_jobs.agent.skills.disk import Place
+from hermes_jobs.system.atomic_file import write_bytes
 
 FILE = ".laid-out.json"
 
@@ -45,11 +45,8 @@ class SyncedVersions:
         """Write what has changed. A crash of the machine may lose it: then nothing counts as deleted."""
         if self._skills == self._stored:
             return
-        draft = self._path.with_name(f"{FILE}.new")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(_Stored(log=self._log, skills=self._skills)))
-        draft.replace(self._path)
+        stored = _Stored(log=self._log, skills=self._skills)
+        write_bytes(self._path, msgspec.json.encode(stored), durable=False)
         self._stored = dict(self._skills)
 
     def version(self, name: str) -> int | None:

@@ -18,8 +18,8 @@ from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
 from hermes_jobs.interfaces.cli.id_completion import complete_session
 from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.interfaces.cli.output_file import output_file
 from hermes_jobs.interfaces.cli.param_types import Moment, Name
-from hermes_jobs.system.atomic_file import whole_file
 from hermes_jobs.text.plural import pluralize
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _target(file: str, *, force: bool) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    with whole_file(Path(file), force=force) as target:
+    with output_file(Path(file), force=force) as target:
         yield target
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
-from hermes_jobs.interfaces.cli.html_file import html_option, write_page
 from hermes_jobs.interfaces.cli.options import example, json_option
 from hermes_jobs.interfaces.cli.output import note, print_json, print_table, shown_cost
+from hermes_jobs.interfaces.cli.output_file import html_option, write_page
 from hermes_jobs.interfaces.cli.param_types import Moment
 from hermes_jobs.interfaces.cli.zones import local
 from hermes_jobs.interfaces.html.figures import duration

@@ -10,7 +10,6 @@ import click
 
 from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
 from hermes_jobs.interfaces.cli.failed_calls import how_to_move
-from hermes_jobs.interfaces.cli.html_file import html_option, write_page
 from hermes_jobs.interfaces.cli.model_format import model_told, tokens_told
 from hermes_jobs.interfaces.cli.options import (
     example,
@@ -31,6 +30,7 @@ from hermes_jobs.interfaces.cli.output import (
     shown_cost,
     shown_time,
 )
+from hermes_jobs.interfaces.cli.output_file import html_option, write_page
 from hermes_jobs.interfaces.cli.progress import called, called_whole
 from hermes_jobs.interfaces.cli.turn_actions import ACTS
 from hermes_jobs.interfaces.html.figures import duration

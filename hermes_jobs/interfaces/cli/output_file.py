@@ -1,0 +1,52 @@
+"""Files that a command writes for the user: `--html FILE` and `export FILE`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import click
+
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.system.atomic_file import atomic_write
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def html_option(function: F) -> F:
+    """`--html FILE`."""
+    return click.option(
+        "--html",
+        "html",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Write it as one HTML page into FILE, to be opened in any browser.",
+    )(function)
+
+
+def write_page(file: Path, page: str) -> None:
+    """Write an HTML page, readable for its owner alone. Raises `Rejected` where it cannot be written."""
+    with output_file(file, force=True) as opened:
+        opened.write(page.encode("utf-8", "replace"))
+    note(f"Wrote {file}.")
+
+
+@contextmanager
+def output_file(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
+    """Write a file atomically, readable for its owner alone; after an exception nothing is left.
+
+    Raises `Rejected` where there is such a file, unless `force`, where the path is not a regular file, and
+    where it cannot be written.
+    """
+    if path.exists() and not (force and path.is_file()):
+        again = "Give another name, or --force to put the new one there."
+        hint = again if path.is_file() else "Name a file."
+        raise Rejected(f"{path} is there already.", kind="usage", hint=hint)
+    try:
+        with atomic_write(path) as file:
+            yield file
+    except OSError as error:
+        raise Rejected(f"{path} cannot be written: {error.strerror or error}.", kind="usage") from error
