@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from hermes_jobs.agent.context.engine_host import BuiltIn, ModelInUse, PluginContextEngines
-from hermes_jobs.agent.context.isolated_engine import TimeLimits
 from hermes_jobs.agent.context.plugins import BUILT_IN, ENGINES
 from hermes_jobs.agent.context.setup import CompressorOptions, EngineSetup, Factory
 from hermes_jobs.domain.session.session import Session
@@ -14,6 +13,7 @@ from hermes_jobs.engine.replay import EventReplay
 from hermes_jobs.engine.session_info import kind_of
 from hermes_jobs.errors import Misconfigured
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
+from hermes_jobs.plugins.instances import TimeLimits
 from hermes_jobs.settings import REDACTED, Settings
 from hermes_jobs.text.scan.credentials import redact_credentials
 

@@ -10,7 +10,7 @@ import msgspec
 from hermes_jobs.agent.memory.plugins import PROVIDERS
 from hermes_jobs.agent.memory.prompt_section import prompt_section
 from hermes_jobs.agent.memory.provider import Factory, Setup
-from hermes_jobs.agent.memory.provider_host import ProviderHost, TimeLimits
+from hermes_jobs.agent.memory.provider_host import ProviderHost
 from hermes_jobs.agent.memory.providers import Providers, switch
 from hermes_jobs.agent.memory.session_recall import SessionRecall
 from hermes_jobs.domain.session.session import Session
@@ -18,6 +18,7 @@ from hermes_jobs.engine.ports import Recall
 from hermes_jobs.engine.replay import EventReplay
 from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
+from hermes_jobs.plugins.instances import TimeLimits
 
 if TYPE_CHECKING:
     from hermes_jobs.agent.memory.memory_files import SyncedMemory

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from hermes_jobs.agent.context import compressor
 from hermes_jobs.agent.context.engine_host import ModelInUse, PluginContextEngines
 from hermes_jobs.agent.context.hooks import EngineSession, Response
-from hermes_jobs.agent.context.isolated_engine import IsolatedEngine, TimeLimits
+from hermes_jobs.agent.context.isolated_engine import IsolatedEngine
 from hermes_jobs.agent.context.setup import CompressorOptions, EngineSetup
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.evolve import fold
@@ -23,6 +23,7 @@ from hermes_jobs.engine.clock_and_ids import SystemClock
 from hermes_jobs.engine.ports import ListenerError, ToolSpec
 from hermes_jobs.engine.replay import ReplayedEvent
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
+from hermes_jobs.plugins.instances import TimeLimits
 from tests.context.sliding import SlidingWindow
 from tests.tools.support import context_in
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_jobs.agent.context import compressor
-from hermes_jobs.agent.context.isolated_engine import IsolatedEngine, TimeLimits
+from hermes_jobs.agent.context.isolated_engine import IsolatedEngine
 from hermes_jobs.agent.context.message_groups import message_groups, newest_request
 from hermes_jobs.agent.context.setup import CompressorOptions, EngineSetup
 from hermes_jobs.agent.context.summary import SECTIONS, without_notes
@@ -28,6 +28,7 @@ from hermes_jobs.engine.ports import (
     ModelError,
 )
 from hermes_jobs.plugins.circuit_breaker import FAILURES, CircuitBreaker
+from hermes_jobs.plugins.instances import TimeLimits
 from tests.context import sliding
 from tests.context.histories import histories, history_of
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_jobs.agent.memory.provider import MemoryProvider, ProviderSession, Setup, Turn
-from hermes_jobs.agent.memory.provider_host import ProviderHost, TimeLimits
+from hermes_jobs.agent.memory.provider_host import ProviderHost
 from hermes_jobs.agent.memory.providers import Providers, switch
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.events import MemoryTarget
@@ -19,6 +19,7 @@ from hermes_jobs.engine.clock_and_ids import SystemClock
 from hermes_jobs.engine.ports import ToolSpec
 from hermes_jobs.engine.replay import ReplayedEvent
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
+from hermes_jobs.plugins.instances import TimeLimits
 
 PATIENT = TimeLimits(ask=30.0, begin=30.0, tool=30.0, learn=30.0, end=30.0)
 REQUIRED = (

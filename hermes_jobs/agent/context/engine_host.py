@@ -1,25 +1,24 @@
-"""The context engines of one process: ours for all, or another with an instance for each conversation."""
+"""The context engines of one process: the built-in one, or a plugin with an instance per conversation."""
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
 from hermes_jobs.agent.context.hooks import REMEMBERING, TOLD, Response
-from hermes_jobs.agent.context.isolated_engine import IsolatedEngine, TimeLimits
+from hermes_jobs.agent.context.isolated_engine import IsolatedEngine
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.engine.ports import ContextEngine, ListenerError, ToolContext, ToolSpec
 from hermes_jobs.engine.replay import Facts, ReplayedEvent
 from hermes_jobs.engine.session_info import session_info
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker, within
+from hermes_jobs.plugins.instances import Instances, TimeLimits
 
-SEATS = 64  # instances that are kept; the one that was used longest ago goes first
 EVERYTHING = sys.maxsize
 
 
@@ -31,7 +30,7 @@ class ModelInUse(msgspec.Struct, frozen=True):
 
 
 class BuiltIn:
-    """Our own engine, which keeps nothing in mind: one for everybody. See `ContextEngines`."""
+    """The built-in engine, which has no state: one instance for all. See `ContextEngines`."""
 
     def __init__(self, engine: ContextEngine) -> None:
         self._engine = engine
@@ -54,8 +53,7 @@ class BuiltIn:
 
 
 class _EngineInstance:
-    """What one conversation has of the engine in this process: an instance that has heard of it up to
-    `version` and knows that `model`."""
+    """A conversation's instance, which was given the events up to `version` and was told that `model`."""
 
     def __init__(self) -> None:
         self.engine: ContextEngine | None = None
@@ -65,10 +63,10 @@ class _EngineInstance:
 
 
 class PluginContextEngines:
-    """Another's engine. `own` stands in where it cannot be asked; `circuit` is around every call of it.
+    """A plugin's engine. `own` is used while it fails; `circuit` is around every call to it.
 
-    Safe for many threads. `make` makes an instance, `facts` are those of conversations, `model_of` says
-    which model a session uses.
+    Safe for many threads. `make` returns a new instance, `facts` replays the events of conversations,
+    `model_of` returns the model that a session uses.
     """
 
     def __init__(
@@ -92,8 +90,7 @@ class PluginContextEngines:
         self._limits = limits
         self._apart = make()
         self._remembers = any(hasattr(self._apart, hook) for hook in REMEMBERING)
-        self._lock = threading.Lock()
-        self._seats: OrderedDict[str, _EngineInstance] = OrderedDict()
+        self._instances: Instances[_EngineInstance] = Instances()
 
     # --- as `ContextEngines` --------------------------------------------------------------------
 
@@ -115,7 +112,7 @@ class PluginContextEngines:
 
     @property
     def listens(self) -> bool:
-        """Whether there is anything that it wants to be told."""
+        """Whether it implements any hook for events."""
         return any(hasattr(self._apart, hook) for hook in TOLD)
 
     @property
@@ -124,20 +121,22 @@ class PluginContextEngines:
         return f"context:{self._name}"
 
     def hear(self, session: Session, after: int) -> None:
-        """See `Listener`. What came before `after` is told as well where this process has not heard it."""
-        seat = self._seat(session.stream)
+        """See `Listener`. Events before `after` are passed on too where this process has not done so.
+
+        Raises `ListenerError`.
+        """
+        instance = self._instance(session.stream)
         try:
             self._ready(session)
         except Exception as error:
-            raise ListenerError(self._circuit.describe(error), upto=max(seat.version, after)) from error
+            raise ListenerError(self._circuit.describe(error), upto=max(instance.version, after)) from error
         if session.ended_because is not None:
-            with self._lock:
-                self._seats.pop(session.stream, None)
+            self._instances.remove(session.stream)
 
     # --- its tools ------------------------------------------------------------------------------
 
     def tools(self) -> tuple[ToolSpec, ...]:
-        """The tools that it brings along."""
+        """The tools that it provides; none where it fails."""
         ask = getattr(self._apart, "get_tool_schemas", None)
         if ask is None:
             return ()
@@ -145,51 +144,46 @@ class PluginContextEngines:
         return self._circuit.ask("get_tool_schemas", lambda: tuple(ask()), self._limits.begin, none)
 
     def call_tool(self, context: ToolContext, name: str, arguments: Mapping[str, Any]) -> str:
-        """Run one of those tools for a session. Raises whatever it raises."""
-        seat = self._seat(stream_of(context.lineage))
-        with seat.lock:
-            engine: Any = self._caught_up(seat, stream_of(context.lineage), EVERYTHING, EVERYTHING)
+        """Run one of those tools for a session. Raises what it raises, `CallTimeout`, `CircuitOpen`."""
+        instance = self._instance(stream_of(context.lineage))
+        with instance.lock:
+            engine: Any = self._caught_up(instance, stream_of(context.lineage), EVERYTHING, EVERYTHING)
         return str(within(self._limits.tool, lambda: engine.handle_tool_call(name, arguments)))
 
     # --- within ---------------------------------------------------------------------------------
 
-    def _seat(self, stream: str) -> _EngineInstance:
-        with self._lock:
-            seat = self._seats.setdefault(stream, _EngineInstance())
-            self._seats.move_to_end(stream)
-            while len(self._seats) > SEATS:
-                self._seats.popitem(last=False)
-        return seat
+    def _instance(self, stream: str) -> _EngineInstance:
+        return self._instances.get(stream, _EngineInstance)
 
     def _ready(self, session: Session) -> ContextEngine:
-        """The session's instance, which has heard all there is. Raises what it raises."""
-        seat = self._seat(session.stream)
+        """The session's instance, up to date with its events. Raises what its hooks raise."""
+        instance = self._instance(session.stream)
         known = (each.cursor for each in session.listeners if each.name == self.name)
-        with seat.lock:
-            engine = self._caught_up(seat, session.stream, session.version, next(known, EVERYTHING))
-            self._told_model(seat, engine, self._model_of(session))
+        with instance.lock:
+            engine = self._caught_up(instance, session.stream, session.version, next(known, EVERYTHING))
+            self._told_model(instance, engine, self._model_of(session))
         return engine
 
-    def _caught_up(self, seat: _EngineInstance, stream: str, upto: int, heard: int) -> ContextEngine:
+    def _caught_up(self, instance: _EngineInstance, stream: str, upto: int, heard: int) -> ContextEngine:
         """Up to version `heard` all was told somewhere, or left out: what fails of that is passed over."""
-        engine = seat.engine
+        engine = instance.engine
         if engine is None:
-            engine = seat.engine = self._circuit.call(self._make, self._limits.begin)
-        for each in self._facts(stream, seat.version, upto):
+            engine = instance.engine = self._circuit.call(self._make, self._limits.begin)
+        for each in self._facts(stream, instance.version, upto):
             try:
-                self._tell(seat, engine, each)
+                self._tell(instance, engine, each)
             except Exception as error:
                 if each.after.version > heard:
                     raise
                 self._circuit.passed_over(type(each.fact).__name__, error)
-            seat.version = each.after.version
+            instance.version = each.after.version
         return engine
 
-    def _tell(self, seat: _EngineInstance, engine: ContextEngine, heard: ReplayedEvent) -> None:
+    def _tell(self, instance: _EngineInstance, engine: ContextEngine, heard: ReplayedEvent) -> None:
         match heard.fact:
             case e.SessionStarted():
                 self._call(engine, "on_session_start", session_info(heard.after))
-                self._told_model(seat, engine, self._model_of(heard.after))
+                self._told_model(instance, engine, self._model_of(heard.after))
             case e.ModelReplied() as reply:
                 response = Response(
                     turn=reply.turn, model=reply.model, purpose=reply.purpose, usage=reply.usage
@@ -200,10 +194,10 @@ class PluginContextEngines:
             case _:
                 pass
 
-    def _told_model(self, seat: _EngineInstance, engine: ContextEngine, model: ModelInUse) -> None:
-        if seat.model != model:
+    def _told_model(self, instance: _EngineInstance, engine: ContextEngine, model: ModelInUse) -> None:
+        if instance.model != model:
             self._call(engine, "update_model", model.name, model.window)
-            seat.model = model
+            instance.model = model
 
     def _call(self, engine: ContextEngine, hook: str, *values: object) -> None:
         """Call a method that need not be there."""

@@ -25,6 +25,7 @@ from hermes_jobs.engine.ports import (
     ModelError,
 )
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker, CircuitOpen
+from hermes_jobs.plugins.instances import TimeLimits
 
 logger = logging.getLogger(__name__)
 
@@ -34,15 +35,6 @@ FAILED = "engine_failed"
 
 _REASONS = get_args(CompressionReason)
 _shortened = msgspec.json.Decoder(CompressedHistory)
-
-
-class TimeLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds that a call to an engine may take. `compress` holds the summariser's answers as well."""
-
-    ask: float = 3.0
-    begin: float = 8.0
-    tool: float = 30.0
-    compress: float = 600.0
 
 
 class IsolatedEngine:
