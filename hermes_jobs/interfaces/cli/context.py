@@ -52,7 +52,7 @@ class Invocation:
 
     def close(self) -> None:
         """Release what was opened."""
-        if "installation" in self.__dict__:
+        if "application" in self.__dict__:
             self.application.close()
 
 
