@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import click
 
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.logging_setup import log_to_stderr
 from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.interfaces.cli.output import note
-from hermes_jobs.interfaces.cli.param_types import Whole
+from hermes_jobs.interfaces.cli.param_types import IntParam
 from hermes_jobs.runtime.broker_address import require_broker
 from hermes_jobs.runtime.queues import ALL_QUEUES
 
 
 @click.command(epilog=example("hermes-jobs up", "hermes-jobs up -d --concurrency 8"))
 @click.option("-d", "--detach", is_flag=True, help="In the background; `hermes-jobs down` stops it.")
-@click.option("--concurrency", type=Whole(min=1), metavar="N", help="Threads of the worker.")
+@click.option("--concurrency", type=IntParam(min=1), metavar="N", help="Threads of the worker.")
 @click.option(
     "--flower-port",
-    type=Whole(1, 65_535),
+    type=IntParam(1, 65_535),
     metavar="P",
     help="Flower's port.  [default: 5555, or the next that is free]",
 )
 @click.option("--no-flower", is_flag=True, help="Without Flower.")
 @click.option("--no-beat", is_flag=True, help="Without beat, which wakes due schedules.")
-@pass_invocation
+@pass_context
 def up(
-    invocation: Invocation,
+    context: CliContext,
     detach: bool,
     concurrency: int | None,
     flower_port: int | None,
@@ -46,14 +46,14 @@ def up(
     options = supervisor.Options(
         concurrency=concurrency, beat=not no_beat, flower=not no_flower, flower_port=flower_port
     )
-    application = invocation.application
+    application = context.application
     application.check()
     if not detach:
-        supervisor.Supervisor(application, options, invocation.environ, note).run()
+        supervisor.Supervisor(application, options, context.environ, note).run()
         return
     note("Starting…")
     state = daemon.start_in_background(
-        application.settings.paths, supervisor.arguments(options), invocation.environ
+        application.settings.paths, supervisor.arguments(options), context.environ
     )
     flower = f" Flower: {state.flower}" if state.flower else ""
     note(f"hermes-jobs is up (process {state.pid}).{flower}")
@@ -61,45 +61,47 @@ def up(
 
 
 @click.command(epilog=example("hermes-jobs down"))
-@pass_invocation
-def down(invocation: Invocation) -> None:
+@pass_context
+def down(context: CliContext) -> None:
     """Stop the `up` of this home, warmly, and wait until it has ended."""
     from workers import daemon
 
-    stopped = daemon.stop(invocation.settings)
+    stopped = daemon.stop(context.settings)
     note("Nothing was up." if stopped is None else f"hermes-jobs is down (process {stopped}).")
 
 
 @click.command(epilog=example("hermes-jobs worker", "hermes-jobs worker -Q turns,tools -c 64"))
 @click.option("-Q", "--queues", metavar="A,B", help="Only these queues.  [default: all]")
-@click.option("-c", "--concurrency", type=Whole(min=1), metavar="N", help="Threads.")
-@pass_invocation
-def worker(invocation: Invocation, queues: str | None, concurrency: int | None) -> int:
+@click.option("-c", "--concurrency", type=IntParam(min=1), metavar="N", help="Threads.")
+@pass_context
+def worker(context: CliContext, queues: str | None, concurrency: int | None) -> int:
     """Run one worker in the foreground. SIGTERM or Ctrl-C stops it warmly, a second one at once."""
     from workers.worker import run
 
     chosen = _queues(queues, ALL_QUEUES)
-    broker_url = require_broker(invocation.settings)
-    log_to_stderr(invocation)
-    return run(invocation.application, broker_url, queues=chosen, concurrency=concurrency)
+    broker_url = require_broker(context.settings)
+    log_to_stderr(context)
+    return run(context.application, broker_url, queues=chosen, concurrency=concurrency)
 
 
 @click.command(epilog=example("hermes-jobs beat"))
-@pass_invocation
-def beat(invocation: Invocation) -> int:
+@pass_context
+def beat(context: CliContext) -> int:
     """Run beat, which wakes the workers when schedules are due. SIGTERM or Ctrl-C stops it.
 
     Any number of beats may run: each due time has one run.
     """
     from schedules.beat import run
 
-    broker_url = require_broker(invocation.settings)
-    log_to_stderr(invocation)
-    return run(invocation.application, broker_url)
+    broker_url = require_broker(context.settings)
+    log_to_stderr(context)
+    return run(context.application, broker_url)
 
 
 @click.command(epilog=example("hermes-jobs flower --port 5556"))
-@click.option("--port", type=Whole(1, 65_535), metavar="P", default=5555, show_default=True, help="Its port.")
+@click.option(
+    "--port", type=IntParam(1, 65_535), metavar="P", default=5555, show_default=True, help="Its port."
+)
 @click.option(
     "--address",
     metavar="HOST",
@@ -107,8 +109,8 @@ def beat(invocation: Invocation) -> int:
     show_default=True,
     help="Where it listens; others need a password.",
 )
-@pass_invocation
-def flower(invocation: Invocation, port: int, address: str) -> None:
+@pass_context
+def flower(context: CliContext, port: int, address: str) -> None:
     """Run Flower, the dashboard of tasks, queues and workers, in the foreground.
 
     With FLOWER_BASIC_AUTH=name:password, in the environment or in .env, it asks for a password; without one
@@ -116,11 +118,11 @@ def flower(invocation: Invocation, port: int, address: str) -> None:
     """
     from workers import flower as dashboard
 
-    password = dashboard.password_of(invocation.settings, invocation.environ)
+    password = dashboard.password_of(context.settings, context.environ)
     dashboard.require_password(address, password)
-    broker_url = require_broker(invocation.settings)
-    log_to_stderr(invocation)
-    dashboard.run(invocation.application, broker_url, address=address, port=port, password=password)
+    broker_url = require_broker(context.settings)
+    log_to_stderr(context)
+    dashboard.run(context.application, broker_url, address=address, port=port, password=password)
 
 
 def _queues(chosen: str | None, known: tuple[str, ...]) -> tuple[str, ...]:

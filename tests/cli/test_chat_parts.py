@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.interfaces.chat.commands import BY_NAME, COMMANDS, KEYS, parse, perform, subcommands
+from hermes_jobs.interfaces.chat.commands import BY_NAME, COMMANDS, KEYS, parse, run_command, subcommands
 from hermes_jobs.interfaces.chat.conversation import Conversation
-from hermes_jobs.interfaces.chat.toolbar import Standing, told
+from hermes_jobs.interfaces.chat.toolbar import ToolbarStatus, toolbar_text
 
 
 class Room:
@@ -60,7 +60,7 @@ def test_each_command_has_a_name_of_its_own_and_says_what_it_does() -> None:
 
 def test_a_line_of_the_help_fits_80_columns() -> None:
     room = Room()
-    perform(room, "help", "")
+    run_command(room, "help", "")
     assert len(room.said) == len(COMMANDS) + len(KEYS)
     assert [line for line in room.said if cell_len(line) > 80] == []
 
@@ -72,7 +72,7 @@ def test_what_a_command_line_takes_is_known_with_its_meaning() -> None:
 
 @given(
     st.builds(
-        Standing,
+        ToolbarStatus,
         name=st.text(max_size=120),
         model=st.text(max_size=60),
         tokens=st.integers(0, 2_000_000),
@@ -83,12 +83,12 @@ def test_what_a_command_line_takes_is_known_with_its_meaning() -> None:
     ),
     st.integers(20, 200),
 )
-def test_the_line_at_the_bottom_is_one_line_that_fits(standing: Standing, columns: int) -> None:
-    line = told(standing, columns)
+def test_the_line_at_the_bottom_is_one_line_that_fits(standing: ToolbarStatus, columns: int) -> None:
+    line = toolbar_text(standing, columns)
     assert cell_len(line) <= columns
     assert "\n" not in line
 
 
 def test_the_line_at_the_bottom_says_who_answers_how_full_it_is_and_what_it_cost() -> None:
-    standing = Standing(name="Trip", model="m", tokens=32_000, window=128_000, cost_usd=0.5, waiting=2)
-    assert told(standing, 100) == " m · 25% of 128k tokens · $0.5000 · 2 waiting · /help · Trip"
+    standing = ToolbarStatus(name="Trip", model="m", tokens=32_000, window=128_000, cost_usd=0.5, waiting=2)
+    assert toolbar_text(standing, 100) == " m · 25% of 128k tokens · $0.5000 · 2 waiting · /help · Trip"

@@ -16,7 +16,7 @@ import pytest
 from hermes_jobs import __version__
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli import COMMANDS, hermes_jobs
-from hermes_jobs.interfaces.cli.context import Invocation
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.exit_codes import report
 from tests.processes import ROOT
 from tests.written_home import WrittenHome
@@ -212,7 +212,7 @@ def test_a_full_disk_is_said_in_one_sentence(home: WrittenHome) -> None:
 
 
 def test_a_file_of_another_user_is_named_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
-    code = report(PermissionError(errno.EACCES, "Permission denied", "/home/run/w1.lock"), Invocation({}))
+    code = report(PermissionError(errno.EACCES, "Permission denied", "/home/run/w1.lock"), CliContext({}))
 
     told = capsys.readouterr()
     assert (code, told.out) == (1, "")
@@ -220,7 +220,7 @@ def test_a_file_of_another_user_is_named_with_what_to_do(capsys: pytest.CaptureF
 
 
 def test_an_error_shows_no_sequence_that_moves_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:
-    report(Rejected("It said \x1b[2Jred\x07.", hint="\x1b]0;title\x07Ask it."), Invocation({}))
+    report(Rejected("It said \x1b[2Jred\x07.", hint="\x1b]0;title\x07Ask it."), CliContext({}))
 
     assert capsys.readouterr().err == "Error: It said red.\nHint: Ask it.\n"
 

@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 import pytest
 
 from hermes_jobs.domain.session.titles import printable
-from hermes_jobs.interfaces.cli.queue_stats import LiveWorker, Load, QueueLoad, age
-from hermes_jobs.interfaces.cli.queue_watch import sparkline, told
+from hermes_jobs.interfaces.cli.queue_stats import LiveWorker, QueueLoad, QueueStats, age
+from hermes_jobs.interfaces.cli.queue_watch import sparkline, summary_line
 from tests.eventlog.changes import claim
 from tests.processes import ROOT
 from tests.tools.support import wait_until
@@ -135,7 +135,7 @@ def test_a_line_names_the_queues_that_are_not_empty() -> None:
         QueueLoad(name="reviews", waiting=0, running=0, later=5, oldest_seconds=None),
     )
     worker = LiveWorker(name="w", queues=("turns",), running=3, seen_seconds_ago=0.1)
-    line = told(Load(queues=queues, workers=(worker,)), datetime.now(UTC))
+    line = summary_line(QueueStats(queues=queues, workers=(worker,)), datetime.now(UTC))
     assert line[10:] == "turns 3 waiting (oldest 4.2 s), 1 running; tools 0 waiting, 2 running; 1 worker"
 
 

@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from hermes_jobs.domain.session.titles import printable
-from hermes_jobs.interfaces.cli.output import ago, shown_cost
+from hermes_jobs.interfaces.cli.output import format_age, format_cost
 from tests.processes import ROOT
 from tests.written_home import WrittenHome
 
@@ -104,11 +104,11 @@ def test_following_shows_what_is_appended_until_it_is_interrupted(home: WrittenH
     ("seconds", "told"), [(0.4, "0 s ago"), (59, "59 s ago"), (60, "1 min ago"), (7300, "2 h ago")]
 )
 def test_times_are_told_in_the_largest_unit_that_fits(seconds: float, told: str) -> None:
-    assert ago(seconds) == told
+    assert format_age(seconds) == told
 
 
 def test_figures_are_told_for_people() -> None:
-    assert (shown_cost(None), shown_cost(0.01234)) == ("unknown", "$0.0123")
+    assert (format_cost(None), format_cost(0.01234)) == ("unknown", "$0.0123")
 
 
 @pytest.mark.parametrize(

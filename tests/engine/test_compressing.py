@@ -20,7 +20,7 @@ from hermes_jobs.engine.handlers.auxiliary_models import Helper
 from hermes_jobs.engine.ports import CompressedHistory, ContextEngine, History
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import EventMeta, RecordedEvent
-from hermes_jobs.interfaces.cli.progress import Progress
+from hermes_jobs.interfaces.cli.progress import ProgressLines
 from tests.engine.simulation import (
     CountedIds,
     Gates,
@@ -99,10 +99,10 @@ def test_it_counts_those_in_a_row_that_won_nothing(session: Session) -> None:
 
 def test_people_are_told_when_it_is_the_last_one(session: Session) -> None:
     told: list[str] = []
-    progress = Progress(told.append, lambda: 0.0)
+    progress = ProgressLines(told.append, lambda: 0.0)
     for number, futile in enumerate((0, 1)):
         fact = compressed(replace(session, ineffective_compressions=futile), 19)
-        progress.hear(
+        progress.handle(
             RecordedEvent(
                 position=number,
                 stream="session-s1",

@@ -16,7 +16,7 @@ from hermes_jobs.errors import LogUnavailable, Misconfigured, Rejected
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.eventlog.verify import verify
 from hermes_jobs.interfaces.gateway import service
-from hermes_jobs.interfaces.gateway.factory import joined, telegram_service
+from hermes_jobs.interfaces.gateway.factory import telegram_service, validate_users
 from hermes_jobs.interfaces.gateway.receiver import MessageReceiver
 from hermes_jobs.settings import load
 from tests.e2e.invariants import facts_of
@@ -238,7 +238,7 @@ def test_the_same_message_twice_is_one_turn(environ: Mapping[str, str]) -> None:
 @pytest.mark.parametrize("users", [{"anna": ("12",)}, {"anna": ("telegram:12",), "bert": ("telegram:12",)}])
 def test_people_are_joined_by_ids_that_belong_to_one_of_them(users: Mapping[str, tuple[str, ...]]) -> None:
     with pytest.raises(Misconfigured):
-        joined(users)
+        validate_users(users)
 
 
 def test_no_secret_is_written_anywhere(environ: Mapping[str, str], bot: BotServer, tmp_path: Path) -> None:

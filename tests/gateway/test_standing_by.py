@@ -35,7 +35,7 @@ class Line:
     async def close(self) -> None:
         pass
 
-    async def introduce(self) -> str:
+    async def whoami(self) -> str:
         return "@hermes_test_bot"
 
     async def receive(self, after: int) -> Sequence[Update]:
@@ -47,7 +47,7 @@ class Line:
         said = IncomingMessage(
             key=f"{self.name}:{number}", user="telegram:12", target="telegram:12", text="Hello"
         )
-        return (Update(number=number, said=said),)
+        return (Update(number=number, message=said),)
 
     async def show_typing(self, target: str) -> None:
         pass

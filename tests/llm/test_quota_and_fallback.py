@@ -14,7 +14,7 @@ from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.steps import next_steps
 from hermes_jobs.engine.handlers.failed_calls import MAX_QUOTA_WAITS
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.failed_calls import told_of
+from hermes_jobs.interfaces.cli.failed_calls import failure_notice
 from tests.llm.test_failures import of
 from tests.llm.turns import OneSession
 from tests.model_script import Action, Answer, Drop, Refuse, Seen
@@ -247,7 +247,7 @@ def test_where_the_fallback_cannot_be_used_the_turn_waits_for_the_quota_of_the_f
     assert (left.fallback, left.resets_at) == ("m2", begun + 2 * HOUR)
     assert (last.kind, last.model, last.back_to) == (kind, "m2", "m1")
     assert last.quota_until == begun + 2 * HOUR
-    told = told_of(last, begun)
+    told = failure_notice(last, begun)
     assert told.startswith(f"m2 cannot be used either ({kind.replace('_', ' ')}: ")
     assert "The quota of m1 is used up until" in told
 

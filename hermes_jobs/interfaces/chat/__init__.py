@@ -6,9 +6,9 @@ import sys
 
 import click
 
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, session_option
-from hermes_jobs.interfaces.cli.param_types import Name, Text
+from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 
 
 @click.command(epilog=example("hermes-jobs chat", 'hermes-jobs chat -s "Trip to Rome"'))
@@ -18,14 +18,14 @@ from hermes_jobs.interfaces.cli.param_types import Name, Text
     "-m",
     "--model",
     metavar="NAME",
-    type=Name(),
+    type=NonEmpty(),
     help="The model of a new session; of an old one from now on.",
 )
-@click.option("--system", metavar="TEXT", type=Text(), help="What a new session's prompt says besides.")
+@click.option("--system", metavar="TEXT", type=TextParam(), help="What a new session's prompt says besides.")
 @click.option("--toolsets", metavar="A,B", help="The toolsets of a new session.")
-@pass_invocation
+@pass_context
 def chat(
-    invocation: Invocation,
+    context: CliContext,
     session: str | None,
     newest: bool,
     model: str | None,
@@ -41,16 +41,16 @@ def chat(
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError('chat needs a terminal. For scripts and pipes: hermes-jobs send -c "…"')
     from hermes_jobs.interfaces.chat.app import run
-    from hermes_jobs.interfaces.chat.conversation import Start
-    from hermes_jobs.interfaces.cli.turn_options import checked_model, chosen_toolsets, meant_session
+    from hermes_jobs.interfaces.chat.conversation import ChatStart
+    from hermes_jobs.interfaces.cli.turn_options import resolve_model, resolve_session, resolve_toolsets
 
-    lineage = meant_session(invocation, session, newest)
+    lineage = resolve_session(context, session, newest)
     if lineage is not None and (system or toolsets):
         raise click.UsageError("--system and --toolsets are for a new session.")
-    start = Start(
+    start = ChatStart(
         lineage=lineage,
-        model=checked_model(invocation, model, lineage),
+        model=resolve_model(context, model, lineage),
         system=system,
-        toolsets=chosen_toolsets(invocation, toolsets),
+        toolsets=resolve_toolsets(context, toolsets),
     )
-    return run(invocation, start)
+    return run(context, start)

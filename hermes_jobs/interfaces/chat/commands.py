@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.output import cut, short_time
+from hermes_jobs.interfaces.cli.output import cut, format_short_time
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
@@ -29,7 +29,7 @@ KEYS = (
 )
 
 
-class Room(Protocol):
+class ChatContext(Protocol):
     """Where commands are given."""
 
     conversation: Conversation
@@ -45,13 +45,13 @@ class Room(Protocol):
         """End the chat."""
 
 
-class Command(msgspec.Struct, frozen=True):
+class SlashCommand(msgspec.Struct, frozen=True):
     """A slash command. `act` takes what follows its name."""
 
     name: str
     takes: str
     summary: str
-    act: Callable[[Room, str], None]
+    run: Callable[[ChatContext, str], None]
 
 
 def parse(text: str) -> tuple[str, str] | None:
@@ -60,114 +60,113 @@ def parse(text: str) -> tuple[str, str] | None:
     return (found[1], (found[2] or "").strip()) if found else None
 
 
-def perform(room: Room, name: str, rest: str) -> None:
+def run_command(chat: ChatContext, name: str, rest: str) -> None:
     """Carry out a command. Raises `Rejected` where there is none of that name, and what the command does."""
     command = BY_NAME.get(name)
     if command is None:
         near = difflib.get_close_matches(name, BY_NAME, n=1)
         meant = f"Did you mean /{near[0]}? " if near else ""
         raise Rejected(f"There is no command /{name}.", kind="usage", hint=f"{meant}/help lists them.")
-    command.act(room, rest)
+    command.run(chat, rest)
 
 
 # --- the acts ----------------------------------------------------------------------------------
 
 
-def _help(room: Room, _rest: str) -> None:
+def _help(chat: ChatContext, _rest: str) -> None:
     names = [f"/{command.name} {command.takes}".rstrip() for command in COMMANDS]
     width = max(map(len, names))
     for name, command in zip(names, COMMANDS, strict=True):
-        room.say(f"{name:<{width}}  {command.summary}")
+        chat.say(f"{name:<{width}}  {command.summary}")
     for key, summary in KEYS:
-        room.say(f"{key:<{width}}  {summary}")
+        chat.say(f"{key:<{width}}  {summary}")
 
 
-def _new(room: Room, _rest: str) -> None:
-    room.conversation.open(None)
-    room.say("A new session begins with what you say next.")
+def _new(chat: ChatContext, _rest: str) -> None:
+    chat.conversation.open(None)
+    chat.say("A new session begins with what you say next.")
 
 
-def _session(room: Room, rest: str) -> None:
-    views = room.application.views
+def _session(chat: ChatContext, rest: str) -> None:
+    views = chat.application.views
     if not rest:
-        here = room.conversation.lineage
+        here = chat.conversation.lineage
         for each in views.sessions(limit=SHOWN):
             mark = "*" if each.lineage == here else " "
-            room.say(
-                f"{mark} {each.id}  {short_time(each.last_at):<16}  {cut(' '.join(each.label.split()), 50)}"
-            )
-        room.say("/session ID or TITLE goes on with one.")
+            label = cut(" ".join(each.label.split()), 50)
+            chat.say(f"{mark} {each.id}  {format_short_time(each.last_at):<16}  {label}")
+        chat.say("/session ID or TITLE goes on with one.")
         return
     found = views.session(views.find_session(rest))
-    room.say(f"Session {found.id}{f': {found.title}' if found.title else ''}")
-    room.conversation.open(found.lineage)
+    chat.say(f"Session {found.id}{f': {found.title}' if found.title else ''}")
+    chat.conversation.open(found.lineage)
 
 
-def _model(room: Room, rest: str) -> None:
+def _model(chat: ChatContext, rest: str) -> None:
     if not rest:
-        room.say(f"{room.conversation.model} answers. /model NAME changes it for this session.")
+        chat.say(f"{chat.conversation.model} answers. /model NAME changes it for this session.")
         return
-    room.conversation.change_model(rest)
-    room.say(f"{room.conversation.model} answers from now on in this session.")
+    chat.conversation.change_model(rest)
+    chat.say(f"{chat.conversation.model} answers from now on in this session.")
 
 
-def _retry(room: Room, _rest: str) -> None:
-    room.say(room.conversation.retry())
+def _retry(chat: ChatContext, _rest: str) -> None:
+    chat.say(chat.conversation.retry())
 
 
-def _undo(room: Room, _rest: str) -> None:
-    text = room.conversation.undo()
-    session = room.conversation.session
+def _undo(chat: ChatContext, _rest: str) -> None:
+    text = chat.conversation.undo()
+    session = chat.conversation.session
     name = session.id if session else ""
-    room.say(f"Taken back: {cut(' '.join(text.split()), 60)}")
-    room.say(f"It goes on in {name}, a copy from before that turn; nothing was erased.")
+    chat.say(f"Taken back: {cut(' '.join(text.split()), 60)}")
+    chat.say(f"It goes on in {name}, a copy from before that turn; nothing was erased.")
 
 
-def _title(room: Room, rest: str) -> None:
+def _title(chat: ChatContext, rest: str) -> None:
     if not rest:
-        session = room.conversation.session
-        room.say((session and session.title) or "It has no title. /title WORDS gives it one.")
+        session = chat.conversation.session
+        chat.say((session and session.title) or "It has no title. /title WORDS gives it one.")
         return
-    room.say(f"This session is called {room.conversation.rename(rest)!r}.")
+    chat.say(f"This session is called {chat.conversation.rename(rest)!r}.")
 
 
-def _compress(room: Room, rest: str) -> None:
-    room.conversation.compress(rest)
+def _compress(chat: ChatContext, rest: str) -> None:
+    chat.conversation.compress(rest)
 
 
-def _cancel(room: Room, _rest: str) -> None:
-    if not room.conversation.cancel():
-        room.say("Nothing runs in this session.")
+def _cancel(chat: ChatContext, _rest: str) -> None:
+    if not chat.conversation.cancel():
+        chat.say("Nothing runs in this session.")
 
 
-def _decide(allow: bool) -> Callable[[Room, str], None]:
-    def act(room: Room, rest: str) -> None:
-        room.conversation.decide_call(rest or None, allow=allow)
-        room.say("Allowed." if allow else "Refused; the turn goes on without it.")
+def _decide(allow: bool) -> Callable[[ChatContext, str], None]:
+    def act(chat: ChatContext, rest: str) -> None:
+        chat.conversation.decide_call(rest or None, allow=allow)
+        chat.say("Allowed." if allow else "Refused; the turn goes on without it.")
 
     return act
 
 
-def _leave(room: Room, _rest: str) -> None:
-    room.leave()
+def _leave(chat: ChatContext, _rest: str) -> None:
+    chat.leave()
 
 
-def _command_line(*before: str, default: Sequence[str]) -> Callable[[Room, str], None]:
+def _command_line(*before: str, default: Sequence[str]) -> Callable[[ChatContext, str], None]:
     """The command line of that name, with the words that follow."""
 
-    def act(room: Room, rest: str) -> None:
-        room.command_line(*before, *(_words(rest) or default))
+    def act(chat: ChatContext, rest: str) -> None:
+        chat.command_line(*before, *(_words(rest) or default))
 
     return act
 
 
-def _schedule(room: Room, rest: str) -> None:
+def _schedule(chat: ChatContext, rest: str) -> None:
     words = _words(rest)
     if words and words[0] not in subcommands("schedule") and not words[0].startswith("-"):
         words = ["add", rest]
     elif words[:1] == ["add"] and not any(word.startswith("-") for word in words):
         words = ["add", *filter(None, [" ".join(words[1:])])]  # a sentence needs no quotes here
-    room.command_line("schedule", *(words or ["list"]))
+    chat.command_line("schedule", *(words or ["list"]))
 
 
 def subcommands(group: str) -> Mapping[str, str]:
@@ -196,22 +195,22 @@ _USAGE = _command_line("usage", default=("--by", "model"))
 _JOBS = _command_line("queues", default=())
 
 COMMANDS = (
-    Command("help", "", "these lines", _help),
-    Command("new", "", "begin a new session", _new),
-    Command("session", "[ID|TITLE]", "list sessions, or go on with one", _session),
-    Command("model", "[NAME]", "who answers; let another model answer in this session", _model),
-    Command("retry", "", "go on with a failed turn, or ask the last one again", _retry),
-    Command("undo", "", "go on as if the last turn had not been; nothing is erased", _undo),
-    Command("title", "[WORDS]", "what this session is called", _title),
-    Command("compress", "[TOPIC]", "make its history smaller, keeping most about TOPIC", _compress),
-    Command("memory", "[…]", "what the agent remembers: as `hermes-jobs memory`", _MEMORY),
-    Command("skills", "[…]", "what it can do: as `hermes-jobs skills`", _SKILLS),
-    Command("schedule", "[SENTENCE]", "schedules; a sentence adds one", _schedule),
-    Command("usage", "[…]", "tokens and cost: as `hermes-jobs usage`", _USAGE),
-    Command("jobs", "", "what waits and runs, and who works", _JOBS),
-    Command("approve", "[CALL]", "allow a tool call that waits for you", _decide(allow=True)),
-    Command("deny", "[CALL]", "refuse it", _decide(allow=False)),
-    Command("cancel", "", "cancel the running turn", _cancel),
-    Command("exit", "", "leave; a running turn goes on", _leave),
+    SlashCommand("help", "", "these lines", _help),
+    SlashCommand("new", "", "begin a new session", _new),
+    SlashCommand("session", "[ID|TITLE]", "list sessions, or go on with one", _session),
+    SlashCommand("model", "[NAME]", "who answers; let another model answer in this session", _model),
+    SlashCommand("retry", "", "go on with a failed turn, or ask the last one again", _retry),
+    SlashCommand("undo", "", "go on as if the last turn had not been; nothing is erased", _undo),
+    SlashCommand("title", "[WORDS]", "what this session is called", _title),
+    SlashCommand("compress", "[TOPIC]", "make its history smaller, keeping most about TOPIC", _compress),
+    SlashCommand("memory", "[…]", "what the agent remembers: as `hermes-jobs memory`", _MEMORY),
+    SlashCommand("skills", "[…]", "what it can do: as `hermes-jobs skills`", _SKILLS),
+    SlashCommand("schedule", "[SENTENCE]", "schedules; a sentence adds one", _schedule),
+    SlashCommand("usage", "[…]", "tokens and cost: as `hermes-jobs usage`", _USAGE),
+    SlashCommand("jobs", "", "what waits and runs, and who works", _JOBS),
+    SlashCommand("approve", "[CALL]", "allow a tool call that waits for you", _decide(allow=True)),
+    SlashCommand("deny", "[CALL]", "refuse it", _decide(allow=False)),
+    SlashCommand("cancel", "", "cancel the running turn", _cancel),
+    SlashCommand("exit", "", "leave; a running turn goes on", _leave),
 )
 BY_NAME = {command.name: command for command in COMMANDS}

@@ -15,7 +15,7 @@ LOOK_EVERY = 0.5  # seconds between two looks where nothing happens: what is und
 LOG_AWAY = 1.0  # seconds before an unreachable log is tried again
 
 
-class Watcher:
+class LogThread:
     """Tells `news` what is appended from now on, or that there was nothing."""
 
     def __init__(
@@ -41,7 +41,7 @@ class Watcher:
         told = ""
         while not self._stopping.is_set():
             try:
-                self._round()
+                self._poll()
                 told = ""
             except HermesJobsError as error:
                 if str(error) != told:
@@ -52,7 +52,7 @@ class Watcher:
                 logger.exception("the chat's watcher stumbled; it goes on")
                 self._stopping.wait(LOG_AWAY)
 
-    def _round(self) -> None:
+    def _poll(self) -> None:
         batch = self._log.tail(self._position)
         self._news(batch)
         if batch:

@@ -7,12 +7,12 @@ import msgspec
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.interfaces.chat.conversation import Conversation
-from hermes_jobs.interfaces.cli.output import cut, one_line, shown_cost
+from hermes_jobs.interfaces.cli.output import cut, format_cost, one_line
 
 GAP = " · "
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
+class ToolbarStatus(msgspec.Struct, frozen=True, kw_only=True):
     """How the conversation stands. `tokens` of `window` are in use, 0 where nobody has counted yet."""
 
     name: str
@@ -24,7 +24,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int = 0
 
 
-def standing(application: Application, conversation: Conversation) -> Standing:
+def toolbar_status(application: Application, conversation: Conversation) -> ToolbarStatus:
     """How it stands now, as the log and the views have it."""
     session, model = conversation.session, conversation.model
     cost: float | None = 0.0
@@ -35,7 +35,7 @@ def standing(application: Application, conversation: Conversation) -> Standing:
             cost, title = view.books.cost_usd, view.title
         except HermesJobsError:
             cost = None
-    return Standing(
+    return ToolbarStatus(
         name=title or (session.id if session else "new session"),
         model=model,
         tokens=session.prompt_tokens if session else 0,
@@ -46,14 +46,14 @@ def standing(application: Application, conversation: Conversation) -> Standing:
     )
 
 
-def told(standing: Standing, columns: int) -> str:
+def toolbar_text(standing: ToolbarStatus, columns: int) -> str:
     """The line, in at most so many columns."""
     fill = f"{standing.tokens / max(standing.window, 1):.0%} of {_short(standing.window)} tokens"
     state = "working, Ctrl-C cancels" if standing.is_running else "/help"
     parts = [
         one_line(standing.model),
         fill,
-        shown_cost(standing.cost_usd),
+        format_cost(standing.cost_usd),
         f"{standing.waiting} waiting" if standing.waiting else "",
         state,
         one_line(standing.name),

@@ -16,7 +16,7 @@ import click
 
 from hermes_jobs import __version__
 from hermes_jobs.interfaces.cli import stdio
-from hermes_jobs.interfaces.cli.context import Invocation
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.system.isolation import refuse_inside_tool
 
@@ -172,7 +172,7 @@ def run(arguments: Sequence[str]) -> int:
     # Modules are objects that stay. Looking for garbage among them again and again, as they come, takes an
     # eighth of a short command's time.
     gc.set_threshold(GARBAGE)
-    invocation = Invocation(os.environ)
+    context = CliContext(os.environ)
     stdio.prepare()
     stdout = sys.stdout
     try:
@@ -180,7 +180,7 @@ def run(arguments: Sequence[str]) -> int:
             list(arguments),
             prog_name="hermes-jobs",
             standalone_mode=False,
-            obj=invocation,
+            obj=context,
             color=False if os.environ.get("NO_COLOR") else None,
         )
         sys.stdout.flush()
@@ -193,7 +193,7 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the one place where whatever went wrong becomes words
         from hermes_jobs.interfaces.cli.exit_codes import report
 
-        return report(error, invocation)
+        return report(error, context)
     finally:
-        invocation.close()
+        context.close()
     return code if isinstance(code, int) else 0

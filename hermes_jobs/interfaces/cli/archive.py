@@ -48,7 +48,7 @@ def pack(file: IO[bytes], events: Iterable[bytes], paths: Paths, secrets: Secret
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[ZipFile]:
+def open_archive(path: Path) -> Iterator[ZipFile]:
     """The backup in that file. Raises `Rejected` where it is none, or damaged."""
     try:
         with ZipFile(path) as archive:
@@ -79,7 +79,7 @@ def unpack(archive: ZipFile, folder: Path) -> list[str]:
     return names
 
 
-def settle(names: Iterable[str], folder: Path, home: Path) -> list[str]:
+def move_into_home(names: Iterable[str], folder: Path, home: Path) -> list[str]:
     """Move the files from the folder into the home; the names of those that stood there and stay."""
     kept = []
     for name in names:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option, session_argument, timeout_option
 from hermes_jobs.interfaces.cli.output import note, print_json
-from hermes_jobs.interfaces.cli.param_types import Text
+from hermes_jobs.interfaces.cli.param_types import TextParam
 
 if TYPE_CHECKING:
     from hermes_jobs.domain.events import ContextCompressed
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 @click.command("compress", epilog=example('hermes-jobs sessions compress s3k9 --focus "the trip to Rome"'))
 @session_argument
 @click.option(
-    "--focus", metavar="T", type=Text(), default="", help="What the summary is to be about above all."
+    "--focus", metavar="T", type=TextParam(), default="", help="What the summary is to be about above all."
 )
 @click.option("--wait/--no-wait", default=True, help="Wait until it is done (the default).")
 @timeout_option
 @json_option
-@pass_invocation
+@pass_context
 def compress_session(
-    invocation: Invocation, session_id: str, focus: str, wait: bool, timeout: float | None, as_json: bool
+    context: CliContext, session_id: str, focus: str, wait: bool, timeout: float | None, as_json: bool
 ) -> int:
     """Replace the older part of a session's history by a summary.
 
@@ -35,9 +35,9 @@ def compress_session(
     from hermes_jobs.domain.events import CompressionFailed, ContextCompressed
     from hermes_jobs.domain.session.commands import RequestCompression
     from hermes_jobs.interfaces.cli.exit_codes import FAILED, TIMED_OUT
-    from hermes_jobs.interfaces.cli.run_or_wait import work_until
+    from hermes_jobs.interfaces.cli.run_or_wait import run_or_wait
 
-    application = invocation.application
+    application = context.application
     views = application.views
     session = views.session(views.find_session(session_id))
     before = application.log.last_position()
@@ -47,7 +47,7 @@ def compress_session(
         told = f"Session {session.id} will be compressed by the next process that works."
         _say_there_is_none(session.lineage, told, as_json=as_json)
         return 0
-    if not work_until(invocation, session.stream, lambda now: now.compression is None, timeout):
+    if not run_or_wait(context, session.stream, lambda now: now.compression is None, timeout):
         told = f"Waited long enough; session {session.id} will be compressed."
         _say_there_is_none(session.lineage, told, as_json=as_json)
         return TIMED_OUT

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
 from hermes_jobs.interfaces.cli.output import note, print_json, print_table
-from hermes_jobs.interfaces.cli.param_types import Text
+from hermes_jobs.interfaces.cli.param_types import TextParam
 
 
 @click.group(epilog=example("hermes-jobs config show --origin"))
@@ -19,12 +19,12 @@ def config() -> None:
 @click.option("--origin", is_flag=True, help="Where each value comes from.")
 @limit_option("keys", default=None)
 @json_option
-@pass_invocation
-def show(invocation: Invocation, origin: bool, limit: int | None, as_json: bool) -> None:
+@pass_context
+def show(context: CliContext, origin: bool, limit: int | None, as_json: bool) -> None:
     """Show every key with its value, without secrets."""
     from hermes_jobs.settings import render
 
-    shown = render(invocation.settings)[:limit]
+    shown = render(context.settings)[:limit]
     if as_json and origin:
         print_json({each.key: {"value": each.value, "origin": each.origin} for each in shown})
     elif as_json:
@@ -38,12 +38,12 @@ def show(invocation: Invocation, origin: bool, limit: int | None, as_json: bool)
 
 @config.command("path", epilog=example('cat "$(hermes-jobs config path)"'))
 @json_option
-@pass_invocation
-def path(invocation: Invocation, as_json: bool) -> None:
+@pass_context
+def path(context: CliContext, as_json: bool) -> None:
     """Print where `config.yaml` is, or would be."""
     from hermes_jobs.settings import Paths, find_home
 
-    file = str(Paths(find_home(invocation.environ)).config)
+    file = str(Paths(find_home(context.environ)).config)
     if as_json:
         print_json(file)
     else:
@@ -52,9 +52,9 @@ def path(invocation: Invocation, as_json: bool) -> None:
 
 @config.command("set", epilog=example("hermes-jobs config set compression.threshold 0.4"))
 @click.argument("key")
-@click.argument("value", type=Text())
-@pass_invocation
-def change(invocation: Invocation, key: str, value: str) -> None:
+@click.argument("value", type=TextParam())
+@pass_context
+def change(context: CliContext, key: str, value: str) -> None:
     """Write one key into `config.yaml`.
 
     Everything else in it stays as it is.
@@ -63,7 +63,7 @@ def change(invocation: Invocation, key: str, value: str) -> None:
     """
     from hermes_jobs.settings import find_home, set_value
 
-    set_value(find_home(invocation.environ), key, value)
+    set_value(find_home(context.environ), key, value)
     note(f"{key} is set. Processes that run already keep what they read when they began.")
 
 

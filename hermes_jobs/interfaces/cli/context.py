@@ -16,7 +16,7 @@ DEBUG = "HERMES_JOBS_DEBUG"
 """Set to 1, it shows tracebacks. It is read here and is no key of the configuration."""
 
 
-class Invocation:
+class CliContext:
     """One command line's process: its environment, and what was read and opened for it."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
@@ -56,4 +56,4 @@ class Invocation:
             self.application.close()
 
 
-pass_invocation = click.make_pass_decorator(Invocation)
+pass_context = click.make_pass_decorator(CliContext)

@@ -5,28 +5,28 @@ from __future__ import annotations
 import click
 
 from hermes_jobs.engine.engine import Submitted
-from hermes_jobs.interfaces.cli.context import Invocation
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.event_line import print_event
 from hermes_jobs.interfaces.cli.output import note, print_json
-from hermes_jobs.interfaces.cli.output_options import Style
+from hermes_jobs.interfaces.cli.output_options import OutputOptions
 
 
-def leave(invocation: Invocation, submitted: Submitted, style: Style) -> int:
+def detach(context: CliContext, submitted: Submitted, options: OutputOptions) -> int:
     """Print the turn's id (or the turn, or its events as they are), and say where nobody works on it."""
-    if style.form == "text":
+    if options.form == "text":
         click.echo(submitted.turn)
     else:
-        print_as_it_stands(invocation, submitted, style)
-    if not style.quiet and not invocation.application.has_live_workers():
+        print_current(context, submitted, options)
+    if not options.quiet and not context.application.has_live_workers():
         note("No worker is alive: the turn waits for the next process that works.")
         note(f"  hermes-jobs turns follow {submitted.turn}   works on it; `hermes-jobs up` starts workers.")
     return 0
 
 
-def print_as_it_stands(invocation: Invocation, submitted: Submitted, style: Style) -> None:
+def print_current(context: CliContext, submitted: Submitted, options: OutputOptions) -> None:
     """The turn as one JSON object, or its events so far, one a line."""
-    application = invocation.application
-    if style.form == "json":
+    application = context.application
+    if options.form == "json":
         from hermes_jobs.views.turn_json import turn_result
 
         print_json(turn_result(application.views.turn(submitted.turn)))

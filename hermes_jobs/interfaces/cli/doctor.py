@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_jobs.interfaces.cli.context import Invocation
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.exit_codes import USAGE
 from hermes_jobs.interfaces.cli.options import example, json_option
 from hermes_jobs.interfaces.cli.output import one_line, print_json
@@ -22,7 +22,7 @@ MARKS = {"ok": ("ok", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "re
 @click.option("--live", is_flag=True, help="Also try the model with three small calls.")
 @json_option
 @click.pass_context
-def doctor(context: click.Context, live: bool, as_json: bool) -> None:
+def doctor(click_context: click.Context, live: bool, as_json: bool) -> None:
     """Check the home, configuration, model, log, broker, workers, beat, Flower, traces, commands
     and disk.
 
@@ -31,24 +31,24 @@ def doctor(context: click.Context, live: bool, as_json: bool) -> None:
     --live says of the configured model whether it answers, streams, calls tools, takes its reasoning back,
     caches prompts and reports usage, whether its price is known, and what these calls cost.
     """
-    invocation = context.ensure_object(Invocation)
+    context = click_context.ensure_object(CliContext)
     findings: list[Finding] = []
-    for finding in examine(invocation, live=live):
+    for finding in examine(context, live=live):
         findings.append(finding)
         if not as_json:
-            _print(finding, invocation)
+            _print(finding, context)
     if as_json:
         shown = [
-            {name: invocation.redact(getattr(each, name)) for name in ("check", "status", "message", "hint")}
+            {name: context.redact(getattr(each, name)) for name in ("check", "status", "message", "hint")}
             for each in findings
         ]
         print_json({"ok": not _failed(findings), "checks": shown})
     failed = _failed(findings)
     if failed:
-        context.exit(failed[0].code)
+        click_context.exit(failed[0].code)
 
 
-def examine(invocation: Invocation, *, live: bool = False) -> Iterator[Finding]:
+def examine(context: CliContext, *, live: bool = False) -> Iterator[Finding]:
     """Every check's findings, as they come.
 
     Without a readable configuration there is only that; without a log, what can be told without one.
@@ -61,8 +61,8 @@ def examine(invocation: Invocation, *, live: bool = False) -> Iterator[Finding]:
     from hermes_jobs.interfaces.cli.trace_checks import traces
 
     try:
-        settings = invocation.settings
-        application = invocation.application
+        settings = context.settings
+        application = context.application
     except Misconfigured as error:
         yield checks.Finding(
             check="config", status="fail", message=error.message, hint=error.hint, code=USAGE
@@ -88,8 +88,8 @@ def examine(invocation: Invocation, *, live: bool = False) -> Iterator[Finding]:
         yield checks.beat(application)
         yield from telegram(application)
     yield checks.flower(settings)
-    yield traces(invocation.environ)
-    yield checks.commands(invocation.environ)
+    yield traces(context.environ)
+    yield checks.commands(context.environ)
     yield checks.sandbox(settings)
     yield checks.disk(settings)
 
@@ -98,9 +98,9 @@ def _failed(findings: Sequence[Finding]) -> Sequence[Finding]:
     return [each for each in findings if each.status == "fail"]
 
 
-def _print(finding: Finding, invocation: Invocation) -> None:
+def _print(finding: Finding, context: CliContext) -> None:
     mark, colour = MARKS[finding.status]
-    message = one_line(invocation.redact(finding.message))
+    message = one_line(context.redact(finding.message))
     click.echo(f"{click.style(f'{mark:<4}', fg=colour)}  {finding.check:<14}  {message}")
     if finding.hint:
-        click.echo(f"{'':22}{one_line(invocation.redact(finding.hint))}")
+        click.echo(f"{'':22}{one_line(context.redact(finding.hint))}")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.errors import Corrupt, Rejected
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.event_line import print_event
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
-from hermes_jobs.interfaces.cli.output import columns, cut, note, one_line, print_json, shown_time
-from hermes_jobs.interfaces.cli.param_types import Whole
-from hermes_jobs.interfaces.cli.stdio import is_read
+from hermes_jobs.interfaces.cli.output import cut, format_time, note, one_line, print_json, terminal_width
+from hermes_jobs.interfaces.cli.param_types import IntParam
+from hermes_jobs.interfaces.cli.stdio import has_reader
 from hermes_jobs.text.plural import pluralize
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ LINE = 280  # characters of an event that is not shown on a terminal
     epilog=example("hermes-jobs events --stream session-s3k9 --json", "hermes-jobs events verify"),
 )
 @click.option("--stream", metavar="S", help="Only that stream: session-s3k9, or how its name begins.")
-@click.option("--after", metavar="POSITION", type=Whole(min=0), help="Only what comes after it.")
+@click.option("--after", metavar="POSITION", type=IntParam(min=0), help="Only what comes after it.")
 @click.option("--follow", "-f", is_flag=True, help="Go on with what is appended, until Ctrl-C.")
 @limit_option("events: the first after POSITION, else the newest", default=None)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 @click.pass_context
 def events(
-    context: click.Context,
+    click_context: click.Context,
     stream: str | None,
     after: int | None,
     follow: bool,
@@ -47,9 +47,9 @@ def events(
 
     The oldest come first. Every event has its position in the log and its version in its stream.
     """
-    if context.invoked_subcommand is not None:
+    if click_context.invoked_subcommand is not None:
         return
-    log = context.ensure_object(Invocation).application.log
+    log = click_context.ensure_object(CliContext).application.log
     if stream is not None:
         stream = _find_stream(log, stream, may_come=follow)
     start = _start(log, stream, limit) if after is None else after
@@ -61,7 +61,7 @@ def events(
     if position == start and not follow and not as_json:
         note("No events.")
     seen = position
-    while follow and is_read():
+    while follow and has_reader():
         log.wait(seen, WAIT_SECONDS)
         seen = log.last_position()  # of any stream, so that another's events do not keep this awake
         for recorded in _events(log, stream, position):
@@ -129,17 +129,17 @@ def _print(recorded: RecordedEvent) -> None:
     import msgspec
 
     told = one_line(msgspec.json.encode(recorded.event).decode())
-    when = shown_time(recorded.recorded_at)[:19]
+    when = format_time(recorded.recorded_at)[:19]
     line = (
         f"{recorded.position:>6}  {when}  {recorded.stream}  {recorded.version:>4}  {recorded.type}  {told}"
     )
-    click.echo(cut(line, columns() or LINE))
+    click.echo(cut(line, terminal_width() or LINE))
 
 
 @events.command("verify", epilog=example("hermes-jobs events verify"))
 @json_option
-@pass_invocation
-def verify(invocation: Invocation, as_json: bool) -> None:
+@pass_context
+def verify(context: CliContext, as_json: bool) -> None:
     """Verify that the log is what was written.
 
     Every stream's chain of hashes, and that the due work is what follows from the events.
@@ -147,7 +147,7 @@ def verify(invocation: Invocation, as_json: bool) -> None:
     from hermes_jobs.eventlog.sql import SqlEventLog
     from hermes_jobs.eventlog.verify import verify as look
 
-    log = invocation.application.log
+    log = context.application.log
     assert isinstance(log, SqlEventLog), "only logs in a database can be verified"
     report = look(log)
     if as_json:

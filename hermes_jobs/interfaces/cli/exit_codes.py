@@ -22,8 +22,8 @@ import click
 
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable, Misconfigured, Rejected
-from hermes_jobs.interfaces.cli.context import DEBUG, Invocation
-from hermes_jobs.interfaces.cli.stdio import lead_nowhere
+from hermes_jobs.interfaces.cli.context import DEBUG, CliContext
+from hermes_jobs.interfaces.cli.stdio import discard_output
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -51,10 +51,10 @@ CODES: Final = {
 """Exit codes by the `kind` of a refusal or of a turn's failure; every other kind is `FAILED`."""
 
 
-def report(error: Exception, invocation: Invocation) -> int:
+def report(error: Exception, context: CliContext) -> int:
     """Say on standard error what went wrong, without secrets; the exit code that stands for it."""
-    if invocation.debug and not isinstance(error, click.exceptions.Exit | click.Abort):
-        click.echo(invocation.redact("".join(traceback.format_exception(error))), err=True)
+    if context.debug and not isinstance(error, click.exceptions.Exit | click.Abort):
+        click.echo(context.redact("".join(traceback.format_exception(error))), err=True)
     match error:
         case click.Abort():
             return INTERRUPTED
@@ -63,7 +63,7 @@ def report(error: Exception, invocation: Invocation) -> int:
             return error.exit_code
         case HermesJobsError():
             hint = error.hint if isinstance(error, Rejected) else ""
-            explain(str(error), hint, invocation)
+            explain(str(error), hint, context)
             return code_of(error)
         case OSError(errno=errno.EPIPE):
             _write_no_more()
@@ -71,23 +71,23 @@ def report(error: Exception, invocation: Invocation) -> int:
         case OSError(errno=errno.ENOSPC | errno.EDQUOT):
             _write_no_more()
             where = f" ({error.filename})" if error.filename else ""
-            explain(f"The disk is full{where}.", "Free some space, then try again.", invocation)
+            explain(f"The disk is full{where}.", "Free some space, then try again.", context)
             return LOG
         case PermissionError(filename=str(path), strerror=reason):
             hint = "Mend its permissions; after a `sudo` it may belong to root."
-            explain(f"{path} cannot be used: {reason}.", hint, invocation)
+            explain(f"{path} cannot be used: {reason}.", hint, context)
             return FAILED
         case _:
             what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            explain(f"Unexpected: {what}", f"{DEBUG}=1 shows where it came from.", invocation)
+            explain(f"Unexpected: {what}", f"{DEBUG}=1 shows where it came from.", context)
             return FAILED
 
 
-def explain(message: str, hint: str, invocation: Invocation) -> None:
+def explain(message: str, hint: str, context: CliContext) -> None:
     """One line of what was wrong, and one of what to do where that is known."""
-    click.echo(f"{click.style('Error:', fg='red')} {printable(invocation.redact(message))}", err=True)
+    click.echo(f"{click.style('Error:', fg='red')} {printable(context.redact(message))}", err=True)
     if hint:
-        click.echo(f"Hint: {printable(invocation.redact(hint))}", err=True)
+        click.echo(f"Hint: {printable(context.redact(hint))}", err=True)
 
 
 def code_of(error: HermesJobsError) -> int:
@@ -105,4 +105,4 @@ def code_of(error: HermesJobsError) -> int:
 
 def _write_no_more() -> None:
     """Nobody takes our output (`… | head`, a full disk): nothing more is written, not even at exit."""
-    lead_nowhere(sys.stdout.fileno())
+    discard_output(sys.stdout.fileno())

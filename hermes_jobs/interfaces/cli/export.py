@@ -14,12 +14,12 @@ import click
 
 from hermes_jobs import __version__
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_session
 from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.output_file import output_file
-from hermes_jobs.interfaces.cli.param_types import Moment, Name
+from hermes_jobs.interfaces.cli.param_types import DateParam, NonEmpty
 from hermes_jobs.text.plural import pluralize
 
 if TYPE_CHECKING:
@@ -52,19 +52,19 @@ force_option = click.option("--force", is_flag=True, help="Put it in the place o
     "--session",
     "sessions",
     metavar="ID|TITLE",
-    type=Name(),
+    type=NonEmpty(),
     multiple=True,
     shell_complete=complete_session,
     help="Only that session, and those it goes on from. Several may be given.",
 )
-@click.option("--since", type=Moment(), metavar="DATE", help="sharegpt: only turns asked for since then.")
+@click.option("--since", type=DateParam(), metavar="DATE", help="sharegpt: only turns asked for since then.")
 @click.option(
     "--system/--no-system", default=True, help="sharegpt: with the system prompt, which holds memory."
 )
 @force_option
-@pass_invocation
+@pass_context
 def export(
-    invocation: Invocation,
+    context: CliContext,
     *,
     file: str,
     form: str,
@@ -78,17 +78,17 @@ def export(
     One JSON object a line; a name that ends in .gz is compressed. `import` brings it into another home, on
     SQLite or PostgreSQL. It holds whatever was said, and no secrets of the configuration.
     """
-    lineages = [_lineage(invocation.application, given) for given in sessions]
+    lineages = [_lineage(context.application, given) for given in sessions]
     if form == "sharegpt":
         from hermes_jobs.interfaces.cli.training import Selection, training_lines
 
         after = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if since else ""
         selection = Selection(lineages=tuple(lineages), since=after, system=system)
-        lines: Iterable[bytes] = training_lines(invocation.application, selection)
+        lines: Iterable[bytes] = training_lines(context.application, selection)
     elif since is not None:
         raise click.UsageError("--since is for --format sharegpt: an export of events has them all.")
     else:
-        lines = exported_lines(invocation.application, lineages)
+        lines = exported_lines(context.application, lineages)
     num_lines = write_lines(file, lines, force=force)
     if file != STDOUT:
         note(f"{file}: {pluralize(num_lines, 'line')}.")
@@ -97,8 +97,8 @@ def export(
 @click.command(epilog=example("hermes-jobs backup ~/backups/agent.zip"))
 @click.argument("file", metavar="FILE")
 @force_option
-@pass_invocation
-def backup(invocation: Invocation, file: str, force: bool) -> None:
+@pass_context
+def backup(context: CliContext, file: str, force: bool) -> None:
     """Write a home to one ZIP file (- for standard output), while everything runs.
 
     It holds all events as they were at one moment, and config.yaml, SOUL.md, memories/, skills/ and plugins/.
@@ -106,7 +106,7 @@ def backup(invocation: Invocation, file: str, force: bool) -> None:
     """
     from hermes_jobs.interfaces.cli.archive import pack
 
-    application = invocation.application
+    application = context.application
     paths, secrets = application.settings.paths, application.settings.secrets
     application.settle()  # what people did to the files becomes events first
     with _target(file, force=force) as target:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from hermes_jobs.domain.events import ModelCallFailed
-from hermes_jobs.interfaces.cli.zones import local
+from hermes_jobs.interfaces.cli.zones import to_local
 from hermes_jobs.interfaces.html.figures import duration
 
 
-def told_of(event: ModelCallFailed, at: float) -> str:
+def failure_notice(event: ModelCallFailed, at: float) -> str:
     """A sentence for people, empty for a mere retry and for a last attempt. `at`: when it failed."""
     if event.fallback:
         why = event.kind.replace("_", " ")
@@ -26,7 +26,7 @@ def told_of(event: ModelCallFailed, at: float) -> str:
     return ""
 
 
-def how_to_move(turn: str) -> tuple[str, ...]:
+def quota_commands(turn: str) -> tuple[str, ...]:
     """What a person can do with a turn that waits for a quota."""
     return (
         f"  another model: hermes-jobs turns retry {turn} -m NAME",
@@ -36,5 +36,5 @@ def how_to_move(turn: str) -> tuple[str, ...]:
 
 def moment(until: float, now: float) -> str:
     """A moment as people say it: the time of day, with the day where that is another one."""
-    then, today = (local(datetime.fromtimestamp(each, UTC)) for each in (until, now))
+    then, today = (to_local(datetime.fromtimestamp(each, UTC)) for each in (until, now))
     return f"{then:%H:%M:%S}" if then.date() == today.date() else f"{then:%a %Y-%m-%d %H:%M}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.logging_setup import log_to_stderr
 from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.interfaces.cli.output import note
@@ -22,8 +22,8 @@ def gateway() -> None:
 
 
 @gateway.command("telegram", epilog=example("hermes-jobs gateway telegram"))
-@pass_invocation
-def listen_to_telegram(invocation: Invocation) -> None:
+@pass_context
+def listen_to_telegram(context: CliContext) -> None:
     """Listen to a Telegram bot in the foreground. SIGTERM or Ctrl-C ends it; nothing is lost.
 
     The bot's token is TELEGRAM_BOT_TOKEN, in the environment or in .env; gateway.telegram.allowed_users names
@@ -35,9 +35,9 @@ def listen_to_telegram(invocation: Invocation) -> None:
     from hermes_jobs.interfaces.gateway.factory import telegram_service
     from hermes_jobs.interfaces.gateway.fallback_worker import FallbackWorker
 
-    application = invocation.application
+    application = context.application
     application.check()
-    log_to_stderr(invocation)
+    log_to_stderr(context)
     with telegram_service(application, note) as service:
         helper = FallbackWorker(application, note)
         helper.start()

@@ -15,55 +15,55 @@ OFFERED = 50
 
 
 def complete_turn(
-    context: click.Context, _parameter: click.Parameter, incomplete: str
+    click_context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem[Any]]:
     """Ids of turns, newest first."""
-    return _recent(context, "turns", incomplete)
+    return _recent(click_context, "turns", incomplete)
 
 
 def complete_session(
-    context: click.Context, _parameter: click.Parameter, incomplete: str
+    click_context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem[Any]]:
     """Ids of sessions, the last used first."""
-    return _recent(context, "sessions", incomplete)
+    return _recent(click_context, "sessions", incomplete)
 
 
 def complete_skill(
-    context: click.Context, _parameter: click.Parameter, incomplete: str
+    click_context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem[Any]]:
     """Names of skills in the home."""
     from click.shell_completion import CompletionItem
 
-    from hermes_jobs.interfaces.cli.context import Invocation
+    from hermes_jobs.interfaces.cli.context import CliContext
     from hermes_jobs.settings.home import Paths, find_home
 
-    invocation = context.find_object(Invocation)
-    if invocation is None:
+    context = click_context.find_object(CliContext)
+    if context is None:
         return []
-    folder = Paths(find_home(invocation.environ)).skills
+    folder = Paths(find_home(context.environ)).skills
     names = sorted({file.parent.name for depth in ("*", "*/*") for file in folder.glob(f"{depth}/SKILL.md")})
     return [CompletionItem(name) for name in names if name.startswith(incomplete)][:OFFERED]
 
 
 def complete_schedule(
-    context: click.Context, _parameter: click.Parameter, incomplete: str
+    click_context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem[Any]]:
     """Ids of schedules, newest first."""
-    return _recent(context, "schedules", incomplete)
+    return _recent(click_context, "schedules", incomplete)
 
 
 def _recent(
-    context: click.Context, what: Literal["turns", "sessions", "schedules"], incomplete: str
+    click_context: click.Context, what: Literal["turns", "sessions", "schedules"], incomplete: str
 ) -> list[CompletionItem[Any]]:
     from click.shell_completion import CompletionItem
 
-    from hermes_jobs.interfaces.cli.context import Invocation
+    from hermes_jobs.interfaces.cli.context import CliContext
     from hermes_jobs.interfaces.cli.output import one_line
     from hermes_jobs.settings.home import Paths, find_home
     from hermes_jobs.views.completion_names import recent
 
-    invocation = context.find_object(Invocation)
-    if invocation is None:
+    context = click_context.find_object(CliContext)
+    if context is None:
         return []
-    found = recent(Paths(find_home(invocation.environ)).views, what, incomplete, OFFERED)
+    found = recent(Paths(find_home(context.environ)).views, what, incomplete, OFFERED)
     return [CompletionItem(name, help=one_line(text)[:60]) for name, text in found]

@@ -17,7 +17,7 @@ import click
 import msgspec
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.export import sql_log
 from hermes_jobs.interfaces.cli.options import example, json_option
 from hermes_jobs.interfaces.cli.output import note, print_json
@@ -53,10 +53,8 @@ AGAIN = {
 )
 @click.option("--sessions", "sessions_only", is_flag=True, help="Only the sessions of an export.")
 @json_option
-@pass_invocation
-def import_file(
-    invocation: Invocation, file: Path, *, resume: bool, sessions_only: bool, as_json: bool
-) -> None:
+@pass_context
+def import_file(context: CliContext, file: Path, *, resume: bool, sessions_only: bool, as_json: bool) -> None:
     """Bring an export into this home, or make an empty home of a backup.
 
     Nothing fires by itself afterwards, since the home that it comes from may still be at work: turns under
@@ -73,19 +71,19 @@ def import_file(
                 raise click.UsageError("--sessions is for exports: a backup makes a whole home.")
             if not opened.seekable():
                 raise click.UsageError("A backup is read from a file, not from a pipe.")
-            came, rested = _restore(invocation.application, file, resume=resume)
+            came, rested = _restore(context.application, file, resume=resume)
         else:
             with _readable(file), gzip.open(opened) if start.startswith(GZIP) else opened as lines:
-                came, rested = bring_in(invocation.application, lines, wanted, resume=resume)
+                came, rested = import_lines(context.application, lines, wanted, resume=resume)
     if came.streams:
-        invocation.application.settle()
+        context.application.settle()
     if as_json:
         print_json({**msgspec.to_builtins(came), "rested": rested})
     else:
         _tell(came, rested)
 
 
-def bring_in(
+def import_lines(
     application: Application,
     lines: Iterable[bytes],
     wanted: Callable[[str], bool],
@@ -136,13 +134,13 @@ def _restore(application: Application, file: Path, *, resume: bool) -> tuple[Imp
     folder = Path(mkdtemp(prefix="restore-", dir=paths.run))
     kept: list[str] = []
     try:
-        with _readable(file), archives.opened(file) as archive, archive.open(archives.EVENTS) as lines:
+        with _readable(file), archives.open_archive(file) as archive, archive.open(archives.EVENTS) as lines:
             names = archives.unpack(archive, folder)
 
             def place() -> None:
-                kept.extend(archives.settle(names, folder, paths.home))
+                kept.extend(archives.move_into_home(names, folder, paths.home))
 
-            outcome = bring_in(application, lines, _is_any, resume=resume, then=place)
+            outcome = import_lines(application, lines, _is_any, resume=resume, then=place)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if kept:

@@ -8,19 +8,19 @@ from datetime import UTC, datetime
 
 import click
 
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
 from hermes_jobs.interfaces.cli.output import (
+    format_short_time,
+    format_time,
     note,
     print_heading,
     print_json,
     print_table,
     print_text,
-    short_time,
-    shown_time,
 )
-from hermes_jobs.interfaces.cli.param_types import Name
-from hermes_jobs.interfaces.cli.zones import local
+from hermes_jobs.interfaces.cli.param_types import NonEmpty
+from hermes_jobs.interfaces.cli.zones import to_local
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.deliveries import DeliveryView
 
@@ -37,10 +37,10 @@ def inbox() -> None:
 @click.option("--all", "everything", is_flag=True, help="All deliveries, also read and sent ones.")
 @limit_option("deliveries, newest first")
 @json_option
-@pass_invocation
-def list_inbox(invocation: Invocation, everything: bool, limit: int, as_json: bool) -> None:
+@pass_context
+def list_inbox(context: CliContext, everything: bool, limit: int, as_json: bool) -> None:
     """List what is unread, newest first."""
-    found = invocation.application.views.deliveries(inbox=not everything, limit=limit)
+    found = context.application.views.deliveries(inbox=not everything, limit=limit)
     if as_json:
         print_json([_listed(each) for each in found])
     elif found:
@@ -50,16 +50,16 @@ def list_inbox(invocation: Invocation, everything: bool, limit: int, as_json: bo
 
 
 @inbox.command("read", epilog=example("hermes-jobs inbox read", "hermes-jobs inbox read dt3k9"))
-@click.argument("deliveries", type=Name(), metavar="[ID]...", nargs=-1)
+@click.argument("deliveries", type=NonEmpty(), metavar="[ID]...", nargs=-1)
 @limit_option("deliveries, the oldest", default=None)
 @json_option
-@pass_invocation
-def read_inbox(invocation: Invocation, deliveries: tuple[str, ...], limit: int | None, as_json: bool) -> None:
+@pass_context
+def read_inbox(context: CliContext, deliveries: tuple[str, ...], limit: int | None, as_json: bool) -> None:
     """Print what is unread, oldest first, and mark it as read.
 
     With IDs (unique prefixes are enough) only those, also ones that were read before.
     """
-    views = invocation.application.views
+    views = context.application.views
     if deliveries:
         found = tuple(dict.fromkeys(views.delivery(given) for given in deliveries))
     else:
@@ -72,10 +72,10 @@ def read_inbox(invocation: Invocation, deliveries: tuple[str, ...], limit: int |
     for number, each in enumerate(() if as_json else found):
         _print_delivery(each, first=number == 0)
     sys.stdout.flush()  # what nobody has got is not marked as read
-    _mark_as_read(invocation, found)
+    _mark_as_read(context, found)
 
 
-def _mark_as_read(invocation: Invocation, found: Sequence[DeliveryView]) -> None:
+def _mark_as_read(context: CliContext, found: Sequence[DeliveryView]) -> None:
     from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
     from hermes_jobs.domain.delivery import read, stream_of
 
@@ -86,7 +86,7 @@ def _mark_as_read(invocation: Invocation, found: Sequence[DeliveryView]) -> None
         return DecisionResult(writes=tuple(write for write in writes if write.facts))
 
     if streams:
-        invocation.application.engine().change(change, "inbox read")
+        context.application.engine().change(change, "inbox read")
 
 
 def print_deliveries(found: Sequence[DeliveryView]) -> None:
@@ -95,10 +95,10 @@ def print_deliveries(found: Sequence[DeliveryView]) -> None:
     print_table(headers, [_row(each) for each in found])
 
 
-def shown_state(each: DeliveryView) -> str:
+def delivery_status(each: DeliveryView) -> str:
     """How the delivery stands, in words for people."""
     if each.status == "waiting" and each.retry_at is not None:
-        again = local(datetime.fromtimestamp(each.retry_at, UTC))
+        again = to_local(datetime.fromtimestamp(each.retry_at, UTC))
         failed = pluralize(each.attempts, "attempt")
         return f"{failed} failed, tried again at {again:%H:%M:%S}: {each.message}"
     if each.status == "waiting":
@@ -108,15 +108,15 @@ def shown_state(each: DeliveryView) -> str:
     return each.status
 
 
-def note_unread(invocation: Invocation) -> None:
+def print_unread_notice(context: CliContext) -> None:
     """Say that something waits in the inbox, where something does."""
-    if told := unread_told(invocation):
+    if told := unread_notice(context):
         note(told)
 
 
-def unread_told(invocation: Invocation) -> str:
+def unread_notice(context: CliContext) -> str:
     """That something waits in the inbox; "" where nothing does."""
-    count = invocation.application.views.unread()
+    count = context.application.views.unread()
     several = f"{count} unread answers" if count > 1 else "an unread answer"
     return f"You have {several}: hermes-jobs inbox read" if count else ""
 
@@ -127,7 +127,7 @@ def _row(each: DeliveryView) -> tuple[str, ...]:
         if each.status in {"waiting", "failed"} and each.message
         else each.text
     )
-    return (each.id, each.status, short_time(each.requested_at), each.target, each.source, text)
+    return (each.id, each.status, format_short_time(each.requested_at), each.target, each.source, text)
 
 
 def _listed(each: DeliveryView) -> dict[str, object]:
@@ -141,7 +141,7 @@ def _listed(each: DeliveryView) -> dict[str, object]:
 def _print_delivery(each: DeliveryView, *, first: bool) -> None:
     if not first:
         click.echo()
-    about = (each.source, shown_time(each.requested_at), "" if each.ok else "failed", each.id)
+    about = (each.source, format_time(each.requested_at), "" if each.ok else "failed", each.id)
     print_heading(" · ".join(word for word in about if word))
     if each.status == "failed":
         note(f"It could not be delivered to {each.target}: {each.message}")

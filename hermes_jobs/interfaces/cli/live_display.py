@@ -34,88 +34,88 @@ class Surface(Protocol):
         """Print lines that stay, and under them those that replace the ones that did not stay before."""
 
 
-class Stage:
+class LiveDisplay:
     """Hears what is said and done, from several threads, and draws it. Close it to leave only what stays."""
 
     def __init__(self, surface: Surface) -> None:
         self._surface = surface
         self._lock = threading.RLock()
-        self._heard: deque[TextDelta] = deque()
+        self._deltas: deque[TextDelta] = deque()
         self._changed = threading.Event()
         self._live = LiveTranscript()
-        self._spoken = ""  # of the speech under way, what has been printed for good
-        self._all = ""  # every speech, one after the other
+        self._printed = ""  # of the speech under way, what has been printed for good
+        self._all_text = ""  # every speech, one after the other
         self._is_first = True  # whether the next block is the first of its speech
         self._above: list[str] = []
-        self._doing: tuple[str, ...] = ()
+        self._status: tuple[str, ...] = ()
         self._closed = False
         self._painter = threading.Thread(target=self._keep_painting, name="painter", daemon=True)
         self._painter.start()
 
     # --- what is heard --------------------------------------------------------------------------
 
-    def hear(self, piece: TextDelta) -> None:
+    def on_delta(self, piece: TextDelta) -> None:
         """A piece of what is being said. Waits for nothing, not even a terminal that was told to stop."""
         if not self._closed:
-            self._heard.append(piece)
+            self._deltas.append(piece)
             self._changed.set()
 
-    def said(self, step: str, attempt: int, content: str) -> None:
+    def on_reply(self, step: str, attempt: int, content: str) -> None:
         """The log has what was said at that step: all of it is printed."""
         with self._lock:
-            self._listen()
+            self._apply_deltas()
             self._live.end(step, attempt)
-            self._finish(printable(content))
-            self._all += printable(content)
+            self._print_rest(printable(content))
+            self._all_text += printable(content)
             self._paint()
 
-    def failed(self, step: str, attempt: int) -> None:
+    def on_failure(self, step: str, attempt: int) -> None:
         """That attempt has failed: what it has said counts no more."""
         with self._lock:
-            self._listen()
+            self._apply_deltas()
             self._live.end(step, attempt)
             self._changed.set()
 
-    def stopped(self, step: str, attempt: int) -> None:
+    def on_cancelled(self, step: str, attempt: int) -> None:
         """That attempt was stopped by the person: what it has said stays."""
         with self._lock:
-            self._finish(self._spoken_by_now())
+            self._print_rest(self._current_text())
             self._live.end(step, attempt)
             self._paint()
 
-    def answer(self, text: str) -> None:
+    def show_answer(self, text: str) -> None:
         """The turn's answer, where it is not what was said last."""
         shown = printable(text)
         with self._lock:
-            if not self._all.strip() or not self._all.strip().endswith(shown.strip()):
-                self._finish(shown)
-                self._all += shown
+            if not self._all_text.strip() or not self._all_text.strip().endswith(shown.strip()):
+                self._print_rest(shown)
+                self._all_text += shown
             self._paint()
 
-    def turn_ended(self) -> None:
+    def end_turn(self) -> None:
         """What was said until now has been said; the next answer is another turn's."""
         with self._lock:
-            self._all = ""
-            self._start_anew()
+            self._all_text = ""
+            self._start_text()
 
-    def leave(self) -> None:
+    def reset(self) -> None:
         """Leave what was said so far, and hear of something else from now on."""
         with self._lock:
-            self._finish(self._spoken_by_now())
-            self._live, self._all, self._doing = LiveTranscript(), "", ()
+            self._print_rest(self._current_text())
+            self._live, self._all_text, self._status = LiveTranscript(), "", ()
             self._paint()
 
-    def line(self, text: str, *, dim: bool = False) -> None:
+    def print_line(self, text: str, *, dim: bool = False) -> None:
         """A line that stays."""
         with self._lock:
             self._above += [click.style(line, dim=True) if dim else line for line in text.split("\n")]
             self._paint()
 
-    def doing(self, lines: Sequence[str]) -> None:
+    def set_status(self, lines: Sequence[str]) -> None:
         """What is under way, a line each; they stand at the bottom while they hold."""
         with self._lock:
-            if not self._closed and self._doing != tuple(lines):
-                self._doing = tuple(lines)
+            if not self._closed and self._status != tuple(lines):
+                self._status = tuple(lines)
                 self._changed.set()
 
     def close(self) -> None:
@@ -123,8 +123,8 @@ class Stage:
         with self._lock:
             if self._closed:
                 return
-            self._finish(self._spoken_by_now())
-            self._doing = ()
+            self._print_rest(self._current_text())
+            self._status = ()
             self._closed = True
             self._paint()
         self._changed.set()
@@ -142,16 +142,16 @@ class Stage:
                 self._paint()
             time.sleep(PACE)
 
-    def _listen(self) -> None:
+    def _apply_deltas(self) -> None:
         """Take in what was heard."""
-        while self._heard:
-            self._live.hear(self._heard.popleft())
+        while self._deltas:
+            self._live.hear(self._deltas.popleft())
 
     def _paint(self) -> None:
         columns, lines = self._surface.size()
         width = max(columns - 1, 8)
         below = [] if self._closed else self._open_block(width)
-        doing = () if self._live.text else self._doing  # who speaks is at nothing else
+        doing = () if self._live.text else self._status  # who speaks is at nothing else
         status = [click.style(cut(line, width), dim=True) for line in doing]
         room = max(lines - SPARE - len(status), 1)
         above, self._above = self._above, []
@@ -159,33 +159,33 @@ class Stage:
 
     def _open_block(self, width: int) -> list[str]:
         """The lines of what still grows; what is finished before it is printed."""
-        text = self._spoken_by_now()
-        if not text.startswith(self._spoken):
-            if self._spoken.startswith(text):
+        text = self._current_text()
+        if not text.startswith(self._printed):
+            if self._printed.startswith(text):
                 return []  # another attempt, that has said the same as far as it has come
             self._above.append(click.style(AGAIN, dim=True))
-            self._start_anew()
-        finished, growing = settled(text[len(self._spoken) :])
+            self._start_text()
+        finished, growing = settled(text[len(self._printed) :])
         for block in finished:
             self._print(block, width)
-            self._spoken += block
+            self._printed += block
         lines = rendered(growing, width)
         return lines if self._is_first or not lines else ["", *lines]
 
-    def _spoken_by_now(self) -> str:
-        self._listen()
+    def _current_text(self) -> str:
+        self._apply_deltas()
         return printable(self._live.text)
 
-    def _finish(self, text: str) -> None:
+    def _print_rest(self, text: str) -> None:
         """Print what is left of a speech that is whole."""
         width = max(self._surface.size()[0] - 1, 8)
-        if not text.startswith(self._spoken):
+        if not text.startswith(self._printed):
             if text.strip():
                 self._above.append(click.style(AGAIN, dim=True))
-            self._start_anew()
-        for block in blocks(text[len(self._spoken) :]):
+            self._start_text()
+        for block in blocks(text[len(self._printed) :]):
             self._print(block, width)
-        self._start_anew()
+        self._start_text()
 
     def _print(self, block: str, width: int) -> None:
         lines = rendered(block, width)
@@ -193,5 +193,5 @@ class Stage:
             self._above += lines if self._is_first else ["", *lines]
             self._is_first = False
 
-    def _start_anew(self) -> None:
-        self._spoken, self._is_first = "", True
+    def _start_text(self) -> None:
+        self._printed, self._is_first = "", True

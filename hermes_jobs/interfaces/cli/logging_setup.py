@@ -5,27 +5,27 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from hermes_jobs.interfaces.cli.context import Invocation
+from hermes_jobs.interfaces.cli.context import CliContext
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 FILE = "cli.log"
 
 
-def log_to_stderr(invocation: Invocation) -> None:
+def log_to_stderr(context: CliContext) -> None:
     """Let this process tell what it does."""
-    _begin(logging.StreamHandler(), logging.INFO, invocation)
+    _begin(logging.StreamHandler(), logging.INFO, context)
 
 
-def log_to_file(invocation: Invocation, folder: Path) -> None:
+def log_to_file(context: CliContext, folder: Path) -> None:
     """Keep what goes wrong in this process, with tracebacks, in a file; none is made where nothing does."""
     logging.raiseExceptions = False  # a full disk is no reason to speak
-    _begin(logging.FileHandler(folder / FILE, delay=True, encoding="utf-8"), logging.WARNING, invocation)
+    _begin(logging.FileHandler(folder / FILE, delay=True, encoding="utf-8"), logging.WARNING, context)
 
 
-def _begin(handler: logging.Handler, level: int, invocation: Invocation) -> None:
+def _begin(handler: logging.Handler, level: int, context: CliContext) -> None:
     class Redacting(logging.Formatter):
         def format(self, record: logging.LogRecord) -> str:
-            return invocation.redact(super().format(record))
+            return context.redact(super().format(record))
 
     handler.setFormatter(Redacting(FORMAT))
     logging.basicConfig(level=level, handlers=[handler])

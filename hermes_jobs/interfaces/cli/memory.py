@@ -8,10 +8,10 @@ import click
 
 from hermes_jobs.domain.memory.memory import TARGETS, Memory, chars, fill
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, newest
 from hermes_jobs.interfaces.cli.output import note, print_json, print_table, print_text
-from hermes_jobs.interfaces.cli.param_types import Text, Whole
+from hermes_jobs.interfaces.cli.param_types import IntParam, TextParam
 from hermes_jobs.interfaces.cli.stdio import read_stdin
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ def memory() -> None:
 @click.argument("target", type=click.Choice(TARGETS), required=False)
 @limit_option("entries of each, the newest", default=None)
 @json_option
-@pass_invocation
-def show(invocation: Invocation, target: MemoryTarget | None, limit: int | None, as_json: bool) -> None:
+@pass_context
+def show(context: CliContext, target: MemoryTarget | None, limit: int | None, as_json: bool) -> None:
     """Show the entries, and how full each target is."""
-    _print(invocation, invocation.application.memory.sync(), target, limit, as_json=as_json)
+    _print(context, context.application.memory.sync(), target, limit, as_json=as_json)
 
 
 @memory.command(
@@ -50,13 +50,13 @@ def show(invocation: Invocation, target: MemoryTarget | None, limit: int | None,
         'hermes-jobs memory add user "Prefers metric units"', "hermes-jobs memory add - < note.txt"
     ),
 )
-@click.argument("words", metavar="TEXT", type=Text(), nargs=-1, required=True)
+@click.argument("words", metavar="TEXT", type=TextParam(), nargs=-1, required=True)
 @click.option("-t", "--target", type=click.Choice(TARGETS), help="Where to; memory unless it is said.")
 @click.option("--anyway", is_flag=True, help="Although a rule names it as suspicious; it goes into prompts.")
 @json_option
-@pass_invocation
+@pass_context
 def add(
-    invocation: Invocation, words: tuple[str, ...], target: MemoryTarget | None, anyway: bool, as_json: bool
+    context: CliContext, words: tuple[str, ...], target: MemoryTarget | None, anyway: bool, as_json: bool
 ) -> None:
     """Add an entry; `-` reads it from standard input.
 
@@ -68,7 +68,7 @@ def add(
     named, (text,) = _arguments(words, target, ("TEXT",))
     content = read_stdin() if text == "-" else text
     try:
-        _write(invocation, "add", named or "memory", content=content, anyway=anyway, as_json=as_json)
+        _write(context, "add", named or "memory", content=content, anyway=anyway, as_json=as_json)
     except Rejected as refused:
         if refused.kind != "memory_scan":
             raise
@@ -81,17 +81,15 @@ def add(
     options_metavar="[OPTIONS] [memory|user]",
     epilog=example('hermes-jobs memory replace "metric units" "Prefers imperial units"'),
 )
-@click.argument("words", metavar="OLD NEW", type=Text(), nargs=-1, required=True)
+@click.argument("words", metavar="OLD NEW", type=TextParam(), nargs=-1, required=True)
 @click.option("-t", "--target", type=click.Choice(TARGETS), help="Where; the one that holds OLD.")
 @json_option
-@pass_invocation
-def replace(
-    invocation: Invocation, words: tuple[str, ...], target: MemoryTarget | None, as_json: bool
-) -> None:
+@pass_context
+def replace(context: CliContext, words: tuple[str, ...], target: MemoryTarget | None, as_json: bool) -> None:
     """Replace the only entry that holds OLD by NEW."""
     named, (old, new) = _arguments(words, target, ("OLD", "NEW"))
-    where = named or _target_with(invocation, old)
-    _write(invocation, "replace", where, content=new, old_text=old, as_json=as_json)
+    where = named or _target_with(context, old)
+    _write(context, "replace", where, content=new, old_text=old, as_json=as_json)
 
 
 @memory.command(
@@ -99,51 +97,49 @@ def replace(
     options_metavar="[OPTIONS] [memory|user]",
     epilog=example('hermes-jobs memory remove "metric units"'),
 )
-@click.argument("words", metavar="OLD", type=Text(), nargs=-1, required=True)
+@click.argument("words", metavar="OLD", type=TextParam(), nargs=-1, required=True)
 @click.option("-t", "--target", type=click.Choice(TARGETS), help="Where; the one that holds OLD.")
 @json_option
-@pass_invocation
-def remove(
-    invocation: Invocation, words: tuple[str, ...], target: MemoryTarget | None, as_json: bool
-) -> None:
+@pass_context
+def remove(context: CliContext, words: tuple[str, ...], target: MemoryTarget | None, as_json: bool) -> None:
     """Remove the only entry that holds OLD."""
     named, (old,) = _arguments(words, target, ("OLD",))
-    where = named or _target_with(invocation, old)
-    _write(invocation, "remove", where, old_text=old, as_json=as_json)
+    where = named or _target_with(context, old)
+    _write(context, "remove", where, old_text=old, as_json=as_json)
 
 
 @memory.command("log", epilog=example("hermes-jobs memory log -n 5"))
 @limit_option("writes, newest first")
 @json_option
-@pass_invocation
-def log(invocation: Invocation, limit: int, as_json: bool) -> None:
+@pass_context
+def log(context: CliContext, limit: int, as_json: bool) -> None:
     """List what was written: by whom, when, and from which turn."""
-    from hermes_jobs.interfaces.cli.memory_format import as_cells, as_object
+    from hermes_jobs.interfaces.cli.memory_format import write_cells, write_json
 
-    home = invocation.application.memory
+    home = context.application.memory
     undone = home.sync().undone
     writes = home.writes()[::-1][:limit]
     if as_json:
-        print_json([as_object(write, undone) for write in writes])
+        print_json([write_json(write, undone) for write in writes])
     elif writes:
         headers = ("N", "WHEN", "BY", "TARGET", "TURN", "WHAT")
-        print_table(headers, [as_cells(write, undone) for write in writes])
+        print_table(headers, [write_cells(write, undone) for write in writes])
     else:
         note("Nothing was ever written.")
 
 
 @memory.command("undo", epilog=example("hermes-jobs memory log", "hermes-jobs memory undo 7"))
-@click.argument("number", metavar="N", type=Whole(min=1))
+@click.argument("number", metavar="N", type=IntParam(min=1))
 @json_option
-@pass_invocation
-def undo(invocation: Invocation, number: int, as_json: bool) -> None:
+@pass_context
+def undo(context: CliContext, number: int, as_json: bool) -> None:
     """Take back the write N of `memory log`.
 
     That is a new write, which can be taken back too.
     """
     from hermes_jobs.domain.memory.provenance import Undo
 
-    application = invocation.application
+    application = context.application
     application.memory.sync()
     writes = application.memory.writes()
     if number > len(writes):
@@ -154,25 +150,25 @@ def undo(invocation: Invocation, number: int, as_json: bool) -> None:
         )
     change = Undo(number, writes[number - 1].fact, application.memory_limits)
     note(application.memory.change(change, "memory undo").answer)
-    _print_changed(invocation, as_json=as_json)
+    _print_changed(context, as_json=as_json)
 
 
 @memory.command("why", epilog=example('hermes-jobs memory why "metric units"'))
-@click.argument("text", type=Text())
+@click.argument("text", type=TextParam())
 @limit_option("entries", default=5)
 @json_option
-@pass_invocation
-def why(invocation: Invocation, text: str, limit: int, as_json: bool) -> None:
+@pass_context
+def why(context: CliContext, text: str, limit: int, as_json: bool) -> None:
     """Show what an entry came from.
 
     The session, the turn, and what you said there.
     """
-    from hermes_jobs.interfaces.cli.memory_format import Evidences, entries_with
+    from hermes_jobs.interfaces.cli.memory_format import Provenance, entries_with
 
-    home = invocation.application.memory
+    home = context.application.memory
     now, writes = home.sync(), home.writes()
     found = entries_with(text, now, writes)[:limit]
-    evidences = Evidences(invocation.application, writes)
+    evidences = Provenance(context.application, writes)
     if as_json:
         print_json([evidences.as_object(each, now) for each in found])
         return
@@ -185,24 +181,24 @@ def why(invocation: Invocation, text: str, limit: int, as_json: bool) -> None:
 )
 @click.argument("date")
 @json_option
-@pass_invocation
-def at(invocation: Invocation, date: str, as_json: bool) -> None:
+@pass_context
+def at(context: CliContext, date: str, as_json: bool) -> None:
     """Show what was remembered at a moment, or by the end of a day."""
     from hermes_jobs.domain.memory.memory import history
     from hermes_jobs.interfaces.cli.memory_format import moment
 
     until = moment(date)
-    home = invocation.application.memory
+    home = context.application.memory
     home.sync()
     facts = [write.fact for write in home.writes() if write.at <= until]
-    _print(invocation, history(facts)[-1], None, as_json=as_json)
+    _print(context, history(facts)[-1], None, as_json=as_json)
 
 
 @memory.command("provider", epilog=example("hermes-jobs memory provider"))
-@click.argument("values", metavar="[KEY=VALUE]...", type=Text(), nargs=-1)
+@click.argument("values", metavar="[KEY=VALUE]...", type=TextParam(), nargs=-1)
 @json_option
-@pass_invocation
-def provider(invocation: Invocation, values: tuple[str, ...], as_json: bool) -> None:
+@pass_context
+def provider(context: CliContext, values: tuple[str, ...], as_json: bool) -> None:
     """Show or set what the other memory provider takes.
 
     The one beside the built-in one: memory.provider names it.
@@ -212,10 +208,10 @@ def provider(invocation: Invocation, values: tuple[str, ...], as_json: bool) -> 
     wrong = next((each for each in values if "=" not in each), None)
     if wrong is not None:
         raise click.UsageError(f"{wrong!r} is not KEY=VALUE.")
-    made = make(invocation.application)
+    made = make(context.application)
     if values:
         save(made, values)
-    name = invocation.settings.memory.provider
+    name = context.settings.memory.provider
     available, keys = bool(made.is_available()), schema_of(made)
     if as_json:
         print_json({"provider": name, "available": available, "keys": keys})
@@ -243,9 +239,9 @@ def _arguments(
     )
 
 
-def _target_with(invocation: Invocation, old: str) -> MemoryTarget:
+def _target_with(context: CliContext, old: str) -> MemoryTarget:
     """The target with an entry that holds the text; `memory` where none does. Raises `Rejected` for both."""
-    now = invocation.application.memory.sync()
+    now = context.application.memory.sync()
     holding = [target for target in TARGETS if any(old in entry for entry in now.entries(target))]
     if len(holding) > 1:
         raise Rejected(
@@ -255,7 +251,7 @@ def _target_with(invocation: Invocation, old: str) -> MemoryTarget:
 
 
 def _write(
-    invocation: Invocation,
+    context: CliContext,
     action: MemoryAction,
     target: MemoryTarget,
     *,
@@ -266,20 +262,20 @@ def _write(
 ) -> None:
     from hermes_jobs.domain.memory.writes import Operation, Origin, Write
 
-    application = invocation.application
+    application = context.application
     operation = Operation(action=action, target=target, content=content, old_text=old_text, anyway=anyway)
     change = Write([operation], Origin("user"), application.memory_limits)
     note(application.memory.change(change, f"memory {action}").answer)
-    _print_changed(invocation, as_json=as_json)
+    _print_changed(context, as_json=as_json)
 
 
-def _print_changed(invocation: Invocation, *, as_json: bool) -> None:
+def _print_changed(context: CliContext, *, as_json: bool) -> None:
     if as_json:
-        _print(invocation, invocation.application.memory.sync(), None, as_json=True)
+        _print(context, context.application.memory.sync(), None, as_json=True)
 
 
 def _print(
-    invocation: Invocation,
+    context: CliContext,
     now: Memory,
     target: MemoryTarget | None,
     limit: int | None = None,
@@ -288,7 +284,7 @@ def _print(
 ) -> None:
     from hermes_jobs.agent.memory.prompt_section import left_out
 
-    limits = invocation.application.memory_limits
+    limits = context.application.memory_limits
     targets = TARGETS if target is None else (target,)
     if as_json:
         shown: dict[str, Any] = {}

@@ -28,8 +28,8 @@ from hermes_jobs.domain.session.messages import UserMessage
 from hermes_jobs.domain.session.session import stream_of
 from hermes_jobs.engine.clock_and_ids import iso
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.output import one_line, short_time, shown_time
-from hermes_jobs.interfaces.cli.zones import local
+from hermes_jobs.interfaces.cli.output import format_short_time, format_time, one_line
+from hermes_jobs.interfaces.cli.zones import to_local
 
 AUTHORS: dict[Author, str] = {
     "turn": "the agent, in a conversation",
@@ -49,19 +49,19 @@ ACTIONS = {
 }
 
 
-class Entry(NamedTuple):
+class MemoryEntry(NamedTuple):
     """An entry that is there, or was."""
 
     target: MemoryTarget
     text: str
 
 
-def as_cells(write: Write, undone: Collection[int]) -> tuple[str, ...]:
+def write_cells(write: Write, undone: Collection[int]) -> tuple[str, ...]:
     """The write as a line of a table."""
     fact, turn = write.fact, write.fact.evidence.turn if write.fact.evidence else None
     return (
         str(write.version),
-        short_time(write.at),
+        format_short_time(write.at),
         fact.author,
         fact.target,
         turn or "",
@@ -69,7 +69,7 @@ def as_cells(write: Write, undone: Collection[int]) -> tuple[str, ...]:
     )
 
 
-def as_object(write: Write, undone: Collection[int]) -> dict[str, object]:
+def write_json(write: Write, undone: Collection[int]) -> dict[str, object]:
     """The write for scripts."""
     fact = write.fact
     evidence = fact.evidence or Evidence(session="")
@@ -125,11 +125,11 @@ def _what(write: Write) -> str:
             return f"conflict: {conflict(fact)}"
 
 
-def entries_with(text: str, now: Memory, writes: Sequence[Write]) -> list[Entry]:
+def entries_with(text: str, now: Memory, writes: Sequence[Write]) -> list[MemoryEntry]:
     """The entries that hold the text, those that are there first. Raises `Rejected` where none ever did."""
-    there = [Entry(target, entry) for target in TARGETS for entry in now.entries(target)]
+    there = [MemoryEntry(target, entry) for target in TARGETS for entry in now.entries(target)]
     gone = [
-        Entry(write.fact.target, write.fact.content)
+        MemoryEntry(write.fact.target, write.fact.content)
         for write in reversed(writes)
         if isinstance(write.fact, MemoryAdded | MemoryReplaced)
     ]
@@ -147,26 +147,26 @@ def entries_with(text: str, now: Memory, writes: Sequence[Write]) -> list[Entry]
     return found
 
 
-class Evidences:
+class Provenance:
     """What entries came from, with what the user said in the turns that they came from."""
 
     def __init__(self, application: Application, writes: Sequence[Write]) -> None:
         self._application = application
         self._writes = writes
 
-    def as_object(self, entry: Entry, now: Memory) -> dict[str, object]:
+    def as_object(self, entry: MemoryEntry, now: Memory) -> dict[str, object]:
         """The evidence for scripts."""
         return {
             "entry": entry.text,
             "target": entry.target,
             "there": entry.text in now.entries(entry.target),
             "writes": [
-                {**as_object(write, now.undone), "text": self._said(write.fact.evidence)}
+                {**write_json(write, now.undone), "text": self._said(write.fact.evidence)}
                 for write in self._of(entry)
             ],
         }
 
-    def as_text(self, entry: Entry, now: Memory) -> str:
+    def as_text(self, entry: MemoryEntry, now: Memory) -> str:
         """The evidence for people."""
         is_there = entry.text in now.entries(entry.target)
         head = f"{entry.target}: {entry.text}" + ("" if is_there else " (not there any more)")
@@ -174,7 +174,7 @@ class Evidences:
 
     def _lines(self, write: Write) -> Iterator[str]:
         fact, evidence = write.fact, write.fact.evidence
-        yield f"  {write.version}. {ACTIONS[type(fact)]} {shown_time(write.at)} by {AUTHORS[fact.author]}"
+        yield f"  {write.version}. {ACTIONS[type(fact)]} {format_time(write.at)} by {AUTHORS[fact.author]}"
         if isinstance(fact, MemoryReplaced):
             yield f"     before: {one_line(fact.old)}"
         if evidence is None:
@@ -184,7 +184,7 @@ class Evidences:
         if said is not None:
             yield f"     you said: {one_line(said)}"
 
-    def _of(self, entry: Entry) -> list[Write]:
+    def _of(self, entry: MemoryEntry) -> list[Write]:
         facts = [write.fact for write in self._writes]
         return [self._writes[version - 1] for version, _ in provenance(entry.text, entry.target, facts)]
 
@@ -218,7 +218,7 @@ def moment(date: str) -> str:
     """The moment that a person means, as the log writes moments: of a day its end. Raises `Rejected`."""
     given = date.strip()
     try:
-        at = local(datetime.fromisoformat(given))
+        at = to_local(datetime.fromisoformat(given))
         if len(given) <= DAY:
             at += timedelta(days=1, microseconds=-1)
         return iso(at.timestamp())

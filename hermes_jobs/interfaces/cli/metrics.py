@@ -23,11 +23,11 @@ from prometheus_client.registry import Collector
 from hermes_jobs import __version__
 from hermes_jobs.domain.session.steps import QUEUES_BY_KIND
 from hermes_jobs.errors import LogUnavailable, Misconfigured
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.interfaces.cli.output import note
-from hermes_jobs.interfaces.cli.param_types import Whole
-from hermes_jobs.interfaces.cli.queue_stats import Load, Watcher, read_load
+from hermes_jobs.interfaces.cli.param_types import IntParam
+from hermes_jobs.interfaces.cli.queue_stats import HeartbeatTracker, QueueStats, read_stats
 from hermes_jobs.views.counts import BOUNDS, Counts
 
 if TYPE_CHECKING:
@@ -43,18 +43,18 @@ QUEUES = tuple(dict.fromkeys(QUEUES_BY_KIND.values()))
         "hermes-jobs metrics | grep queue", "hermes-jobs metrics --port 9464", "curl localhost:9464/metrics"
     )
 )
-@click.option("--port", type=Whole(1, 65_535), metavar="P", help="Serve them there until Ctrl-C.")
+@click.option("--port", type=IntParam(1, 65_535), metavar="P", help="Serve them there until Ctrl-C.")
 @click.option(
     "--address", metavar="HOST", help="Where to listen; by default, metrics.address: this machine alone."
 )
-@pass_invocation
-def metrics(invocation: Invocation, port: int | None, address: str | None) -> None:
+@pass_context
+def metrics(context: CliContext, port: int | None, address: str | None) -> None:
     """Print metrics for Prometheus once, or serve them with --port: queues, workers, turns, tokens, cost.
 
     `hermes-jobs up` serves them where metrics.port is set. They name models, tools and queues, and nothing
     that was said.
     """
-    home = HomeMetrics(invocation.application)
+    home = HomeMetrics(context.application)
     registry = CollectorRegistry(auto_describe=False)
     if port is None:
         home.watcher.wait_for_heartbeats()
@@ -62,7 +62,7 @@ def metrics(invocation: Invocation, port: int | None, address: str | None) -> No
         click.echo(generate_latest(registry).decode(), nl=False)
         return
     registry.register(home)
-    _serve(registry, address or invocation.settings.metrics.address, port)
+    _serve(registry, address or context.settings.metrics.address, port)
 
 
 def _serve(registry: CollectorRegistry, address: str, port: int) -> None:
@@ -94,7 +94,7 @@ class HomeMetrics(Collector):
         self._lock = threading.Lock()
         self._counted_at = -1
         self._counted: Sequence[Metric] = ()
-        self.watcher = Watcher(application)
+        self.watcher = HeartbeatTracker(application)
 
     def describe(self) -> Iterable[Metric]:
         """Nothing beforehand, so that registering reads nothing."""
@@ -112,7 +112,7 @@ class HomeMetrics(Collector):
 
     def _families(self) -> Iterator[Metric]:
         application = self._application
-        load = read_load(application, QUEUES, self.watcher)
+        load = read_stats(application, QUEUES, self.watcher)
         build = GaugeMetricFamily("hermes_jobs_build", "The version of hermes-jobs.", labels=["version"])
         build.add_metric([__version__], 1)
         yield build
@@ -126,7 +126,7 @@ class HomeMetrics(Collector):
         yield from self._counted
 
 
-def _queues(load: Load) -> Iterator[Metric]:
+def _queues(load: QueueStats) -> Iterator[Metric]:
     told = {
         "waiting": "Jobs that are due and that nobody has begun.",
         "running": "Jobs under way.",

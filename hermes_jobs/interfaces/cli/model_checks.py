@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hermes_jobs.errors import HermesJobsError, Misconfigured, Rejected
 from hermes_jobs.interfaces.cli.checks import Finding
 from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS, FAILED, code_of
-from hermes_jobs.interfaces.cli.model_format import model_told, place_told
+from hermes_jobs.interfaces.cli.model_format import endpoint_label, model_label
 
 if TYPE_CHECKING:
     from hermes_jobs.agent.llm.trial import Trial
@@ -37,7 +37,7 @@ def model(settings: Settings) -> Finding:
             check="model", status="fail", message=error.message, hint=error.hint, code=code_of(error)
         )
     key = f"with the key {choice.key}" if settings.secrets.get(choice.key) else "without a key"
-    told = f"{choice.model} at {model_told(settings, choice.model)}; {key}"
+    told = f"{choice.model} at {model_label(settings, choice.model)}; {key}"
     return Finding(check="model", status="ok", message=told)
 
 
@@ -50,7 +50,7 @@ def auxiliary(settings: Settings) -> Iterator[Finding]:
         if choice == settings.main_model:
             continue
         key = f"the key {choice.key}" if settings.secrets.get(choice.key) else "no key"
-        told = f"{purpose} asks {choice.model} at {place_told(settings, choice)}, with {key}"
+        told = f"{purpose} asks {choice.model} at {endpoint_label(settings, choice)}, with {key}"
         try:
             check_choice(settings, choice)
         except (Rejected, Misconfigured) as error:

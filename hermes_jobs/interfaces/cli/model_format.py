@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from hermes_jobs.settings import Choice, Settings
 
 
-def place_told(settings: Settings, choice: Choice) -> str:
+def endpoint_label(settings: Settings, choice: Choice) -> str:
     """Where the model is asked, in a word or by its address."""
     if choice.base_url is None or choice.base_url == choice.at.base_url:
         return choice.at.title
@@ -19,15 +19,15 @@ def place_told(settings: Settings, choice: Choice) -> str:
     return address if choice.provider == "custom" else f"{choice.at.title} ({address})"
 
 
-def model_told(settings: Settings, model: str) -> str:
+def model_label(settings: Settings, model: str) -> str:
     """Whose model that is, and whether its prompts are cached."""
     choice = settings.choice(model)
     if choice.rehearsal:
         return "no language model; `hermes-jobs setup` connects one"
-    return f"{place_told(settings, choice)}; prompt caching: {caching_of(settings, choice).told}"
+    return f"{endpoint_label(settings, choice)}; prompt caching: {caching_of(settings, choice).told}"
 
 
-def tokens_told(usage: Usage) -> str:
+def tokens_label(usage: Usage) -> str:
     """What was sent and said, with the share that was read from the cache as it was reported."""
     told = f"{usage.prompt_tokens:,} in"
     if usage.prompt_tokens:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.models_list import list_models
 from hermes_jobs.interfaces.cli.options import example, json_option
 from hermes_jobs.interfaces.cli.output import note, print_json
-from hermes_jobs.interfaces.cli.param_types import Name
+from hermes_jobs.interfaces.cli.param_types import NonEmpty
 
 
 @click.group(epilog=example("hermes-jobs models list"), invoke_without_command=True)
@@ -26,10 +26,10 @@ models.add_command(list_models)
     "forget-limits",
     epilog=example("hermes-jobs models forget-limits", "hermes-jobs models forget-limits qwen3"),
 )
-@click.argument("name", type=Name(), required=False)
+@click.argument("name", type=NonEmpty(), required=False)
 @json_option
-@pass_invocation
-def forget_limits(invocation: Invocation, name: str | None, as_json: bool) -> None:
+@pass_context
+def forget_limits(context: CliContext, name: str | None, as_json: bool) -> None:
     """Forget the windows that refusals of providers taught.
 
     NAME is one model, at whichever endpoint; without it all are meant. What the provider says next time is
@@ -39,7 +39,7 @@ def forget_limits(invocation: Invocation, name: str | None, as_json: bool) -> No
     from hermes_jobs.domain import context_windows
     from hermes_jobs.domain.context_windows import LearnedWindows
 
-    engine = invocation.application.engine()
+    engine = context.application.engine()
     known = engine.state(context_windows.STREAM)
     assert isinstance(known, LearnedWindows)
     forgotten = [(place, learned) for place, learned in known.windows.items() if name in {None, place[1]}]

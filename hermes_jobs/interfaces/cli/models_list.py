@@ -11,11 +11,11 @@ import msgspec
 from hermes_jobs.agent.llm.price import FREE, Price
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.errors import Misconfigured, Rejected
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
-from hermes_jobs.interfaces.cli.model_format import place_told
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.model_format import endpoint_label
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
 from hermes_jobs.interfaces.cli.output import note, print_json, print_table
-from hermes_jobs.interfaces.cli.param_types import Text
+from hermes_jobs.interfaces.cli.param_types import TextParam
 
 if TYPE_CHECKING:
     from hermes_jobs.agent.llm.catalogue import Listing, Offered
@@ -37,18 +37,18 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @click.command("list", epilog=example("hermes-jobs models list", "hermes-jobs models list qwen --json"))
-@click.argument("part", type=Text(), required=False)
+@click.argument("part", type=TextParam(), required=False)
 @limit_option("models", default=None)
 @json_option
-@pass_invocation
-def list_models(invocation: Invocation, part: str | None, limit: int | None, as_json: bool) -> None:
+@pass_context
+def list_models(context: CliContext, part: str | None, limit: int | None, as_json: bool) -> None:
     """List what the endpoint offers, with window and price.
 
     Your aliases stand beside. With PART, only models whose name holds it. Prices are US dollars a million
     tokens: as `models.prices` sets them, else as the endpoint says, else by a maintained list; `*` marks the
     configured model.
     """
-    application = invocation.application
+    application = context.application
     settings, choice = application.settings, application.settings.main_model
     found = offered(application, choice)
     named = [each for each in found.models if not part or part.lower() in each.name.lower()]
@@ -67,7 +67,7 @@ def list_models(invocation: Invocation, part: str | None, limit: int | None, as_
         print_table(("MODEL", "WINDOW", "INPUT", "OUTPUT", "CACHED", "ALIASES"), list(map(_cells, rows)))
     else:
         note(
-            f"{place_told(settings, choice)} offers no model like {part!r}."
+            f"{endpoint_label(settings, choice)} offers no model like {part!r}."
             if part
             else "It offers no model."
         )

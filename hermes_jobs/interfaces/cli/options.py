@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import click
 
 from hermes_jobs.interfaces.cli.id_completion import complete_schedule, complete_session, complete_turn
-from hermes_jobs.interfaces.cli.param_types import Amount, Name, Whole
+from hermes_jobs.interfaces.cli.param_types import FloatParam, IntParam, NonEmpty
 
 if TYPE_CHECKING:
-    from hermes_jobs.interfaces.cli.output_options import Style
+    from hermes_jobs.interfaces.cli.output_options import OutputOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -30,7 +30,7 @@ def limit_option(what: str, default: int | None = 20) -> Callable[[F], F]:
     return click.option(
         "-n",
         "limit",
-        type=Whole(min=1),
+        type=IntParam(min=1),
         metavar="N",
         default=default,
         show_default=default is not None,
@@ -45,17 +45,19 @@ def newest(rows: Sequence[T], limit: int | None) -> Sequence[T]:
 
 def turn_argument(function: F) -> F:
     """`ID`: a turn's id, or the unique beginning of one."""
-    return click.argument("turn_id", metavar="ID", type=Name(), shell_complete=complete_turn)(function)
+    return click.argument("turn_id", metavar="ID", type=NonEmpty(), shell_complete=complete_turn)(function)
 
 
 def session_argument(function: F) -> F:
     """`ID`: a session's id, the unique beginning of one, or its title."""
-    return click.argument("session_id", metavar="ID", type=Name(), shell_complete=complete_session)(function)
+    return click.argument("session_id", metavar="ID", type=NonEmpty(), shell_complete=complete_session)(
+        function
+    )
 
 
 def schedule_argument(function: F) -> F:
     """`ID`: a schedule's id or name, or the unique beginning of either."""
-    return click.argument("schedule_id", metavar="ID", type=Name(), shell_complete=complete_schedule)(
+    return click.argument("schedule_id", metavar="ID", type=NonEmpty(), shell_complete=complete_schedule)(
         function
     )
 
@@ -63,27 +65,27 @@ def schedule_argument(function: F) -> F:
 def session_option(text: str) -> Callable[[F], F]:
     """`-s ID|TITLE`."""
     return click.option(
-        "-s", "--session", metavar="ID|TITLE", type=Name(), help=text, shell_complete=complete_session
+        "-s", "--session", metavar="ID|TITLE", type=NonEmpty(), help=text, shell_complete=complete_session
     )
 
 
 def timeout_option(function: F) -> F:
     """`--timeout SECONDS`: stop waiting then."""
-    return click.option("--timeout", type=Amount(), metavar="SECONDS", help="Stop waiting after that.")(
+    return click.option("--timeout", type=FloatParam(), metavar="SECONDS", help="Stop waiting after that.")(
         function
     )
 
 
-class Waiting(NamedTuple):
+class WaitOptions(NamedTuple):
     """How a command waits for a turn: whether to (null leaves that to the command), for how many seconds
     (null: as long as it takes), and how the turn is shown."""
 
     wait: bool | None
     timeout: float | None
-    style: Style
+    output: OutputOptions
 
 
-def waiting_options(default: bool | None, text: str) -> Callable[[F], F]:
+def wait_options(default: bool | None, text: str) -> Callable[[F], F]:
     """What a command that submits or continues a turn takes: whether and how long to wait, and the form.
 
     The command gets all of it as `waiting`. Raises a usage error for forms that exclude each other.
@@ -109,8 +111,8 @@ def waiting_options(default: bool | None, text: str) -> Callable[[F], F]:
             quiet: bool,
             **others: Any,
         ) -> Any:
-            style = style_of(as_json=as_json, as_jsonl=as_jsonl, stream=stream, quiet=quiet)
-            return function(*arguments, waiting=Waiting(wait, timeout, style), **others)
+            output = output_options(as_json=as_json, as_jsonl=as_jsonl, stream=stream, quiet=quiet)
+            return function(*arguments, waiting=WaitOptions(wait, timeout, output), **others)
 
         for option in reversed(options):
             command = option(command)
@@ -131,16 +133,16 @@ def quiet_option(function: F) -> F:
     return click.option("-q", "--quiet", is_flag=True, help="Print the answer alone.")(function)
 
 
-def style_of(*, as_json: bool, as_jsonl: bool, stream: bool | None, quiet: bool) -> Style:
+def output_options(*, as_json: bool, as_jsonl: bool, stream: bool | None, quiet: bool) -> OutputOptions:
     """How the turn is shown: plain where standard output or error is no terminal. Raises a usage error."""
-    from hermes_jobs.interfaces.cli.output_options import Style
+    from hermes_jobs.interfaces.cli.output_options import OutputOptions
 
     if as_json and as_jsonl:
         raise click.UsageError("--json and --jsonl exclude each other.")
     if as_json or as_jsonl:
-        return Style(form="json" if as_json else "jsonl", quiet=quiet)
+        return OutputOptions(form="json" if as_json else "jsonl", quiet=quiet)
     on_terminal = sys.stdout.isatty()
-    return Style(
+    return OutputOptions(
         stream=on_terminal if stream is None else stream,
         progress=sys.stderr.isatty() and not quiet,
         quiet=quiet,

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import click
 
 from hermes_jobs.domain.session.titles import UNPRINTABLE, printable
-from hermes_jobs.interfaces.cli.zones import local
+from hermes_jobs.interfaces.cli.zones import to_local
 
 GAP = "  "
 CELL = 100  # characters of a free text in a table that is not on a terminal
@@ -73,7 +73,7 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     cells = [[one_line(cell) for cell in row] for row in rows]
     lines = [list(headers), *cells]
     widths = [max(cell_len(line[at]) for line in lines) for at in range(len(headers))]
-    room = columns()
+    room = terminal_width()
     last = max(room - sum(widths[:-1]) - len(GAP) * (len(widths) - 1), 8) if room else CELL
     for number, line in enumerate(lines):
         fixed = [set_cell_size(cell, width) for cell, width in zip(line[:-1], widths[:-1], strict=True)]
@@ -89,7 +89,7 @@ def cut(text: str, width: int) -> str:
     return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 
-def columns() -> int | None:
+def terminal_width() -> int | None:
     """The terminal's width; null where the output is no terminal."""
     import shutil
 
@@ -118,24 +118,24 @@ def one_line(text: str) -> str:
     return " ".join(printable(text).split())
 
 
-def shown_time(moment: str | None, now: datetime | None = None) -> str:
+def format_time(moment: str | None, now: datetime | None = None) -> str:
     """A moment of the log in the zone here, with how long ago it was while that is less than a day."""
     if moment is None:
         return ""
     at = datetime.fromisoformat(moment)
-    clock = local(at).strftime("%Y-%m-%d %H:%M:%S")
+    clock = to_local(at).strftime("%Y-%m-%d %H:%M:%S")
     seconds = ((now or datetime.now(UTC)) - at).total_seconds()
-    return f"{clock} ({ago(seconds)})" if 0 <= seconds < 86_400 else clock
+    return f"{clock} ({format_age(seconds)})" if 0 <= seconds < 86_400 else clock
 
 
-def short_time(moment: str, now: datetime | None = None) -> str:
+def format_short_time(moment: str, now: datetime | None = None) -> str:
     """A moment of the log for a column: how long ago, or the day and minute."""
     at = datetime.fromisoformat(moment)
     seconds = ((now or datetime.now(UTC)) - at).total_seconds()
-    return ago(seconds) if 0 <= seconds < 86_400 else local(at).strftime("%Y-%m-%d %H:%M")
+    return format_age(seconds) if 0 <= seconds < 86_400 else to_local(at).strftime("%Y-%m-%d %H:%M")
 
 
-def ago(seconds: float) -> str:
+def format_age(seconds: float) -> str:
     """So many seconds in the past, in the largest unit that fits."""
     for unit, size in (("h", 3600), ("min", 60)):
         if seconds >= size:
@@ -143,6 +143,6 @@ def ago(seconds: float) -> str:
     return f"{int(seconds)} s ago"
 
 
-def shown_cost(cost_usd: float | None) -> str:
+def format_cost(cost_usd: float | None) -> str:
     """US dollars for people; an unknown price is said, not guessed."""
     return "unknown" if cost_usd is None else f"${cost_usd:.4f}"

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 
-class Style(msgspec.Struct, frozen=True, kw_only=True):
+class OutputOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How a turn is shown. `stream`: its text as it comes; `progress`: a line for each tool call;
     `quiet`: not a word beside the answer. `rich`: as Markdown, drawn while it grows."""
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-from hermes_jobs.interfaces.cli.zones import local
+from hermes_jobs.interfaces.cli.zones import to_local
 
 YEARS = range(1900, 9999)  # those that every zone and every database can write
 
 
-class Text(click.ParamType[str]):
+class TextParam(click.ParamType[str]):
     """A text that every file and database takes: an argument may hold any bytes."""
 
     name = "text"
@@ -34,7 +34,7 @@ class Text(click.ParamType[str]):
             self.fail("it is not UTF-8 text.", param, ctx)
 
 
-class Name(Text):
+class NonEmpty(TextParam):
     """What something is called. An empty one is a script's variable that was never set, not «none»."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
@@ -44,13 +44,13 @@ class Name(Text):
         return name
 
 
-class Whole(click.IntRange):
+class IntParam(click.IntRange):
     """A whole number within bounds."""
 
     name = "whole number"
 
 
-class Amount(click.FloatRange):
+class FloatParam(click.FloatRange):
     """A number of at least 0, and no `nan` or `inf`."""
 
     name = "number"
@@ -65,7 +65,7 @@ class Amount(click.FloatRange):
         return amount
 
 
-class Moment(click.ParamType[datetime]):
+class DateParam(click.ParamType[datetime]):
     """A day or a moment, of the zone here where it names none."""
 
     name = "date"
@@ -77,4 +77,4 @@ class Moment(click.ParamType[datetime]):
             self.fail(f"{value!r} is no date: write 2026-11-01, or 2026-11-01 12:30.", param, ctx)
         if moment.year not in YEARS:
             self.fail(f"{value!r} is not of the years {YEARS.start} to {YEARS.stop - 1}.", param, ctx)
-        return local(moment)
+        return to_local(moment)

@@ -24,38 +24,38 @@ SOON = 1.0  # and either, where what is under way can be shown while it lasts
 ARGUMENTS = 40  # characters of a call's arguments: a line fits into 80 columns
 
 
-class Underway(msgspec.Struct):
+class RunningCall(msgspec.Struct):
     """A call that has begun: what to call it, since when (seconds since the epoch), whether it was told."""
 
     label: str
     since: float
-    told: bool = False
+    reported: bool = False
 
 
-class Progress:
+class ProgressLines:
     """Hears a turn's events in order and tells lines; `now` gives seconds since the epoch."""
 
     def __init__(self, tell: Callable[[str], None], now: Callable[[], float]) -> None:
         self._tell = tell
         self._now = now
-        self._tools: dict[str, Underway] = {}
-        self._model: Underway | None = None
+        self._tools: dict[str, RunningCall] = {}
+        self._model: RunningCall | None = None
         self._speaking: tuple[str, int] | None = None
 
-    def hear(self, recorded: RecordedEvent) -> None:
+    def handle(self, recorded: RecordedEvent) -> None:
         """One more event of the turn."""
         event, at = recorded.event, _seconds(recorded.recorded_at)
         match event:
             case e.ModelCallStarted():
                 speaks = (event.step, event.attempt) == self._speaking
-                self._model = None if speaks else Underway("the model", at)
+                self._model = None if speaks else RunningCall("the model", at)
             case e.ModelReplied():
                 self._model = None
             case e.ModelCallFailed():
                 self._model = None
                 self._retried(event, at)
             case e.ToolStarted():
-                self._tools[event.call] = Underway(called(event.name, event.arguments), at)
+                self._tools[event.call] = RunningCall(call_summary(event.name, event.arguments), at)
             case e.ToolFinished():
                 self._ended(event.call, "ok" if event.ok else "failed", at)
             case e.ToolInterrupted():
@@ -68,30 +68,30 @@ class Progress:
             case _:
                 pass
 
-    def text_heard(self, step: str, attempt: int) -> None:
+    def on_text(self, step: str, attempt: int) -> None:
         """The model has begun to speak: nobody needs to be told that it takes long.
 
         The log may say only afterwards that it was asked.
         """
         self._model, self._speaking = None, (step, attempt)
 
-    def look(self) -> None:
+    def report_slow(self) -> None:
         """Tell of what has been under way for long by now."""
         for call in self._tools.values():
-            self._told_if_longer(call, LONG)
+            self._report_if_longer(call, LONG)
         if self._model is not None:
-            self._told_if_longer(self._model, LONG_THOUGHT)
+            self._report_if_longer(self._model, LONG_THOUGHT)
 
-    def under_way(self) -> list[str]:
+    def running(self) -> list[str]:
         """What is under way at this moment, a line each."""
         at_work = [*self._tools.values(), *([self._model] if self._model else [])]
         lasted = [(call.label, self._now() - call.since) for call in at_work]
         return [f"· {label}: {int(took)} s" for label, took in lasted if took >= SOON]
 
-    def _told_if_longer(self, call: Underway, seconds: float) -> None:
+    def _report_if_longer(self, call: RunningCall, seconds: float) -> None:
         took = self._now() - call.since
-        if not call.told and took >= seconds:
-            call.told = True
+        if not call.reported and took >= seconds:
+            call.reported = True
             self._tell(f"· {call.label}: at it for {duration(took)}")
 
     def _ended(self, call: str, how: str, at: float) -> None:
@@ -105,18 +105,18 @@ class Progress:
             self._tell(f"· the model call failed ({event.kind}); tried again in {wait}")
 
 
-def called(name: str, arguments: str, most: int = ARGUMENTS) -> str:
+def call_summary(name: str, arguments: str, most: int = ARGUMENTS) -> str:
     """A call in a few words: the tool, and at most so many characters of its arguments."""
-    told = one_line(_told_arguments(arguments))
+    told = one_line(_arguments_text(arguments))
     return f"{name} {told if len(told) <= most else told[: most - 1] + '…'}".rstrip()
 
 
-def called_whole(name: str, arguments: str) -> str:
+def call_details(name: str, arguments: str) -> str:
     """A call with all of its arguments and their lines: what a person allows has to be seen."""
-    return "\n    ".join(f"{name} {printable(_told_arguments(arguments))}".splitlines())
+    return "\n    ".join(f"{name} {printable(_arguments_text(arguments))}".splitlines())
 
 
-def _told_arguments(arguments: str) -> str:
+def _arguments_text(arguments: str) -> str:
     """The values alone where there is one; else `name=value`. What is no JSON object stays as it is."""
     try:
         values = msgspec.json.decode(arguments, type=dict[str, object])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
 
 
-class ProposalShown(msgspec.Struct, frozen=True, kw_only=True):
+class ProposalView(msgspec.Struct, frozen=True, kw_only=True):
     """A proposal. `skills` are to be archived; for a merge `into` then reads `content`.
 
     `status`: `stale` where one of its skills has changed since, so that it can no longer be applied.
@@ -47,7 +47,7 @@ def curation_of(application: Application, review: str) -> Curation:
     return cast(Curation, application.engine().state(curations.stream_of(review)))
 
 
-def shown(application: Application, review: str) -> tuple[ProposalShown, ...]:
+def proposal_views(application: Application, review: str) -> tuple[ProposalView, ...]:
     """The proposals of a review, in order."""
     curation = curation_of(application, review)
     if not curation.proposals:
@@ -59,7 +59,7 @@ def shown(application: Application, review: str) -> tuple[ProposalShown, ...]:
 def print_proposals(application: Application, review: str) -> None:
     """Print them, each with what it would write."""
     skills = application.skills.of_home()
-    proposals = shown(application, review)
+    proposals = proposal_views(application, review)
     for proposal in proposals:
         click.echo()
         print_heading(proposal.heading())
@@ -72,10 +72,10 @@ def print_proposals(application: Application, review: str) -> None:
         note(f"Nothing is changed yet. To carry it out: hermes-jobs reviews apply {review} [--only N]")
 
 
-def _shown(proposal: Proposal, skills: Collection[Skill]) -> ProposalShown:
+def _shown(proposal: Proposal, skills: Collection[Skill]) -> ProposalView:
     proposed = proposal.proposed
     merge = proposed if isinstance(proposed, MergeProposed) else None
-    return ProposalShown(
+    return ProposalView(
         number=proposal.number,
         action="archive" if merge is None else "merge",
         status="applied" if proposal.applied else "stale" if _is_stale(proposal, skills) else "open",

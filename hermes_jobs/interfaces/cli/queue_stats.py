@@ -40,14 +40,14 @@ class LiveWorker(msgspec.Struct, frozen=True, kw_only=True):
     seen_seconds_ago: float
 
 
-class Load(msgspec.Struct, frozen=True, kw_only=True):
+class QueueStats(msgspec.Struct, frozen=True, kw_only=True):
     """The whole installation at one moment."""
 
     queues: tuple[QueueLoad, ...]
     workers: tuple[LiveWorker, ...]
 
 
-class Watcher:
+class HeartbeatTracker:
     """Remembers when each worker last gave a sign of life, as far as this process has seen."""
 
     def __init__(self, application: Application) -> None:
@@ -81,16 +81,17 @@ class Watcher:
             time.sleep(0.05)
 
 
-def read_load(application: Application, names: Sequence[str], watcher: Watcher) -> Load:
+def read_stats(application: Application, names: Sequence[str], watcher: HeartbeatTracker) -> QueueStats:
     """What waits and runs now, by queue and by worker."""
     log, now = application.log, application.clock.now()
     rows = log.steps()
     alive = watcher.alive()
     running = [row.owner for row in rows if row.owner is not None]
     at_work = {worker.id for worker, _ in alive}
-    return Load(
+    return QueueStats(
         queues=tuple(
-            _load(log, [row for row in rows if row.step.lane == name], name, now, at_work) for name in names
+            _queue_load(log, [row for row in rows if row.step.lane == name], name, now, at_work)
+            for name in names
         ),
         workers=tuple(
             LiveWorker(
@@ -104,7 +105,7 @@ def read_load(application: Application, names: Sequence[str], watcher: Watcher) 
     )
 
 
-def _load(
+def _queue_load(
     log: EventLog, rows: Sequence[StepRow], name: str, now: float, at_work: Collection[str]
 ) -> QueueLoad:
     idle = [row.step for row in rows if row.owner not in at_work]  # what the dead had begun as well
@@ -141,7 +142,7 @@ def _due_since(log: EventLog, step: Step) -> float | None:
     return None
 
 
-def lanes(worker: LiveWorker) -> str:
+def queues_of(worker: LiveWorker) -> str:
     """The queues that a worker consumes, or what it does instead."""
     alone = "none: it wakes due schedules" if worker.name.startswith("beat-") else ALONE
     return ", ".join(worker.queues) or alone

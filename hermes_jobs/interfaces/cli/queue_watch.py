@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.interfaces.cli.output import print_json
-from hermes_jobs.interfaces.cli.queue_stats import LiveWorker, Load, QueueLoad, age, lanes
-from hermes_jobs.interfaces.cli.stdio import is_read
-from hermes_jobs.interfaces.cli.zones import local
+from hermes_jobs.interfaces.cli.queue_stats import LiveWorker, QueueLoad, QueueStats, age, queues_of
+from hermes_jobs.interfaces.cli.stdio import has_reader
+from hermes_jobs.interfaces.cli.zones import to_local
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -26,7 +26,7 @@ KEPT = 30  # looks whose depths are drawn
 BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
-def watch(read: Callable[[], Load], *, as_json: bool) -> None:
+def watch(read: Callable[[], QueueStats], *, as_json: bool) -> None:
     """Look every second until Ctrl-C. Without a terminal, and as JSON, only changes are printed."""
     try:
         if as_json or not sys.stdout.isatty():
@@ -37,27 +37,27 @@ def watch(read: Callable[[], Load], *, as_json: bool) -> None:
         return
 
 
-def _print_changes(read: Callable[[], Load], *, as_json: bool) -> None:
+def _print_changes(read: Callable[[], QueueStats], *, as_json: bool) -> None:
     seen: object = None
-    while is_read():
+    while has_reader():
         load = read()
         if (now := _without_ages(load)) != seen:
             seen = now
             if as_json:
                 print_json(load)
             else:
-                click.echo(told(load, datetime.now(UTC)))
+                click.echo(summary_line(load, datetime.now(UTC)))
             sys.stdout.flush()
         time.sleep(EVERY)
 
 
-def _without_ages(load: Load) -> object:
+def _without_ages(load: QueueStats) -> object:
     """What is a change when it changes: the counts, and who is alive."""
     queues = [(each.name, each.waiting, each.running, each.later) for each in load.queues]
     return queues, [(each.name, each.running) for each in load.workers]
 
 
-def told(load: Load, now: datetime) -> str:
+def summary_line(load: QueueStats, now: datetime) -> str:
     """The queues that are not empty, on one line."""
     busy = [
         f"{each.name} {each.waiting} waiting{_oldest(each)}, {each.running} running"
@@ -65,14 +65,14 @@ def told(load: Load, now: datetime) -> str:
         if each.waiting or each.running
     ]
     alive = f"{len(load.workers)} worker{'s' * (len(load.workers) != 1)}"
-    return f"{local(now):%H:%M:%S}  {'; '.join([*(busy or ['nothing waits or runs']), alive])}"
+    return f"{to_local(now):%H:%M:%S}  {'; '.join([*(busy or ['nothing waits or runs']), alive])}"
 
 
 def _oldest(queue: QueueLoad) -> str:
     return "" if queue.oldest_seconds is None else f" (oldest {age(queue.oldest_seconds)})"
 
 
-def _draw(read: Callable[[], Load]) -> None:
+def _draw(read: Callable[[], QueueStats]) -> None:
     from rich.console import Console
     from rich.live import Live
 
@@ -86,7 +86,7 @@ def _draw(read: Callable[[], Load]) -> None:
             time.sleep(EVERY)
 
 
-def screen(load: Load, depths: dict[str, deque[int]]) -> RenderableType:
+def screen(load: QueueStats, depths: dict[str, deque[int]]) -> RenderableType:
     """Both tables, with the depths of the last looks."""
     from rich.console import Group
     from rich.text import Text
@@ -116,7 +116,7 @@ def _queue(queue: QueueLoad, depth: Sequence[int]) -> Sequence[Text]:
 def _worker(worker: LiveWorker) -> Sequence[Text]:
     from rich.text import Text
 
-    cells = (worker.name, str(worker.running), f"{worker.seen_seconds_ago:.0f} s ago", lanes(worker))
+    cells = (worker.name, str(worker.running), f"{worker.seen_seconds_ago:.0f} s ago", queues_of(worker))
     return [Text(cell) for cell in cells]
 
 

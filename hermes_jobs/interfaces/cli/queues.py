@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 from msgspec.structs import replace
 
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
 from hermes_jobs.interfaces.cli.output import note, print_json, print_table
-from hermes_jobs.interfaces.cli.queue_stats import Load, Watcher, age, lanes, read_load
+from hermes_jobs.interfaces.cli.queue_stats import HeartbeatTracker, QueueStats, age, queues_of, read_stats
 from hermes_jobs.runtime.queues import ALL_QUEUES
 
 
@@ -16,20 +16,20 @@ from hermes_jobs.runtime.queues import ALL_QUEUES
 @click.option("--watch", is_flag=True, help="Look again every second, until Ctrl-C; piped, a line a change.")
 @limit_option("workers", default=None)
 @json_option
-@pass_invocation
-def queues(invocation: Invocation, watch: bool, limit: int | None, as_json: bool) -> None:
+@pass_context
+def queues(context: CliContext, watch: bool, limit: int | None, as_json: bool) -> None:
     """Show each queue's depth, the age of its oldest waiting job, what runs, and which workers are alive.
 
     LATER counts what waits for its time: a schedule, a retry, an approval's end. A worker of another host is
     believed alive until its heartbeat has stood still for workers.lease_seconds; --watch looks long enough to
     tell.
     """
-    application = invocation.application
-    watcher = Watcher(application)
+    application = context.application
+    watcher = HeartbeatTracker(application)
     watcher.wait_for_heartbeats()
 
-    def look() -> Load:
-        load = read_load(application, ALL_QUEUES, watcher)
+    def look() -> QueueStats:
+        load = read_stats(application, ALL_QUEUES, watcher)
         return replace(load, workers=load.workers[:limit])
 
     if watch:
@@ -42,7 +42,7 @@ def queues(invocation: Invocation, watch: bool, limit: int | None, as_json: bool
         _print(look())
 
 
-def _print(load: Load) -> None:
+def _print(load: QueueStats) -> None:
     rows = [
         (each.name, str(each.waiting), age(each.oldest_seconds), str(each.running), str(each.later))
         for each in load.queues
@@ -53,7 +53,7 @@ def _print(load: Load) -> None:
         print_table(
             ("WORKER", "RUNNING", "SEEN", "QUEUES"),
             [
-                (each.name, str(each.running), f"{each.seen_seconds_ago:g} s ago", lanes(each))
+                (each.name, str(each.running), f"{each.seen_seconds_ago:g} s ago", queues_of(each))
                 for each in load.workers
             ],
         )

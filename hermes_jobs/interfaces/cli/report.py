@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option
-from hermes_jobs.interfaces.cli.output import note, print_json, print_table, shown_cost
+from hermes_jobs.interfaces.cli.output import format_cost, note, print_json, print_table
 from hermes_jobs.interfaces.cli.output_file import html_option, write_page
-from hermes_jobs.interfaces.cli.param_types import Moment
-from hermes_jobs.interfaces.cli.zones import local
+from hermes_jobs.interfaces.cli.param_types import DateParam
+from hermes_jobs.interfaces.cli.zones import to_local
 from hermes_jobs.interfaces.html.figures import duration
 
 if TYPE_CHECKING:
@@ -30,14 +30,14 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 @click.command(epilog=example("hermes-jobs report --since 2026-11-01 --html report.html"))
 @click.option(
     "--since",
-    type=Moment(),
+    type=DateParam(),
     metavar="DATE",
     help=f"From that day on, local time; {DAYS} days back if not given.",
 )
 @html_option
 @json_option
-@pass_invocation
-def report(invocation: Invocation, since: datetime | None, html: Path | None, as_json: bool) -> None:
+@pass_context
+def report(context: CliContext, since: datetime | None, html: Path | None, as_json: bool) -> None:
     """Show cost and tokens, waiting in the queues, the memory's fill, and schedules planned and run.
 
     By day; by week or month where the time is long. Only what was reported counts: `usage --estimated` lists
@@ -45,27 +45,27 @@ def report(invocation: Invocation, since: datetime | None, html: Path | None, as
     """
     if html is not None and as_json:
         raise click.UsageError("--html and --json exclude each other.")
-    found = _report(invocation, since)
+    found = _report(context, since)
     if as_json:
         print_json(_as_object(found))
     elif html is not None:
         from hermes_jobs.interfaces.html.report_page import report_page
 
-        write_page(html, report_page(found, invocation.application.memory_limits, invocation.redact))
+        write_page(html, report_page(found, context.application.memory_limits, context.redact))
     else:
-        _print(invocation, found)
+        _print(context, found)
 
 
-def _report(invocation: Invocation, since: datetime | None) -> Report:
-    zone = invocation.settings.zone
-    until = datetime.fromtimestamp(invocation.application.clock.now(), zone).astimezone(zone)
+def _report(context: CliContext, since: datetime | None) -> Report:
+    zone = context.settings.zone
+    until = datetime.fromtimestamp(context.application.clock.now(), zone).astimezone(zone)
     # A day's own midnight: clocks may have been put forward or back between it and now.
-    began = since or local(datetime.combine(until.date() - timedelta(days=DAYS - 1), time()))
+    began = since or to_local(datetime.combine(until.date() - timedelta(days=DAYS - 1), time()))
     if began > until:
         raise click.BadParameter(f"{began:%Y-%m-%d %H:%M} has not come yet.", param_hint="--since")
     days = (until - began).days
     period: Period = "day" if days <= BY_DAY else "week" if days <= BY_WEEK else "month"
-    return invocation.application.views.report(since=began, until=until, period=period, zone=zone)
+    return context.application.views.report(since=began, until=until, period=period, zone=zone)
 
 
 def _as_object(found: Report) -> dict[str, object]:
@@ -83,11 +83,11 @@ def _as_object(found: Report) -> dict[str, object]:
     return {**asdict(found), "spending": spending}
 
 
-def _print(invocation: Invocation, found: Report) -> None:
+def _print(context: CliContext, found: Report) -> None:
     note(f"From {found.since} to {found.until}, by {found.period}.")
     _print_spending(found)
     _print_waiting(found)
-    _print_memory(invocation, found)
+    _print_memory(context, found)
     _print_schedules(found)
 
 
@@ -125,14 +125,14 @@ def _print_waiting(found: Report) -> None:
     print_table(("QUEUE", "STEPS", "WAITED P50", "P95", "MAX", "P95 OVER TIME"), rows)
 
 
-def _print_memory(invocation: Invocation, found: Report) -> None:
+def _print_memory(context: CliContext, found: Report) -> None:
     from hermes_jobs.domain.memory.memory import TARGETS
 
     rows = []
     for target in TARGETS:
         own = [each for each in found.memory if each.target == target]
         if own:
-            limit, last = invocation.application.memory_limits.of(target), own[-1]
+            limit, last = context.application.memory_limits.of(target), own[-1]
             filled = {each.period: float(each.chars) for each in own}
             line = _sparkline(found.periods, filled, limit, kept=True)
             rows.append(
@@ -168,7 +168,7 @@ def _cells(row: Total) -> tuple[str, ...]:
         f"{used.prompt_tokens:,}",
         f"{row.cached_share:.0%}",
         f"{used.output_tokens:,}",
-        shown_cost(row.known_cost_usd),
+        format_cost(row.known_cost_usd),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hermes_jobs.bootstrap.conflicts import conflicts
-from hermes_jobs.interfaces.cli.context import Invocation
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.output import note
 
 if TYPE_CHECKING:
@@ -16,16 +16,16 @@ LOOKED_AT = 20  # newest turns and reviews among which news is looked for
 PERSON = frozenset({"cli", "chat"})  # sources of turns behind which sits the same person
 
 
-def note_learned(invocation: Invocation, turn: str, *, reviews: bool) -> None:
+def print_review_notices(context: CliContext, turn: str, *, reviews: bool) -> None:
     """Say what conflicted since the turn before this one; with `reviews` what they saved, too."""
-    for line in learned(invocation, turn, reviews=reviews):
+    for line in review_notices(context, turn, reviews=reviews):
         note(line)
 
 
-def learned(invocation: Invocation, turn: str, *, reviews: bool = True) -> list[str]:
+def review_notices(context: CliContext, turn: str, *, reviews: bool = True) -> list[str]:
     """What reviews saved and what conflicted since the turn before this one was submitted, a line each;
     then what prompts leave out of the memory."""
-    application = invocation.application
+    application = context.application
     views = application.views
     turns = views.turns(limit=LOOKED_AT)
     own = next((each for each in turns if each.id == turn), None)
@@ -49,7 +49,7 @@ def learned(invocation: Invocation, turn: str, *, reviews: bool = True) -> list[
         *saved,
         *failures,
         *conflicts(application.memory, application.skills, application.log, since, until),
-        *_left_out(invocation),
+        *_left_out(context),
     ]
 
 
@@ -57,9 +57,9 @@ def _done(review: ReviewView) -> str:
     return "Proposed" if review.kind == "curate" else "Learned"
 
 
-def _left_out(invocation: Invocation) -> Iterator[str]:
+def _left_out(context: CliContext) -> Iterator[str]:
     from hermes_jobs.interfaces.cli.memory_checks import memory
 
-    for finding in memory(invocation.application):
+    for finding in memory(context.application):
         if finding.status != "ok":
             yield f"{finding.message}. {finding.hint}"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hermes_jobs.domain.session.session import Session
-from hermes_jobs.interfaces.cli.context import Invocation
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.logging_setup import log_to_file
-from hermes_jobs.interfaces.cli.wait import LogWaiter, NobodyWorks
+from hermes_jobs.interfaces.cli.wait import LogWaiter, NoLiveWorker
 
 
-def work_until(
-    invocation: Invocation,
+def run_or_wait(
+    context: CliContext,
     stream: str,
     done: Callable[[Session], bool],
     seconds: float | None = None,
@@ -20,16 +20,16 @@ def work_until(
 
     Where no worker is alive, the session's due steps are performed in this process meanwhile.
     """
-    application = invocation.application
+    application = context.application
     if application.has_live_workers():
         waiter = LogWaiter(application, news=_unheard)
         try:
             return waiter.work(
                 lambda: done(waiter.engine.sessions.load(stream)), stream=stream, seconds=seconds
             )
-        except NobodyWorks:
+        except NoLiveWorker:
             pass
-    log_to_file(invocation, application.settings.paths.logs)
+    log_to_file(context, application.settings.paths.logs)
     from hermes_jobs.runtime.inline_worker import InlineWorker
 
     with InlineWorker(application) as worker:

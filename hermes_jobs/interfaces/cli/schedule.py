@@ -10,11 +10,11 @@ import click
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli import Entry, LazyGroup
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.exit_codes import USAGE, explain
 from hermes_jobs.interfaces.cli.options import example, json_option
 from hermes_jobs.interfaces.cli.output import print_fields, print_json
-from hermes_jobs.interfaces.cli.param_types import Text, Whole
+from hermes_jobs.interfaces.cli.param_types import IntParam, TextParam
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -80,7 +80,7 @@ def schedule() -> None:
         'hermes-jobs schedule preview "0 9 * * 1-5" --tz America/New_York --from 2026-12-24',
     ),
 )
-@click.argument("text", type=Text())
+@click.argument("text", type=TextParam())
 @click.option(
     "--from", "start", metavar="TIME", help="Count from then, such as 2026-12-24T18:00.  [default: now]"
 )
@@ -88,7 +88,7 @@ def schedule() -> None:
 @click.option(
     "-n",
     "count",
-    type=Whole(1, MOST),
+    type=IntParam(1, MOST),
     metavar="N",
     default=NEXT,
     show_default=True,
@@ -96,9 +96,9 @@ def schedule() -> None:
 )
 @click.option("--no-model", is_flag=True, help="Ask no model where the rules do not understand.")
 @json_option
-@pass_invocation
+@pass_context
 def preview(
-    invocation: Invocation,
+    context: CliContext,
     text: str,
     start: str | None,
     tz: str | None,
@@ -110,21 +110,21 @@ def preview(
 
     TEXT is a timing, a sentence with a task and a timing, a cron expression or an ISO time.
     """
-    from hermes_jobs.interfaces.cli.schedule_model import worded
+    from hermes_jobs.interfaces.cli.schedule_model import interpret
     from schedules.phrases import Refused, Understood, parse
 
-    zone = _zone(tz or invocation.settings.schedules.timezone or _here())
+    zone = _zone(tz or context.settings.schedules.timezone or _here())
     now = _moment(start, zone) if start is not None else datetime.now(UTC).replace(microsecond=0)
     found = parse(text, now, zone.key)
     if isinstance(found, Refused) and not no_model:
-        found = worded(invocation, text, found, schedule="", zone=zone.key, now=now.timestamp())
+        found = interpret(context, text, found, schedule="", zone=zone.key, now=now.timestamp())
     if isinstance(found, Understood):
         _print_understood(found, now, count, as_json=as_json)
         return 0
     if as_json:
         print_json(_as_object(None, zone.key, [], error=f"{found.reason} {found.proposal}".rstrip()))
     else:
-        explain(found.reason, found.proposal, invocation)
+        explain(found.reason, found.proposal, context)
     return USAGE
 
 

@@ -9,16 +9,16 @@ import click
 from hermes_jobs.domain.schedule.commands import Pause, Remove, Resume, RunNow, ScheduleCommand
 from hermes_jobs.domain.schedule.runs import Run
 from hermes_jobs.domain.schedule.timing import rule_of
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import (
-    Waiting,
+    WaitOptions,
     example,
     json_option,
     schedule_argument,
-    waiting_options,
+    wait_options,
 )
 from hermes_jobs.interfaces.cli.output import note, print_json
-from hermes_jobs.interfaces.cli.schedule_format import listed
+from hermes_jobs.interfaces.cli.schedule_format import schedule_json
 
 if TYPE_CHECKING:
     from hermes_jobs.domain.decision import Decision
@@ -27,37 +27,37 @@ if TYPE_CHECKING:
 @click.command("pause", epilog=example("hermes-jobs schedule pause p3k9"))
 @schedule_argument
 @json_option
-@pass_invocation
-def pause_schedule(invocation: Invocation, schedule_id: str, as_json: bool) -> None:
+@pass_context
+def pause_schedule(context: CliContext, schedule_id: str, as_json: bool) -> None:
     """Let a schedule rest until it is resumed. What runs goes on."""
-    _act(invocation, schedule_id, Pause, "is paused", as_json=as_json)
+    _act(context, schedule_id, Pause, "is paused", as_json=as_json)
 
 
 @click.command("resume", epilog=example("hermes-jobs schedule resume p3k9"))
 @schedule_argument
 @json_option
-@pass_invocation
-def resume_schedule(invocation: Invocation, schedule_id: str, as_json: bool) -> None:
+@pass_context
+def resume_schedule(context: CliContext, schedule_id: str, as_json: bool) -> None:
     """Let a paused schedule go on. What came due meanwhile is not made up for."""
-    _act(invocation, schedule_id, Resume, "goes on", as_json=as_json)
+    _act(context, schedule_id, Resume, "goes on", as_json=as_json)
 
 
 @click.command("remove", epilog=example("hermes-jobs schedule remove p3k9"))
 @schedule_argument
 @json_option
-@pass_invocation
-def remove_schedule(invocation: Invocation, schedule_id: str, as_json: bool) -> None:
+@pass_context
+def remove_schedule(context: CliContext, schedule_id: str, as_json: bool) -> None:
     """Remove a schedule. What it has done stays in the log, and under `schedule history`."""
-    _act(invocation, schedule_id, Remove, "is removed", as_json=as_json)
+    _act(context, schedule_id, Remove, "is removed", as_json=as_json)
 
 
 @click.command(
     "run", epilog=example("hermes-jobs schedule run p3k9", "hermes-jobs schedule run p3k9 --no-wait")
 )
 @schedule_argument
-@waiting_options(True, "Wait for the answer (as by default), or print only the turn's id.")
-@pass_invocation
-def run_schedule(invocation: Invocation, schedule_id: str, waiting: Waiting) -> int:
+@wait_options(True, "Wait for the answer (as by default), or print only the turn's id.")
+@pass_context
+def run_schedule(context: CliContext, schedule_id: str, waiting: WaitOptions) -> int:
     """Run a schedule at once, and wait for its answer.
 
     It is a real run: its answer is delivered, its cost counts, `history` shows it. A paused schedule can be
@@ -66,38 +66,38 @@ def run_schedule(invocation: Invocation, schedule_id: str, waiting: Waiting) -> 
     from hermes_jobs.domain.session.session import stream_of
     from hermes_jobs.engine.engine import Submitted
 
-    application = invocation.application
+    application = context.application
     name = application.ids.name
     run = Run(turn=name("t"), session=name("s"))
     schedule = application.views.find_schedule(schedule_id)
     application.check(application.views.schedule(schedule).plan.model)
-    _change(invocation, RunNow(schedule=schedule, now=application.clock.now(), run=run), "schedule run")
+    _change(context, RunNow(schedule=schedule, now=application.clock.now(), run=run), "schedule run")
     session = application.views.schedule(schedule).plan.session or run.session
     submitted = Submitted(turn=run.turn, stream=stream_of(session))
     if not waiting.wait:
-        from hermes_jobs.interfaces.cli.detach import leave
+        from hermes_jobs.interfaces.cli.detach import detach
 
-        return leave(invocation, submitted, waiting.style)
+        return detach(context, submitted, waiting.output)
     from hermes_jobs.interfaces.cli.turn_waiter import follow
 
-    return follow(invocation, submitted, waiting.style, waiting.timeout)
+    return follow(context, submitted, waiting.output, waiting.timeout)
 
 
 def _act(
-    invocation: Invocation, given: str, kind: type[Pause | Resume | Remove], told: str, *, as_json: bool
+    context: CliContext, given: str, kind: type[Pause | Resume | Remove], told: str, *, as_json: bool
 ) -> None:
-    application = invocation.application
+    application = context.application
     found = application.views.find_schedule(given)
     act: ScheduleCommand = kind(schedule=found, now=application.clock.now())
-    _change(invocation, act, f"schedule {kind.__name__.lower()}")
+    _change(context, act, f"schedule {kind.__name__.lower()}")
     schedule = application.views.schedule(found)
     if as_json:
-        print_json(listed(schedule))
+        print_json(schedule_json(schedule))
         return
     due = schedule.next_due if schedule.status == "active" else None
     when = f"; next: {rule_of(schedule.plan).shown(due)}" if due is not None else ""
     note(f"The schedule {found} ({schedule.plan.name}) {told}{when}.")
 
 
-def _change(invocation: Invocation, change: Decision, cause: str) -> None:
-    invocation.application.engine().change(change, cause)
+def _change(context: CliContext, change: Decision, cause: str) -> None:
+    context.application.engine().change(change, cause)

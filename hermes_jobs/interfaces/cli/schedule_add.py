@@ -13,20 +13,20 @@ from hermes_jobs.domain.schedule.commands import Add, Edit
 from hermes_jobs.domain.schedule.names import name_from, unused
 from hermes_jobs.domain.schedule.timing import rule_of, zone_of
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.exit_codes import FAILED
 from hermes_jobs.interfaces.cli.options import example, json_option, schedule_argument
 from hermes_jobs.interfaces.cli.output import note, print_json
-from hermes_jobs.interfaces.cli.schedule_format import NEXT, listed, print_understood
+from hermes_jobs.interfaces.cli.schedule_format import NEXT, print_plan, schedule_json
 from hermes_jobs.interfaces.cli.schedule_input import (
-    Wanted,
+    ScheduleInput,
     changed_plan,
     confirmed,
+    parse_timing,
     plan_options,
     refusal,
-    understood,
 )
-from hermes_jobs.interfaces.cli.schedule_model import worded
+from hermes_jobs.interfaces.cli.schedule_model import interpret
 from schedules.phrases import Refused, Understood
 
 _YES = click.option("-y", "--yes", is_flag=True, help="Do not ask whether this is what was meant.")
@@ -45,22 +45,22 @@ UNNAMED = "schedule"
 @plan_options
 @_YES
 @json_option
-@pass_invocation
-def add_schedule(invocation: Invocation, /, *, yes: bool, as_json: bool, **given: Any) -> int:
+@pass_context
+def add_schedule(context: CliContext, /, *, yes: bool, as_json: bool, **given: Any) -> int:
     """Add a prompt that is sent by the clock, once or again and again.
 
     SENTENCE says what and when. What was understood is shown, with the next three runs, and asked about;
     without a terminal that takes --yes.
     """
-    wanted = Wanted(**given)
-    application = invocation.application
+    wanted = ScheduleInput(**given)
+    application = context.application
     now, schedule = application.clock.now(), application.ids.name("p")
     zone = wanted.tz or application.timezone
     zone_of(zone)
-    found = _understood(invocation, wanted, schedule, zone, now)
+    found = _understood(context, wanted, schedule, zone, now)
     if found is None:
         raise click.UsageError(SAY_WHEN)
-    settings = invocation.settings.schedules
+    settings = context.settings.schedules
     blank = Plan(
         name=UNNAMED,
         text="",
@@ -70,14 +70,14 @@ def add_schedule(invocation: Invocation, /, *, yes: bool, as_json: bool, **given
         missed=settings.missed,
         overlap=settings.overlap,
     )
-    plan = _named(invocation, wanted, changed_plan(invocation, wanted, found, blank))
+    plan = _named(context, wanted, changed_plan(context, wanted, found, blank))
     act = Add(schedule=schedule, now=now, plan=plan, said=wanted.sentence or "")
     _show(act(application.engine().state))  # what is refused is refused before anybody is asked
     if not confirmed("Add it?", "Nothing was added", yes=yes):
         note("Nothing was added.")
         return FAILED
     application.engine().change(act, "schedule add")
-    _print_outcome(invocation, schedule, "is added", as_json=as_json)
+    _print_outcome(context, schedule, "is added", as_json=as_json)
     return 0
 
 
@@ -91,26 +91,24 @@ def add_schedule(invocation: Invocation, /, *, yes: bool, as_json: bool, **given
 @plan_options
 @_YES
 @json_option
-@pass_invocation
-def edit_schedule(
-    invocation: Invocation, /, *, schedule_id: str, yes: bool, as_json: bool, **given: Any
-) -> int:
+@pass_context
+def edit_schedule(context: CliContext, /, *, schedule_id: str, yes: bool, as_json: bool, **given: Any) -> int:
     """Change what a schedule does, when, or how.
 
     SENTENCE gives it another timing, and another task where it holds one; what was understood is asked about.
     `none` gives up a --session, --model, --toolsets or --budget.
     """
-    wanted = Wanted(**given)
-    application = invocation.application
+    wanted = ScheduleInput(**given)
+    application = context.application
     now = application.clock.now()
     schedule = application.views.find_schedule(schedule_id)
     before = application.views.schedule(schedule).plan
     zone = wanted.tz or before.timezone
     zone_of(zone)
-    found = _understood(invocation, wanted, schedule, zone, now)
-    plan = changed_plan(invocation, wanted, found, before)
+    found = _understood(context, wanted, schedule, zone, now)
+    plan = changed_plan(context, wanted, found, before)
     if wanted.name is not None:
-        _check_unused(invocation, wanted.name, schedule)
+        _check_unused(context, wanted.name, schedule)
     changes = {
         name: value for name, value in msgspec.structs.asdict(plan).items() if value != getattr(before, name)
     }
@@ -125,23 +123,23 @@ def edit_schedule(
         note("Nothing was changed.")
         return FAILED
     application.engine().change(act, "schedule edit")
-    _print_outcome(invocation, schedule, "is changed", as_json=as_json)
+    _print_outcome(context, schedule, "is changed", as_json=as_json)
     return 0
 
 
 def _understood(
-    invocation: Invocation, wanted: Wanted, schedule: str, zone: str, now: float
+    context: CliContext, wanted: ScheduleInput, schedule: str, zone: str, now: float
 ) -> Understood | None:
     """What was said about when. Raises `Rejected` for what neither the rules nor a model understand."""
-    found = understood(wanted, zone, now)
+    found = parse_timing(wanted, zone, now)
     if isinstance(found, Refused) and wanted.sentence is not None and not wanted.no_model:
-        found = worded(invocation, wanted.sentence, found, schedule=schedule, zone=zone, now=now)
+        found = interpret(context, wanted.sentence, found, schedule=schedule, zone=zone, now=now)
     if isinstance(found, Refused):
         raise refusal(found)
     return found
 
 
-def _named(invocation: Invocation, wanted: Wanted, plan: Plan) -> Plan:
+def _named(context: CliContext, wanted: ScheduleInput, plan: Plan) -> Plan:
     """The plan under a name that no other schedule has."""
     if not plan.text.strip():
         raise Rejected(
@@ -150,15 +148,15 @@ def _named(invocation: Invocation, wanted: Wanted, plan: Plan) -> Plan:
             hint="Add the task to the sentence, or give it with --task.",
         )
     if wanted.name is not None:
-        _check_unused(invocation, wanted.name)
+        _check_unused(context, wanted.name)
         return plan
-    others = [each.plan.name for each in invocation.application.views.schedules()]
+    others = [each.plan.name for each in context.application.views.schedules()]
     return msgspec.structs.replace(plan, name=unused(name_from(plan.text), others))
 
 
-def _check_unused(invocation: Invocation, name: str, schedule: str | None = None) -> None:
+def _check_unused(context: CliContext, name: str, schedule: str | None = None) -> None:
     """Raise a usage error for a name that another schedule has than that one."""
-    others = [each.plan.name for each in invocation.application.views.schedules() if each.id != schedule]
+    others = [each.plan.name for each in context.application.views.schedules() if each.id != schedule]
     if unused(name, others) != name:
         raise click.BadParameter(f"there is a schedule {name!r} already.", param_hint="--name")
 
@@ -170,37 +168,37 @@ def _show(changed: DecisionResult) -> None:
     fact = changed.writes[0].facts[-1]
     assert isinstance(fact, ScheduleAdded | ScheduleEdited), f"{fact} is no plan"
     note("Understood:")
-    print_understood(fact.plan, rule_of(fact.plan).upcoming(fact.next_due, NEXT))
+    print_plan(fact.plan, rule_of(fact.plan).upcoming(fact.next_due, NEXT))
 
 
-def _print_outcome(invocation: Invocation, schedule: str, told: str, *, as_json: bool) -> None:
-    view = invocation.application.views.schedule(schedule)
+def _print_outcome(context: CliContext, schedule: str, told: str, *, as_json: bool) -> None:
+    view = context.application.views.schedule(schedule)
     if as_json:
-        print_json(listed(view))
+        print_json(schedule_json(view))
     else:
         click.echo(schedule)
         note(f"The schedule «{view.plan.name}» {told}.")
-    _note_who_fires(invocation)
-    _warn_of_unsigned(invocation, view.plan)
+    _note_who_fires(context)
+    _warn_of_unsigned(context, view.plan)
 
 
-def _note_who_fires(invocation: Invocation) -> None:
+def _note_who_fires(context: CliContext) -> None:
     """Say so where nothing would happen when it is due."""
-    log = invocation.application.log
+    log = context.application.log
     workers = log.workers()
-    ended = invocation.application.observer().dead(workers)
+    ended = context.application.observer().dead(workers)
     if not any("schedules" in worker.lanes for worker in workers if worker.id not in ended):
         note("No worker is alive: it runs when it is due only while `hermes-jobs up` runs.")
 
 
-def _warn_of_unsigned(invocation: Invocation, plan: Plan) -> None:
+def _warn_of_unsigned(context: CliContext, plan: Plan) -> None:
     """Warn where answers go to a webhook and no secret is set to sign them with: they would not arrive."""
     from hermes_jobs.delivery.webhook import SECRET
 
     hooks = [each for each in plan.deliver if each.partition(":")[0] == "webhook"]
-    if hooks and not invocation.settings.secrets.get(SECRET):
+    if hooks and not context.settings.secrets.get(SECRET):
         note(
             f"Warning: deliveries to {', '.join(hooks)} will fail: they are signed, and "
-            f"{SECRET} is not set. Put {SECRET}=… into {invocation.settings.paths.env_file}, "
+            f"{SECRET} is not set. Put {SECRET}=… into {context.settings.paths.env_file}, "
             "or into the workers' environment."
         )

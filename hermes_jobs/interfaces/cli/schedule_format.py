@@ -10,9 +10,16 @@ import click
 from hermes_jobs.domain.events import Plan
 from hermes_jobs.domain.schedule.missed_runs import MOST_COUNTED
 from hermes_jobs.domain.schedule.timing import TimingInZone, rule_of
-from hermes_jobs.interfaces.cli.context import Invocation
-from hermes_jobs.interfaces.cli.inbox import shown_state
-from hermes_jobs.interfaces.cli.output import note, one_line, print_fields, print_text, shown_cost, shown_time
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.inbox import delivery_status
+from hermes_jobs.interfaces.cli.output import (
+    format_cost,
+    format_time,
+    note,
+    one_line,
+    print_fields,
+    print_text,
+)
 from hermes_jobs.views.schedule_queries import RunView, ScheduleView
 from hermes_jobs.views.turn_json import usage_shown
 
@@ -29,7 +36,7 @@ WHY: dict[str, str] = {
 """What a `MissedReason` means."""
 
 
-def print_understood(plan: Plan, dues: Sequence[float]) -> None:
+def print_plan(plan: Plan, dues: Sequence[float]) -> None:
     """What will be done and when, on standard error, before anything is recorded."""
     rule = rule_of(plan)
     lines = [("when", f"{plan.timing}, {plan.timezone}"), ("task", plan.text)]
@@ -41,7 +48,7 @@ def print_understood(plan: Plan, dues: Sequence[float]) -> None:
         note(f"  {name:<6}{one_line(value)}")
 
 
-def listed(schedule: ScheduleView, ahead: int = NEXT) -> dict[str, object]:
+def schedule_json(schedule: ScheduleView, ahead: int = NEXT) -> dict[str, object]:
     """The schedule as scripts see it, with so many runs ahead."""
     plan, books = schedule.plan, schedule.books
     rule = rule_of(plan)
@@ -73,11 +80,11 @@ def listed(schedule: ScheduleView, ahead: int = NEXT) -> dict[str, object]:
         "num_model_calls": books.num_model_calls,
         "usage": usage_shown(books.usage),
         "cost_usd": books.cost_usd,
-        "last": listed_run(rule, schedule.last) if schedule.last is not None else None,
+        "last": run_json(rule, schedule.last) if schedule.last is not None else None,
     }
 
 
-def listed_run(rule: TimingInZone, run: RunView) -> dict[str, object]:
+def run_json(rule: TimingInZone, run: RunView) -> dict[str, object]:
     """What became of a due time, as scripts see it."""
     return {
         "due": moment(rule, run.due),
@@ -118,7 +125,7 @@ def short_moment(rule: TimingInZone, seconds: float) -> str:
     return f"{at:%a %d %b}{year} {at:%H:%M}"
 
 
-def print_schedule(invocation: Invocation, schedule: ScheduleView, count: int) -> None:
+def print_schedule(context: CliContext, schedule: ScheduleView, count: int) -> None:
     """Everything that one wants to know at a glance, with so many runs ahead."""
     plan = schedule.plan
     rule = rule_of(plan)
@@ -140,44 +147,44 @@ def print_schedule(invocation: Invocation, schedule: ScheduleView, count: int) -
         ("Toolsets", ", ".join(plan.toolsets or ())),
         ("Budget", "" if plan.budget_usd is None else f"${plan.budget_usd:g} a run"),
         ("Said", schedule.said),
-        ("Added", f"{shown_time(schedule.added_at)} by {schedule.added_by}"),
+        ("Added", f"{format_time(schedule.added_at)} by {schedule.added_by}"),
         ("Runs", _counts(schedule)),
-        ("Cost so far", shown_cost(schedule.books.cost_usd)),
-        ("Last", "" if last is None else shown_run(rule, last)),
-        ("Delivery", "" if last is None else shown_deliveries(last)),
+        ("Cost so far", format_cost(schedule.books.cost_usd)),
+        ("Last", "" if last is None else run_line(rule, last)),
+        ("Delivery", "" if last is None else deliveries_line(last)),
     ]
     print_fields(fields)
     if last is not None and last.turn is not None:
-        _print_answer(invocation, last.turn)
+        _print_answer(context, last.turn)
 
 
-def shown_run(rule: TimingInZone, run: RunView) -> str:
+def run_line(rule: TimingInZone, run: RunView) -> str:
     """What became of a due time, on one line."""
     due = rule.shown(run.due)
     if run.outcome == "missed":
-        more = f" to {rule.shown(run.until)}, {counted(run)} in all" if run.until is not None else ""
+        more = f" to {rule.shown(run.until)}, {missed_count(run)} in all" if run.until is not None else ""
         return f"missed: {due}{more} ({WHY[run.reason]})"
     if run.outcome == "queued":
         return f"{due}: waits for the run before it"
     asked = "" if run.by == "clock" else f", asked for by {run.by}"
     failed = f": {run.message}" if run.message else ""
-    return f"{due}: {run.outcome}{failed} (turn {run.turn}{asked}, {shown_cost(run.cost_usd)})"
+    return f"{due}: {run.outcome}{failed} (turn {run.turn}{asked}, {format_cost(run.cost_usd)})"
 
 
-def counted(run: RunView) -> str:
+def missed_count(run: RunView) -> str:
     """How many due times a row stands for."""
     return f"{run.count} or more" if run.count >= MOST_COUNTED else str(run.count)
 
 
-def shown_deliveries(run: RunView) -> str:
+def deliveries_line(run: RunView) -> str:
     """What became of a run's answer."""
     if not run.deliveries:
         return "nothing to deliver" if run.outcome == "completed" else ""
-    return "; ".join(f"{each.target}: {shown_state(each)}" for each in run.deliveries)
+    return "; ".join(f"{each.target}: {delivery_status(each)}" for each in run.deliveries)
 
 
-def _print_answer(invocation: Invocation, turn: str) -> None:
-    answer = invocation.application.views.turn(turn).answer
+def _print_answer(context: CliContext, turn: str) -> None:
+    answer = context.application.views.turn(turn).answer
     if answer:
         click.echo()
         more = f"… (hermes-jobs turns show {turn} has the rest)" if len(answer) > ANSWER_SHOWN else ""

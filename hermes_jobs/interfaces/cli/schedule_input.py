@@ -13,10 +13,10 @@ import msgspec
 
 from hermes_jobs.domain.events import MissedPolicy, OverlapPolicy, Plan, TimingKind
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.context import Invocation
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.id_completion import complete_session
-from hermes_jobs.interfaces.cli.param_types import Name, Text
-from hermes_jobs.interfaces.cli.turn_options import chosen_toolsets
+from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
+from hermes_jobs.interfaces.cli.turn_options import resolve_toolsets
 from schedules.phrases import Refused, Understood, parse
 from schedules.timing import as_cron, kind_of, written
 from schedules.timing.cron import BadCron
@@ -27,7 +27,7 @@ NONE = "none"
 """What an option of `edit` takes to give something up."""
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class ScheduleInput(msgspec.Struct, frozen=True, kw_only=True):
     """The flags as they were given; null where one was not."""
 
     sentence: str | None
@@ -57,30 +57,30 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 def plan_options(function: F) -> F:
     """The options that `add` and `edit` share."""
     options = (
-        click.argument("sentence", type=Text(), required=False),
+        click.argument("sentence", type=TextParam(), required=False),
         click.option("--cron", metavar="FIELDS", help="When: five fields of cron, or @daily and its like."),
         click.option("--every", metavar="WHEN", help="When: `30m`, `2 hours`, `weekday at 9`."),
         click.option("--at", metavar="TIME", help="When: once, at `14:00` or `2026-12-24T18:00`."),
         click.option("--in", "in_", metavar="TIME", help="When: once, in `20 minutes` or `2h`."),
-        click.option("--task", metavar="TEXT", type=Text(), help="What is to be done then."),
+        click.option("--task", metavar="TEXT", type=TextParam(), help="What is to be done then."),
         click.option("--tz", metavar="ZONE", help="The zone, such as Europe/Berlin.  [default: yours]"),
         click.option(
             "--name",
             metavar="NAME",
-            type=Text(),
+            type=TextParam(),
             help="What to call it.  [default: how the task begins]",
         ),
         click.option(
             "--session",
             metavar="ID|TITLE",
-            type=Name(),
+            type=NonEmpty(),
             help="Go on in that session; else each run has one of its own.",
             shell_complete=complete_session,
         ),
         click.option(
             "--deliver",
             metavar="TARGET",
-            type=Name(),
+            type=NonEmpty(),
             multiple=True,
             help="Where answers go: cli (the inbox), file:PATH, webhook:URL, telegram:CHAT. Repeatable.",
         ),
@@ -88,7 +88,7 @@ def plan_options(function: F) -> F:
         click.option(
             "--overlap", type=click.Choice(get_args(OverlapPolicy)), help="Due while the last run still runs."
         ),
-        click.option("-m", "--model", metavar="NAME", type=Name(), help="The model of its runs."),
+        click.option("-m", "--model", metavar="NAME", type=NonEmpty(), help="The model of its runs."),
         click.option("--toolsets", metavar="A,B", help="The toolsets of its runs."),
         click.option("--budget", metavar="USD", help="What one run may cost."),
         click.option("--no-model", is_flag=True, help="Ask no model where the rules do not understand."),
@@ -98,7 +98,7 @@ def plan_options(function: F) -> F:
     return function
 
 
-def understood(wanted: Wanted, zone: str, now: float) -> Understood | Refused | None:
+def parse_timing(wanted: ScheduleInput, zone: str, now: float) -> Understood | Refused | None:
     """What was said about when, and in a sentence about what; null where nothing was said about when.
 
     Raises a usage error for flags that exclude each other.
@@ -152,7 +152,7 @@ def refusal(refused: Refused) -> Rejected:
     return Rejected(refused.reason, kind="usage", hint=refused.proposal)
 
 
-def task_of(wanted: Wanted, found: Understood | None) -> str | None:
+def task_of(wanted: ScheduleInput, found: Understood | None) -> str | None:
     """What is to be done; null where nothing was said about it. Raises a usage error for two tasks."""
     said = found.task if found is not None else None
     if said is not None and wanted.task is not None:
@@ -162,7 +162,7 @@ def task_of(wanted: Wanted, found: Understood | None) -> str | None:
     return wanted.task if wanted.task is not None else said
 
 
-def changed_plan(invocation: Invocation, wanted: Wanted, found: Understood | None, plan: Plan) -> Plan:
+def changed_plan(context: CliContext, wanted: ScheduleInput, found: Understood | None, plan: Plan) -> Plan:
     """The plan with everything that was said. Raises a usage error for what cannot be."""
     changes: dict[str, Any] = {
         "name": wanted.name,
@@ -179,40 +179,38 @@ def changed_plan(invocation: Invocation, wanted: Wanted, found: Understood | Non
     if wanted.deliver:
         changes["deliver"] = tuple(_target(each) for each in wanted.deliver)
     given = {name: value for name, value in changes.items() if value is not None}
-    plan = msgspec.structs.replace(plan, **given, **_of_runs(invocation, wanted))
+    plan = msgspec.structs.replace(plan, **given, **_of_runs(context, wanted))
     if wanted.budget is not None or wanted.model is not None:
-        _check_price(invocation, plan)
+        _check_price(context, plan)
     return plan
 
 
-def _of_runs(invocation: Invocation, wanted: Wanted) -> dict[str, Any]:
+def _of_runs(context: CliContext, wanted: ScheduleInput) -> dict[str, Any]:
     """What concerns the runs themselves; `none` gives it up."""
     changes: dict[str, Any] = {}
     if wanted.session is not None:
-        views = invocation.application.views
+        views = context.application.views
         changes["session"] = (
             None if wanted.session == NONE else views.session(views.find_session(wanted.session)).lineage
         )
     if wanted.model is not None:
         changes["model"] = None if wanted.model == NONE else wanted.model
     if wanted.toolsets is not None:
-        changes["toolsets"] = (
-            None if wanted.toolsets == NONE else chosen_toolsets(invocation, wanted.toolsets)
-        )
+        changes["toolsets"] = None if wanted.toolsets == NONE else resolve_toolsets(context, wanted.toolsets)
     if wanted.budget is not None:
         changes["budget_usd"] = None if wanted.budget == NONE else _dollars(wanted.budget)
     return changes
 
 
-def _check_price(invocation: Invocation, plan: Plan) -> None:
+def _check_price(context: CliContext, plan: Plan) -> None:
     """Raise a usage error for a budget in money that cannot be held: no price is known."""
-    settings = invocation.settings
+    settings = context.settings
     if plan.budget_usd is None or settings.budgets.turn_tokens is not None:
         return
     from hermes_jobs.domain.usage import Usage
 
     name = plan.model or settings.model_name
-    prices = invocation.application.endpoints.by_name
+    prices = context.application.endpoints.by_name
     if prices.cost_usd(name, Usage(1)) is None:
         raise click.BadParameter(
             f"the price of {name!r} is not known: a limit in money alone cannot be held. Set one in tokens "

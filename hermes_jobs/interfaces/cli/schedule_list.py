@@ -5,18 +5,18 @@ from __future__ import annotations
 import click
 
 from hermes_jobs.domain.schedule.timing import TimingInZone, rule_of
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, schedule_argument
-from hermes_jobs.interfaces.cli.output import cut, note, one_line, print_json, print_table, shown_cost
+from hermes_jobs.interfaces.cli.output import cut, format_cost, note, one_line, print_json, print_table
 from hermes_jobs.interfaces.cli.schedule_format import (
     NEXT,
     WHY,
-    counted,
-    listed,
-    listed_run,
+    deliveries_line,
+    missed_count,
     print_schedule,
+    run_json,
+    schedule_json,
     short_moment,
-    shown_deliveries,
 )
 from hermes_jobs.views.schedule_queries import RunView, ScheduleView
 
@@ -27,12 +27,12 @@ NAME = 30  # columns of a name in the list, so that 80 show which schedule a row
 @click.option("--all", "everything", is_flag=True, help="Removed ones too.")
 @limit_option("schedules, the next that is due first")
 @json_option
-@pass_invocation
-def list_schedules(invocation: Invocation, everything: bool, limit: int, as_json: bool) -> None:
+@pass_context
+def list_schedules(context: CliContext, everything: bool, limit: int, as_json: bool) -> None:
     """List schedules, the next that is due first."""
-    found = invocation.application.views.schedules(removed=everything)[:limit]
+    found = context.application.views.schedules(removed=everything)[:limit]
     if as_json:
-        print_json([listed(schedule) for schedule in found])
+        print_json([schedule_json(schedule) for schedule in found])
     elif found:
         headers = ("SCHEDULE", "STATUS", "NEXT", "NAME", "WHEN", "LAST", "DELIVERY", "COST")
         print_table(headers, [_row(schedule) for schedule in found])
@@ -44,30 +44,30 @@ def list_schedules(invocation: Invocation, everything: bool, limit: int, as_json
 @schedule_argument
 @limit_option("runs ahead", NEXT)
 @json_option
-@pass_invocation
-def show_schedule(invocation: Invocation, schedule_id: str, limit: int, as_json: bool) -> None:
+@pass_context
+def show_schedule(context: CliContext, schedule_id: str, limit: int, as_json: bool) -> None:
     """Show what a schedule does and when, its last result, and what it has cost."""
-    views = invocation.application.views
+    views = context.application.views
     schedule = views.schedule(views.find_schedule(schedule_id, removed=True))
     if as_json:
-        print_json(listed(schedule, limit))
+        print_json(schedule_json(schedule, limit))
     else:
-        print_schedule(invocation, schedule, limit)
+        print_schedule(context, schedule, limit)
 
 
 @click.command("history", epilog=example("hermes-jobs schedule history p3k9 -n 5"))
 @schedule_argument
 @limit_option("runs and misses, newest first")
 @json_option
-@pass_invocation
-def show_history(invocation: Invocation, schedule_id: str, limit: int, as_json: bool) -> None:
+@pass_context
+def show_history(context: CliContext, schedule_id: str, limit: int, as_json: bool) -> None:
     """Show what became of a schedule's due times: each run with its result and its deliveries, each miss."""
-    views = invocation.application.views
+    views = context.application.views
     schedule = views.schedule(views.find_schedule(schedule_id, removed=True))
     rule = rule_of(schedule.plan)
     runs = views.runs(schedule.id, limit=limit)
     if as_json:
-        print_json([listed_run(rule, run) for run in runs])
+        print_json([run_json(rule, run) for run in runs])
     elif runs:
         headers = ("DUE", "RESULT", "BY", "TURN", "COST", "DELIVERY", "WHY")
         print_table(headers, [_run_row(rule, run) for run in runs])
@@ -87,7 +87,7 @@ def _row(schedule: ScheduleView) -> tuple[str, ...]:
         f"{schedule.plan.timing}, {schedule.plan.timezone}",
         "" if last is None else f"{last.outcome} {short_moment(rule, last.due)}",
         "" if last is None else _delivery_status(last),
-        shown_cost(schedule.books.cost_usd),
+        format_cost(schedule.books.cost_usd),
     )
 
 
@@ -97,13 +97,13 @@ def _delivery_status(run: RunView) -> str:
 
 
 def _run_row(rule: TimingInZone, run: RunView) -> tuple[str, ...]:
-    missed = f"missed {counted(run)}" if run.count > 1 else run.outcome
+    missed = f"missed {missed_count(run)}" if run.count > 1 else run.outcome
     return (
         short_moment(rule, run.due),
         missed,
         run.by if run.turn is not None else "",
         run.turn or "",
-        shown_cost(run.cost_usd) if run.turn is not None else "",
-        shown_deliveries(run),
+        format_cost(run.cost_usd) if run.turn is not None else "",
+        deliveries_line(run),
         WHY.get(run.reason, run.message),
     )

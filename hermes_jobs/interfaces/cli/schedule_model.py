@@ -9,48 +9,48 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from hermes_jobs.errors import LogUnavailable
-from hermes_jobs.interfaces.cli.context import Invocation
-from hermes_jobs.interfaces.cli.output import note, shown_cost
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.output import format_cost, note
 from schedules.phrases import Refused, TimingProposal, Understood, may_ask, verify_proposal
 
 if TYPE_CHECKING:
     from hermes_jobs.engine.ports import Reply
 
 
-def worded(
-    invocation: Invocation, sentence: str, refused: Refused, *, schedule: str, zone: str, now: float
+def interpret(
+    context: CliContext, sentence: str, refused: Refused, *, schedule: str, zone: str, now: float
 ) -> Understood | Refused:
     """What a model makes of the sentence, where one is configured and may be of help.
 
     `schedule` is the id of the one that it is for, empty where there will be none.
     """
-    if invocation.settings.rehearsal or not may_ask(refused):
+    if context.settings.rehearsal or not may_ask(refused):
         return refused
     from hermes_jobs.agent.llm.interpreter import ModelInterpreter
     from hermes_jobs.engine.ports import ModelError
 
-    application = invocation.application
+    application = context.application
     moment = datetime.fromtimestamp(now, UTC)
-    interpreter = ModelInterpreter(application.model, invocation.settings.model_name)
+    interpreter = ModelInterpreter(application.model, context.settings.model_name)
     try:
         proposal = interpreter.propose(sentence, moment, zone)
     except ModelError as error:
         note(f"The rules did not understand it, and the model could not be asked: {error.message}")
         return refused
     if interpreter.reply is not None:
-        _book(invocation, schedule or application.ids.name("p"), sentence, proposal, interpreter.reply)
+        _record_usage(context, schedule or application.ids.name("p"), sentence, proposal, interpreter.reply)
     return verify_proposal(sentence, refused, proposal, moment, zone)
 
 
-def _book(
-    invocation: Invocation, schedule: str, sentence: str, proposal: TimingProposal | None, reply: Reply
+def _record_usage(
+    context: CliContext, schedule: str, sentence: str, proposal: TimingProposal | None, reply: Reply
 ) -> None:
     from hermes_jobs.domain.decision import DecisionResult, StreamEvents
     from hermes_jobs.domain.events import ScheduleWorded
     from hermes_jobs.domain.schedule.schedule import stream_of
     from hermes_jobs.domain.usage import NO_USAGE
 
-    settings, application = invocation.settings, invocation.application
+    settings, application = context.settings, context.application
     model = reply.model or settings.model_name
     prices = application.endpoints.by_name
     cost = None if reply.usage == NO_USAGE else prices.cost_usd(model, reply.usage)
@@ -67,4 +67,4 @@ def _book(
         application.engine().change(lambda load: change, "schedule wording")
     except LogUnavailable as error:
         note(f"What the model was asked could not be booked: {error}")
-    note(f"The rules did not understand it; {model} was asked ({shown_cost(cost)}).")
+    note(f"The rules did not understand it; {model} was asked ({format_cost(cost)}).")

@@ -12,14 +12,14 @@ import click
 
 from hermes_jobs.domain.events import BusyPolicy, Opening
 from hermes_jobs.domain.session import commands as c
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
-from hermes_jobs.interfaces.cli.options import Waiting, example, session_option, waiting_options
-from hermes_jobs.interfaces.cli.param_types import Name, Text
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.options import WaitOptions, example, session_option, wait_options
+from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.stdio import decoded, read_stdin
 from hermes_jobs.interfaces.cli.turn_options import (
-    checked_model,
-    chosen_toolsets,
-    meant_session,
+    resolve_model,
+    resolve_session,
+    resolve_toolsets,
     working_folder,
 )
 
@@ -37,7 +37,7 @@ CONTINUE = "--continue"  # what a key is bound to where the session was not name
         'git diff | hermes-jobs send -c "Review this."',
     )
 )
-@click.argument("text", type=Text(), required=False)
+@click.argument("text", type=TextParam(), required=False)
 @click.option("-f", "--file", "file", type=click.Path(dir_okay=False), help="Read the text from a file.")
 @session_option("Into that session; else a new one.")
 @click.option("-c", "--continue", "newest", is_flag=True, help="Into the newest session.")
@@ -45,25 +45,25 @@ CONTINUE = "--continue"  # what a key is bound to where the session was not name
     "-m",
     "--model",
     metavar="NAME",
-    type=Name(),
+    type=NonEmpty(),
     help="The model: of a new session, else of this turn alone.",
 )
-@click.option("--system", metavar="TEXT", type=Text(), help="What a new session's prompt says besides.")
+@click.option("--system", metavar="TEXT", type=TextParam(), help="What a new session's prompt says besides.")
 @click.option("--toolsets", metavar="A,B", help="The toolsets: of a new session, else of this turn alone.")
 @click.option(
     "--source",
     metavar="NAME",
-    type=Name(),
+    type=NonEmpty(),
     default=SOURCE,
     show_default=True,
     help="Where the text comes from.",
 )
-@click.option("--key", metavar="KEY", type=Name(), help="The same key again gives the same turn.")
+@click.option("--key", metavar="KEY", type=NonEmpty(), help="The same key again gives the same turn.")
 @click.option("--if-busy", type=click.Choice(get_args(BusyPolicy)), help="What to do where a turn runs.")
-@waiting_options(True, "Wait for the answer (as by default), or print only the turn's id.")
-@pass_invocation
+@wait_options(True, "Wait for the answer (as by default), or print only the turn's id.")
+@pass_context
 def send(  # noqa: PLR0913, PLR0917 - one argument a flag
-    invocation: Invocation,
+    context: CliContext,
     text: str | None,
     file: str | None,
     session: str | None,
@@ -74,7 +74,7 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     source: str,
     key: str | None,
     if_busy: BusyPolicy | None,
-    waiting: Waiting,
+    waiting: WaitOptions,
 ) -> int:
     """Submit a turn and wait for its answer.
 
@@ -85,14 +85,14 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     if session and newest:
         raise click.UsageError("--session and --continue exclude each other.")
     said = _text(text, file)
-    lineage = meant_session(invocation, session, newest)
+    lineage = resolve_session(context, session, newest)
     if lineage is not None and system:
         raise click.UsageError(
             "--system is for a new session: an existing one keeps the prompt it began with."
         )
-    chosen = chosen_toolsets(invocation, toolsets)
-    model = checked_model(invocation, model, lineage)
-    application = invocation.application
+    chosen = resolve_toolsets(context, toolsets)
+    model = resolve_model(context, model, lineage)
+    application = context.application
     name = application.ids.name
     command = c.SubmitTurn(
         turn=name("t"),
@@ -100,7 +100,7 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
         text=said,
         source=source,
         key=key,
-        if_busy=if_busy or invocation.settings.session.if_busy,
+        if_busy=if_busy or context.settings.session.if_busy,
         model=model if lineage else None,
         toolsets=chosen if lineage else None,
         opening=None
@@ -111,23 +111,23 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
         application.settle()  # what was edited by hand comes before what is said now
     submitted = application.engine().submit(command, asked_for=CONTINUE if newest else lineage or "")
     if waiting.wait:
-        return _answered(invocation, submitted, waiting)
-    from hermes_jobs.interfaces.cli.detach import leave
+        return _answered(context, submitted, waiting)
+    from hermes_jobs.interfaces.cli.detach import detach
 
-    return leave(invocation, submitted, waiting.style)
+    return detach(context, submitted, waiting.output)
 
 
-def _answered(invocation: Invocation, submitted: Submitted, waiting: Waiting) -> int:
+def _answered(context: CliContext, submitted: Submitted, waiting: WaitOptions) -> int:
     """Follow the turn to its end, then tell what else there is to know."""
-    from hermes_jobs.interfaces.cli.inbox import note_unread
-    from hermes_jobs.interfaces.cli.review_notices import note_learned
+    from hermes_jobs.interfaces.cli.inbox import print_unread_notice
+    from hermes_jobs.interfaces.cli.review_notices import print_review_notices
     from hermes_jobs.interfaces.cli.turn_waiter import follow
 
-    code = follow(invocation, submitted, waiting.style, waiting.timeout)
-    if not waiting.style.quiet:
-        note_learned(invocation, submitted.turn, reviews=waiting.style.progress)
-    if waiting.style.progress:
-        note_unread(invocation)
+    code = follow(context, submitted, waiting.output, waiting.timeout)
+    if not waiting.output.quiet:
+        print_review_notices(context, submitted.turn, reviews=waiting.output.progress)
+    if waiting.output.progress:
+        print_unread_notice(context)
     return code
 
 

@@ -10,10 +10,10 @@ import click
 
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.ports.conversation_search import Role, Scope, SearchHit
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
-from hermes_jobs.interfaces.cli.output import note, one_line, print_json, short_time
-from hermes_jobs.interfaces.cli.param_types import Moment, Text
+from hermes_jobs.interfaces.cli.output import format_short_time, note, one_line, print_json
+from hermes_jobs.interfaces.cli.param_types import DateParam, TextParam
 from hermes_jobs.text.search.snippet import CLOSE, OPEN
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _roles(_context: click.Context, _parameter: click.Parameter, written: str) -
         "hermes-jobs sessions search 'deploy*' --after 2026-11-01",
     ),
 )
-@click.argument("words", metavar="QUERY", type=Text(), nargs=-1, required=True)
+@click.argument("words", metavar="QUERY", type=TextParam(), nargs=-1, required=True)
 @limit_option("hits")
 @click.option(
     "--role",
@@ -49,16 +49,19 @@ def _roles(_context: click.Context, _parameter: click.Parameter, written: str) -
     callback=_roles,
     help="Only what these said: user, assistant, tool, comma-separated.",
 )
-@click.option("--after", type=Moment(), metavar="DATE", help="Only from then on, local time.")
-@click.option("--before", type=Moment(), metavar="DATE", help="Only from before then, local time.")
+@click.option("--after", type=DateParam(), metavar="DATE", help="Only from then on, local time.")
+@click.option("--before", type=DateParam(), metavar="DATE", help="Only from before then, local time.")
 @click.option(
-    "--source", metavar="NAME", type=Text(), help="Only texts from there and their answers: cli, telegram, …"
+    "--source",
+    metavar="NAME",
+    type=TextParam(),
+    help="Only texts from there and their answers: cli, telegram, …",
 )
 @click.option("--all", "everything", is_flag=True, help="Reviews and sub-agents' sessions too.")
 @json_option
-@pass_invocation
+@pass_context
 def search(  # noqa: PLR0913 - the options
-    invocation: Invocation,
+    context: CliContext,
     *,
     words: tuple[str, ...],
     limit: int,
@@ -81,7 +84,7 @@ def search(  # noqa: PLR0913 - the options
     scope = Scope(
         roles=roles, after=_utc(after), before=_utc(before), source=source or None, hidden=everything
     )
-    views = invocation.application.views
+    views = context.application.views
     hits = views.search(query, scope=scope, limit=limit)
     if as_json:
         print_json([_as_object(hit) for hit in hits])
@@ -119,7 +122,7 @@ def _print_hits(hits: Sequence[SearchHit]) -> None:
                 click.echo()
             session = hit.session
             click.secho(f"{session}  {one_line(hit.label)}", bold=True)
-        click.echo(f"  {short_time(hit.at)}  {hit.role}: {_shown(hit.snippet)}")
+        click.echo(f"  {format_short_time(hit.at)}  {hit.role}: {_shown(hit.snippet)}")
 
 
 def _shown(snippet: str) -> str:

@@ -8,20 +8,20 @@ import click
 
 from hermes_jobs.interfaces.cli import session_search
 from hermes_jobs.interfaces.cli.compress import compress_session
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, session_argument
 from hermes_jobs.interfaces.cli.output import (
+    format_cost,
+    format_short_time,
+    format_time,
     note,
     print_fields,
     print_heading,
     print_json,
     print_table,
     print_text,
-    short_time,
-    shown_cost,
-    shown_time,
 )
-from hermes_jobs.interfaces.cli.param_types import Text, Whole
+from hermes_jobs.interfaces.cli.param_types import IntParam, TextParam
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.models import MessageView, SessionView
 from hermes_jobs.views.turn_json import usage_shown
@@ -47,10 +47,10 @@ sessions.add_command(session_search.search)
 @click.option("--all", "everything", is_flag=True, help="Those of reviews and sub-agents too.")
 @limit_option("sessions, the last used first")
 @json_option
-@pass_invocation
-def list_sessions(invocation: Invocation, everything: bool, limit: int, as_json: bool) -> None:
+@pass_context
+def list_sessions(context: CliContext, everything: bool, limit: int, as_json: bool) -> None:
     """List sessions, the last used first."""
-    found = invocation.application.views.sessions(hidden=everything, limit=limit)
+    found = context.application.views.sessions(hidden=everything, limit=limit)
     if as_json:
         print_json([_listed(session) for session in found])
     elif found:
@@ -64,11 +64,11 @@ def list_sessions(invocation: Invocation, everything: bool, limit: int, as_json:
 @session_argument
 @limit_option("messages, the newest", default=None)
 @json_option
-@pass_invocation
-def show_session(invocation: Invocation, session_id: str, limit: int | None, as_json: bool) -> None:
+@pass_context
+def show_session(context: CliContext, session_id: str, limit: int | None, as_json: bool) -> None:
     """Show a session and its conversation."""
-    session = _find(invocation, session_id)
-    said = invocation.application.views.messages(session.id)
+    session = _find(context, session_id)
+    said = context.application.views.messages(session.id)
     if limit is not None:
         said = said[-limit:]
     if as_json:
@@ -79,38 +79,38 @@ def show_session(invocation: Invocation, session_id: str, limit: int | None, as_
 
 @sessions.command("rename", epilog=example('hermes-jobs sessions rename s3k9 "Trip to Rome"'))
 @session_argument
-@click.argument("title", type=Text())
+@click.argument("title", type=TextParam())
 @json_option
-@pass_invocation
-def rename_session(invocation: Invocation, session_id: str, title: str, as_json: bool) -> None:
+@pass_context
+def rename_session(context: CliContext, session_id: str, title: str, as_json: bool) -> None:
     """Give a session another title."""
     from hermes_jobs.engine.session_titles import rename_session
 
-    application = invocation.application
-    session = _find(invocation, session_id)
+    application = context.application
+    session = _find(context, session_id)
     title = rename_session(application.engine(), session.lineage, title).title or ""
-    _print_outcome(invocation, session.id, f"is called {title!r}", as_json=as_json)
+    _print_outcome(context, session.id, f"is called {title!r}", as_json=as_json)
 
 
 @sessions.command("fork", epilog=example("hermes-jobs sessions fork s3k9 --at 12"))
 @session_argument
 @click.option(
     "--at",
-    type=Whole(min=1),
+    type=IntParam(min=1),
     metavar="N",
     help="At event N of its stream (`hermes-jobs events --stream`), not at its end.",
 )
 @json_option
-@pass_invocation
-def fork_session(invocation: Invocation, session_id: str, at: int | None, as_json: bool) -> None:
+@pass_context
+def fork_session(context: CliContext, session_id: str, at: int | None, as_json: bool) -> None:
     """Begin a new session with the history of another.
 
     As it was at any event; the other one stays as it is. The new session's id is printed.
     """
     from hermes_jobs.engine.fork import fork
 
-    application = invocation.application
-    parent = _find(invocation, session_id)
+    application = context.application
+    parent = _find(context, session_id)
     new = application.ids.name("s")
     fork(application.engine(), parent.lineage, new, at=at)
     if as_json:
@@ -124,16 +124,16 @@ def fork_session(invocation: Invocation, session_id: str, at: int | None, as_jso
 @session_argument
 @click.option("-o", "--output", metavar="FILE", default="-", help="Write to FILE; .gz is compressed.")
 @click.option("--force", is_flag=True, help="Put it in the place of a file that is there.")
-@pass_invocation
-def export_session(invocation: Invocation, session_id: str, output: str, force: bool) -> None:
+@pass_context
+def export_session(context: CliContext, session_id: str, output: str, force: bool) -> None:
     """Write a session, and those it goes on from, as JSON lines.
 
     `hermes-jobs import` brings them in elsewhere.
     """
     from hermes_jobs.interfaces.cli.export import STDOUT, exported_lines, write_lines
 
-    found = _find(invocation, session_id)
-    num_lines = write_lines(output, exported_lines(invocation.application, [found.lineage]), force=force)
+    found = _find(context, session_id)
+    num_lines = write_lines(output, exported_lines(context.application, [found.lineage]), force=force)
     if output != STDOUT:
         note(f"{output}: {pluralize(num_lines, 'line')}.")
 
@@ -141,31 +141,31 @@ def export_session(invocation: Invocation, session_id: str, output: str, force: 
 @sessions.command("end", epilog=example("hermes-jobs sessions end s3k9"))
 @session_argument
 @json_option
-@pass_invocation
-def end_session(invocation: Invocation, session_id: str, as_json: bool) -> None:
+@pass_context
+def end_session(context: CliContext, session_id: str, as_json: bool) -> None:
     """End a session: it takes no more turns.
 
     Nothing is deleted.
     """
     from hermes_jobs.domain.session.commands import EndSession
 
-    session = _find(invocation, session_id)
-    invocation.application.engine().execute(session.stream, EndSession())
-    _print_outcome(invocation, session.id, "has ended", as_json=as_json)
+    session = _find(context, session_id)
+    context.application.engine().execute(session.stream, EndSession())
+    _print_outcome(context, session.id, "has ended", as_json=as_json)
 
 
 sessions.add_command(compress_session)
 
 
-def _find(invocation: Invocation, given: str) -> SessionView:
-    views = invocation.application.views
+def _find(context: CliContext, given: str) -> SessionView:
+    views = context.application.views
     return views.session(views.find_session(given))
 
 
-def _print_outcome(invocation: Invocation, session: str, told: str, *, as_json: bool) -> None:
+def _print_outcome(context: CliContext, session: str, told: str, *, as_json: bool) -> None:
     """How the session stands after what was asked."""
     if as_json:
-        print_json(_listed(invocation.application.views.session(session)))
+        print_json(_listed(context.application.views.session(session)))
     else:
         note(f"Session {session} {told}.")
 
@@ -187,8 +187,8 @@ def _listed(session: SessionView) -> dict[str, object]:
 
 
 def _row(session: SessionView) -> tuple[str, ...]:
-    turns, cost = str(session.num_turns), shown_cost(session.books.cost_usd)
-    return (session.id, session.status, short_time(session.last_at), turns, cost, session.label)
+    turns, cost = str(session.num_turns), format_cost(session.books.cost_usd)
+    return (session.id, session.status, format_short_time(session.last_at), turns, cost, session.label)
 
 
 def _print_session(session: SessionView, said: Sequence[MessageView]) -> None:
@@ -202,11 +202,11 @@ def _print_session(session: SessionView, said: Sequence[MessageView]) -> None:
             ("Forked from", f"{session.parent} at its event {session.at}" if session.at else ""),
             ("Works for", "" if session.at else session.parent or ""),
             ("Model", session.model),
-            ("Started", shown_time(session.started_at)),
-            ("Last used", shown_time(session.last_at)),
+            ("Started", format_time(session.started_at)),
+            ("Last used", format_time(session.last_at)),
             ("Turns", f"{session.num_turns} with {pluralize(session.num_messages, 'message')}"),
             ("Tokens", f"{session.books.usage.prompt_tokens} in, {session.books.usage.output_tokens} out"),
-            ("Cost", shown_cost(session.books.cost_usd)),
+            ("Cost", format_cost(session.books.cost_usd)),
         ]
     )
     for message in said:

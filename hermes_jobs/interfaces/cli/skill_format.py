@@ -15,7 +15,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.skill.skill import MAIN_FILE, Skill, stream_of
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.interfaces.cli.output import short_time, shown_time
+from hermes_jobs.interfaces.cli.output import format_short_time, format_time
 from hermes_jobs.text.scan import scan
 from hermes_jobs.views.skills import SkillUse
 
@@ -66,13 +66,13 @@ class SkillRow(msgspec.Struct, frozen=True, kw_only=True):
 
     def cells(self) -> tuple[str, ...]:
         """The row of a table."""
-        last = short_time(self.use.last_used_at) if self.use.last_used_at else ""
+        last = format_short_time(self.use.last_used_at) if self.use.last_used_at else ""
         status = "suspect" if self.rules else "waiting" if self.proposals else self.status
         text = self.description or self.reason
         return (self.name, self.category, status, str(self.use.uses), last, text)
 
 
-class SkillShown(SkillRow, frozen=True, kw_only=True):
+class SkillDetails(SkillRow, frozen=True, kw_only=True):
     """A skill whole. `verdict` is the guard's on what it holds now."""
 
     content: str
@@ -97,7 +97,7 @@ class SkillShown(SkillRow, frozen=True, kw_only=True):
             ("Folder", self.folder),
             ("Files", ", ".join(self.files)),
             ("Uses", f"{use.uses} ({ended})" if use.uses else "0"),
-            ("Last used", shown_time(use.last_used_at)),
+            ("Last used", format_time(use.last_used_at)),
             ("Guard", self.verdict),
         ]
 
@@ -130,10 +130,10 @@ class WriteRow(msgspec.Struct, frozen=True, kw_only=True):
             what += f" (of {self.proposal})"
         if self.conflict:
             what += " (conflict: you and the agent changed the same lines)"
-        return (str(self.version), short_time(self.at), self.author, self.turn or "", what)
+        return (str(self.version), format_short_time(self.at), self.author, self.turn or "", what)
 
 
-def listed(application: Application) -> tuple[list[SkillRow], Sequence[Problem]]:
+def skill_rows(application: Application) -> tuple[list[SkillRow], Sequence[Problem]]:
     """Every skill, also those that are only proposed, by name; and what lies there and is not used."""
     shelf = application.skills
     volumes, problems = shelf.volumes()
@@ -144,7 +144,7 @@ def listed(application: Application) -> tuple[list[SkillRow], Sequence[Problem]]
     return sorted(found, key=lambda row: row.name), problems
 
 
-def shown(application: Application, name: str) -> SkillShown:
+def skill_details(application: Application, name: str) -> SkillDetails:
     """One skill whole. Raises `Rejected`, kind `unknown_skill`."""
     shelf = application.skills
     try:
@@ -154,13 +154,13 @@ def shown(application: Application, name: str) -> SkillShown:
         if not proposed:
             raise
         row = _proposed(proposed[0])
-        return SkillShown(
+        return SkillDetails(
             **msgspec.structs.asdict(row), content="", tags=(), platforms=(), requires_toolsets=(), verdict=""
         )
     use = application.views.skill_uses().get(volume.name, SkillUse())
     files = {MAIN_FILE: shelf.file(volume, MAIN_FILE)} if volume.skill is None else volume.skill.files
     text = volume.text
-    return SkillShown(
+    return SkillDetails(
         **msgspec.structs.asdict(_row(volume, use, shelf.platform)),
         content=volume.main,
         tags=text.tags if text else (),
@@ -170,7 +170,7 @@ def shown(application: Application, name: str) -> SkillShown:
     )
 
 
-def writes(application: Application, name: str) -> list[WriteRow]:
+def skill_writes(application: Application, name: str) -> list[WriteRow]:
     """The entries of a skill's log, oldest first. Raises `Rejected`, kind `unknown_skill`."""
     stream = stream_of(application.skills.past(name).name)
     recorded = application.log.read(stream)

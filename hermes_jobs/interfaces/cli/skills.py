@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_skill
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
 from hermes_jobs.interfaces.cli.output import (
@@ -17,13 +17,13 @@ from hermes_jobs.interfaces.cli.output import (
     print_table,
     print_text,
 )
-from hermes_jobs.interfaces.cli.param_types import Name, Whole
+from hermes_jobs.interfaces.cli.param_types import IntParam, NonEmpty
 
-name_argument = click.argument("name", metavar="NAME", type=Name(), shell_complete=complete_skill)
+name_argument = click.argument("name", metavar="NAME", type=NonEmpty(), shell_complete=complete_skill)
 version_option = click.option(
     "--version",
     "number",
-    type=Whole(min=1),
+    type=IntParam(min=1),
     metavar="N",
     help="Which proposal, where several wait.",
 )
@@ -40,12 +40,12 @@ def skills() -> None:
 @skills.command("list", epilog=example("hermes-jobs skills list --json"))
 @limit_option("skills, by name", default=None)
 @json_option
-@pass_invocation
-def list_skills(invocation: Invocation, limit: int | None, as_json: bool) -> None:
+@pass_context
+def list_skills(context: CliContext, limit: int | None, as_json: bool) -> None:
     """List skills, how often they were used, and what waits for you."""
     from hermes_jobs.interfaces.cli import skill_format as rows
 
-    found, problems = rows.listed(invocation.application)
+    found, problems = rows.skill_rows(context.application)
     found = found[:limit]
     if as_json:
         print_json(found)
@@ -69,14 +69,14 @@ def list_skills(invocation: Invocation, limit: int | None, as_json: bool) -> Non
 @name_argument
 @limit_option("files, and proposals", default=None)
 @json_option
-@pass_invocation
-def show_skill(invocation: Invocation, name: str, limit: int | None, as_json: bool) -> None:
+@pass_context
+def show_skill(context: CliContext, name: str, limit: int | None, as_json: bool) -> None:
     """Show a skill, its files, its use, and what is proposed for it."""
     from msgspec.structs import replace
 
     from hermes_jobs.interfaces.cli import skill_format as rows
 
-    shown = rows.shown(invocation.application, name)
+    shown = rows.skill_details(context.application, name)
     shown = replace(shown, files=shown.files[:limit], proposals=shown.proposals[:limit])
     if as_json:
         print_json(shown)
@@ -97,12 +97,12 @@ def show_skill(invocation: Invocation, name: str, limit: int | None, as_json: bo
 @name_argument
 @limit_option("entries, the newest first")
 @json_option
-@pass_invocation
-def show_log(invocation: Invocation, name: str, limit: int, as_json: bool) -> None:
+@pass_context
+def show_log(context: CliContext, name: str, limit: int, as_json: bool) -> None:
     """List what was written to a skill: by whom, when, in which turn."""
     from hermes_jobs.interfaces.cli import skill_format as rows
 
-    writes = rows.writes(invocation.application, name)[::-1][:limit]
+    writes = rows.skill_writes(context.application, name)[::-1][:limit]
     if as_json:
         print_json(writes)
     else:
@@ -114,14 +114,14 @@ def show_log(invocation: Invocation, name: str, limit: int, as_json: bool) -> No
 )
 @name_argument
 @json_option
-@pass_invocation
-def undo(invocation: Invocation, name: str, as_json: bool) -> None:
+@pass_context
+def undo(context: CliContext, name: str, as_json: bool) -> None:
     """Take back the last write of a skill, or its deletion.
 
     Once more, and the one before is taken back.
     """
-    changed = invocation.application.skills.undo(name)
-    _print_outcome(invocation, name, changed.answer, as_json=as_json)
+    changed = context.application.skills.undo(name)
+    _print_outcome(context, name, changed.answer, as_json=as_json)
 
 
 @skills.command("scan", epilog=example("hermes-jobs skills scan ~/Downloads/pdf-tools"))
@@ -152,8 +152,8 @@ def scan(path: Path, as_json: bool) -> int:
 @version_option
 @click.option("--anyway", is_flag=True, help="The newest write that the guard refused as dangerous.")
 @json_option
-@pass_invocation
-def approve(invocation: Invocation, name: str, number: int | None, anyway: bool, as_json: bool) -> None:
+@pass_context
+def approve(context: CliContext, name: str, number: int | None, anyway: bool, as_json: bool) -> None:
     """Let a write be made that the guard held back.
 
     `skills show` has it. With --anyway the newest one is made that the guard refused outright; what it found
@@ -161,27 +161,27 @@ def approve(invocation: Invocation, name: str, number: int | None, anyway: bool,
     """
     if anyway and number is not None:
         raise click.UsageError("--anyway is about a refused write, which has no --version.")
-    skills = invocation.application.skills
+    skills = context.application.skills
     changed = skills.allow(name) if anyway else skills.approve(name, number)
-    _print_outcome(invocation, name, f"approved, {changed.answer}", as_json=as_json)
+    _print_outcome(context, name, f"approved, {changed.answer}", as_json=as_json)
 
 
 @skills.command("deny", epilog=example("hermes-jobs skills deny code-review"))
 @name_argument
 @version_option
 @json_option
-@pass_invocation
-def deny(invocation: Invocation, name: str, number: int | None, as_json: bool) -> None:
+@pass_context
+def deny(context: CliContext, name: str, number: int | None, as_json: bool) -> None:
     """Refuse a write that the guard held back."""
-    changed = invocation.application.skills.deny(name, number)
-    _print_outcome(invocation, name, changed.answer, as_json=as_json)
+    changed = context.application.skills.deny(name, number)
+    _print_outcome(context, name, changed.answer, as_json=as_json)
 
 
-def _print_outcome(invocation: Invocation, name: str, told: str, *, as_json: bool) -> None:
+def _print_outcome(context: CliContext, name: str, told: str, *, as_json: bool) -> None:
     """What was done, or the newest entry of the log as scripts see it."""
     from hermes_jobs.interfaces.cli import skill_format as rows
 
     if as_json:
-        print_json(rows.writes(invocation.application, name)[-1])
+        print_json(rows.skill_writes(context.application, name)[-1])
     else:
         note(f"Skill {name}: {told}.")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 STREAMS: Final = ("stdin", "stdout", "stderr")
 
 
-class _Unheard(io.FileIO):
+class _LossyFile(io.FileIO):
     """A file that swallows what is written to it while nobody takes it."""
 
     def write(self, data: ReadableBuffer, /) -> int:
@@ -25,7 +25,7 @@ class _Unheard(io.FileIO):
             return memoryview(data).nbytes
 
 
-def lead_nowhere(number: int) -> None:
+def discard_output(number: int) -> None:
     """Have the file of that number be the null device, also in processes that are started."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     if nowhere == number:
@@ -44,16 +44,16 @@ def prepare() -> None:
     """
     for number, name in enumerate(STREAMS):
         if getattr(sys, name) is None:
-            lead_nowhere(number)
+            discard_output(number)
             mode = "r" if name == "stdin" else "w"
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - it stays
-    notes = io.BufferedWriter(_Unheard(sys.stderr.fileno(), "w", closefd=False))
+    notes = io.BufferedWriter(_LossyFile(sys.stderr.fileno(), "w", closefd=False))
     encoding = sys.stderr.encoding
     sys.stderr = io.TextIOWrapper(notes, encoding, errors="backslashreplace", line_buffering=True)
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a TextIOWrapper in a process
 
 
-def is_read() -> bool:
+def has_reader() -> bool:
     """Whether standard output may still have a reader: that of a pipe may have left (`… | head -1`)."""
     import select
 

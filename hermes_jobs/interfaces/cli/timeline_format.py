@@ -8,8 +8,8 @@ from math import ceil, floor
 
 import click
 
-from hermes_jobs.interfaces.cli.output import COLOURS, GAP, columns, cut, one_line
-from hermes_jobs.interfaces.cli.progress import called
+from hermes_jobs.interfaces.cli.output import COLOURS, GAP, cut, one_line, terminal_width
+from hermes_jobs.interfaces.cli.progress import call_summary
 from hermes_jobs.interfaces.html.figures import duration
 from hermes_jobs.views.spans import SPINE, Span, SpanKind
 from hermes_jobs.views.timeline import Timeline, Track, tracks
@@ -25,7 +25,7 @@ PLAIN = str.maketrans("█▒░─…", "#=.-~")  # where the output's encoding
 
 def print_timeline(found: Timeline, limit: int | None = None) -> None:
     """The lines (the last `limit`), with an axis above them."""
-    for line in lines(found, min(columns() or WIDTH, 120), limit):
+    for line in lines(found, min(terminal_width() or WIDTH, 120), limit):
         click.echo(line if _has_blocks() else line.translate(PLAIN))
 
 
@@ -74,7 +74,7 @@ def _colour(span: Span) -> str:
 
 def _label(track: Track) -> str:
     span = track.last
-    name = one_line(track.name) if span.lane == SPINE else called(track.name, span.arguments)
+    name = one_line(track.name) if span.lane == SPINE else call_summary(track.name, span.arguments)
     indent = "" if span.lane == SPINE else GAP
     return f"{indent}{name}" if span.attempt == 1 else f"{indent}{name}, try {span.attempt}"
 

@@ -29,7 +29,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     system: bool = True
 
 
-class Conversation(msgspec.Struct, frozen=True, kw_only=True):
+class TrainingConversation(msgspec.Struct, frozen=True, kw_only=True):
     """One line of training data."""
 
     id: str
@@ -49,7 +49,7 @@ def training_lines(application: Application, selection: Selection) -> Iterator[b
             yield msgspec.json.encode(msgspec.structs.replace(found, conversations=said)) + b"\n"
 
 
-def _conversation(log: EventLog, stream: str, selection: Selection) -> Conversation | None:
+def _conversation(log: EventLog, stream: str, selection: Selection) -> TrainingConversation | None:
     recorded = _history(log, stream, None)
     started = [each.event for each in recorded if isinstance(each.event, e.SessionStarted)]
     if not started or started[-1].kind not in KINDS:
@@ -59,7 +59,7 @@ def _conversation(log: EventLog, stream: str, selection: Selection) -> Conversat
     if not chosen:
         return None
     prompt = [ShareGptMessage("system", started[0].system_prompt)] if selection.system else []
-    return Conversation(
+    return TrainingConversation(
         id=stream.removeprefix(SESSIONS),
         model=_model(recorded, chosen[-1]),
         conversations=[*prompt, *(said for turn in chosen for said in turn.said)],

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import (
-    Waiting,
+    WaitOptions,
     example,
     json_option,
+    output_options,
     quiet_option,
     stream_option,
-    style_of,
     timeout_option,
     turn_argument,
-    waiting_options,
+    wait_options,
 )
 from hermes_jobs.interfaces.cli.output import note, print_json
-from hermes_jobs.interfaces.cli.param_types import Amount, Name
+from hermes_jobs.interfaces.cli.param_types import FloatParam, NonEmpty
 
 if TYPE_CHECKING:
     from hermes_jobs.domain.session.commands import SessionCommand
@@ -34,9 +34,9 @@ BY = "user"
 @click.option("--json", "--jsonl", "as_lines", is_flag=True, help="Print the turn's events, one a line.")
 @stream_option
 @quiet_option
-@pass_invocation
+@pass_context
 def follow_turn(
-    invocation: Invocation,
+    context: CliContext,
     turn_id: str,
     timeout: float | None,
     as_lines: bool,
@@ -51,9 +51,9 @@ def follow_turn(
 
     from hermes_jobs.interfaces.cli.turn_waiter import ALONE, follow
 
-    style = style_of(as_json=False, as_jsonl=as_lines, stream=stream, quiet=quiet)
-    style = replace(style, progress=not as_lines and not quiet)
-    return follow(invocation, _find(invocation, turn_id), style, timeout, alone=ALONE)
+    options = output_options(as_json=False, as_jsonl=as_lines, stream=stream, quiet=quiet)
+    options = replace(options, progress=not as_lines and not quiet)
+    return follow(context, _find(context, turn_id), options, timeout, alone=ALONE)
 
 
 @click.command("wait", epilog=example("hermes-jobs turns wait t3k9 --timeout 60"))
@@ -61,9 +61,9 @@ def follow_turn(
 @timeout_option
 @json_option
 @quiet_option
-@pass_invocation
+@pass_context
 def wait_for_turn(
-    invocation: Invocation, turn_id: str, timeout: float | None, as_json: bool, quiet: bool
+    context: CliContext, turn_id: str, timeout: float | None, as_json: bool, quiet: bool
 ) -> int:
     """Wait until a turn ends, and print its answer.
 
@@ -73,17 +73,15 @@ def wait_for_turn(
 
     from hermes_jobs.interfaces.cli.turn_waiter import ALONE, follow
 
-    style = style_of(as_json=as_json, as_jsonl=False, stream=False, quiet=quiet)
-    return follow(
-        invocation, _find(invocation, turn_id), replace(style, progress=False), timeout, alone=ALONE
-    )
+    options = output_options(as_json=as_json, as_jsonl=False, stream=False, quiet=quiet)
+    return follow(context, _find(context, turn_id), replace(options, progress=False), timeout, alone=ALONE)
 
 
 @click.command("cancel", epilog=example("hermes-jobs turns cancel t3k9"))
 @turn_argument
 @json_option
-@pass_invocation
-def cancel_turn(invocation: Invocation, turn_id: str, as_json: bool) -> None:
+@pass_context
+def cancel_turn(context: CliContext, turn_id: str, as_json: bool) -> None:
     """Cancel a turn.
 
     What runs for it is stopped; what was said stays.
@@ -92,8 +90,8 @@ def cancel_turn(invocation: Invocation, turn_id: str, as_json: bool) -> None:
     from hermes_jobs.runtime.recovery import reclaim_from_dead_workers
     from hermes_jobs.views.turn_json import turn_result
 
-    found = _find(invocation, turn_id)
-    application = invocation.application
+    found = _find(context, turn_id)
+    application = context.application
     engine = application.engine()
     session = engine.execute(found.stream, c.CancelTurn(turn=found.turn, by=BY))
     if found.turn not in session.ended:
@@ -111,15 +109,17 @@ def cancel_turn(invocation: Invocation, turn_id: str, as_json: bool) -> None:
 @turn_argument
 @click.option(
     "--budget",
-    type=Amount(),
+    type=FloatParam(),
     metavar="USD",
     help="What the turn may cost, all in all, in the place of its own budget.",
 )
-@click.option("-m", "--model", metavar="NAME", type=Name(), help="Another model, for the rest of the turn.")
-@waiting_options(True, "Wait for the answer (as by default), or print only the turn's id.")
-@pass_invocation
+@click.option(
+    "-m", "--model", metavar="NAME", type=NonEmpty(), help="Another model, for the rest of the turn."
+)
+@wait_options(True, "Wait for the answer (as by default), or print only the turn's id.")
+@pass_context
 def retry_turn(
-    invocation: Invocation, turn_id: str, budget: float | None, model: str | None, waiting: Waiting
+    context: CliContext, turn_id: str, budget: float | None, model: str | None, waiting: WaitOptions
 ) -> int:
     """Go on with a failed or cancelled turn, and wait for its answer.
 
@@ -128,84 +128,84 @@ def retry_turn(
     """
     from hermes_jobs.domain.session import commands as c
     from hermes_jobs.domain.session.session import lineage_of
-    from hermes_jobs.interfaces.cli.detach import leave
-    from hermes_jobs.interfaces.cli.turn_options import checked_model
+    from hermes_jobs.interfaces.cli.detach import detach
+    from hermes_jobs.interfaces.cli.turn_options import resolve_model
     from hermes_jobs.interfaces.cli.turn_waiter import ALONE, follow
 
-    found = _find(invocation, turn_id)
-    chosen = checked_model(invocation, model, lineage_of(found.stream)) or ""
-    engine = invocation.application.engine()
+    found = _find(context, turn_id)
+    chosen = resolve_model(context, model, lineage_of(found.stream)) or ""
+    engine = context.application.engine()
     waits = engine.sessions.load(found.stream).find(found.turn)
     again: SessionCommand = c.ResumeTurn(turn=found.turn, by=BY, budget_usd=budget, model=chosen)
     if waits is not None and waits.quota_until:
         again = c.EndWait(turn=found.turn, by=BY, model=chosen)
     engine.execute(found.stream, again)
     if not waiting.wait:
-        return leave(invocation, found, waiting.style)
-    return follow(invocation, found, waiting.style, waiting.timeout, alone=ALONE)
+        return detach(context, found, waiting.output)
+    return follow(context, found, waiting.output, waiting.timeout, alone=ALONE)
 
 
-_CALL = click.option("--call", metavar="CALL", type=Name(), help="Which call, where several wait.")
+_CALL = click.option("--call", metavar="CALL", type=NonEmpty(), help="Which call, where several wait.")
 _WHERE = "Wait for the turn's answer.  [default: where no worker is alive, until it needs you again]"
 
 
 @click.command("approve", epilog=example("hermes-jobs turns approve t3k9 --call t3k9-1-0"))
 @turn_argument
 @_CALL
-@waiting_options(None, _WHERE)
-@pass_invocation
-def approve_call(invocation: Invocation, turn_id: str, call: str | None, waiting: Waiting) -> int:
+@wait_options(None, _WHERE)
+@pass_context
+def approve_call(context: CliContext, turn_id: str, call: str | None, waiting: WaitOptions) -> int:
     """Allow a tool call that waits for approval.
 
     `turns show` shows it with its arguments. Where no worker is alive this process goes on with the turn.
     """
     from hermes_jobs.domain.session import commands as c
 
-    found = _find(invocation, turn_id)
-    now = invocation.application.clock.now()
+    found = _find(context, turn_id)
+    now = context.application.clock.now()
     answer = c.ApproveCall(turn=found.turn, call=call, by=BY, now=now)
-    return _answer(invocation, found, answer, waiting)
+    return _answer(context, found, answer, waiting)
 
 
 @click.command("deny", epilog=example("hermes-jobs turns deny t3k9"))
 @turn_argument
 @_CALL
-@waiting_options(None, _WHERE)
-@pass_invocation
-def deny_call(invocation: Invocation, turn_id: str, call: str | None, waiting: Waiting) -> int:
+@wait_options(None, _WHERE)
+@pass_context
+def deny_call(context: CliContext, turn_id: str, call: str | None, waiting: WaitOptions) -> int:
     """Refuse a tool call that waits for approval.
 
     The turn goes on without it: where no worker is alive, in this process.
     """
     from hermes_jobs.domain.session import commands as c
 
-    found = _find(invocation, turn_id)
+    found = _find(context, turn_id)
     answer = c.DenyCall(turn=found.turn, call=call, by=BY)
-    return _answer(invocation, found, answer, waiting)
+    return _answer(context, found, answer, waiting)
 
 
-def _answer(invocation: Invocation, found: Submitted, answer: SessionCommand, waiting: Waiting) -> int:
+def _answer(context: CliContext, found: Submitted, answer: SessionCommand, waiting: WaitOptions) -> int:
     """Record a person's answer to a call, and go on with the turn where that is left to this process."""
-    from hermes_jobs.interfaces.cli.detach import print_as_it_stands
+    from hermes_jobs.interfaces.cli.detach import print_current
     from hermes_jobs.interfaces.cli.turn_waiter import ALONE, follow
 
-    application = invocation.application
+    application = context.application
     application.engine().execute(found.stream, answer)
-    wait, timeout, style = waiting
+    wait, timeout, options = waiting
     if not application.has_live_workers() if wait is None else wait:
-        return follow(invocation, found, style, timeout, alone=ALONE, until_asked=wait is None)
-    if style.form == "text":
+        return follow(context, found, options, timeout, alone=ALONE, until_asked=wait is None)
+    if options.form == "text":
         note(f"Turn {found.turn} is {application.views.turn(found.turn).status}.")
     else:
-        print_as_it_stands(invocation, found, style)
+        print_current(context, found, options)
     return 0
 
 
-def _find(invocation: Invocation, given: str) -> Submitted:
+def _find(context: CliContext, given: str) -> Submitted:
     """The turn that an id or the beginning of one means."""
     from hermes_jobs.engine.engine import Submitted
 
-    views = invocation.application.views
+    views = context.application.views
     turn = views.turn(views.find_turn(given))
     return Submitted(turn=turn.id, stream=turn.stream)
 

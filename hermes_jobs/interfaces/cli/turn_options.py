@@ -7,17 +7,17 @@ import os
 import click
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.context import Invocation
+from hermes_jobs.interfaces.cli.context import CliContext
 
 
-def chosen_toolsets(invocation: Invocation, given: str | None) -> tuple[str, ...] | None:
+def resolve_toolsets(context: CliContext, given: str | None) -> tuple[str, ...] | None:
     """The named toolsets. Raises a usage error for one that does not exist."""
     if given is None:
         return None
     names = tuple(name.strip() for name in given.split(",") if name.strip())
     if not names:
         raise click.BadParameter("it names no toolset.", param_hint="--toolsets")
-    known = invocation.application.toolbox.toolsets
+    known = context.application.toolbox.toolsets
     for name in names:
         if name not in known:
             raise click.BadParameter(
@@ -26,28 +26,28 @@ def chosen_toolsets(invocation: Invocation, given: str | None) -> tuple[str, ...
     return names
 
 
-def meant_session(invocation: Invocation, given: str | None, newest: bool) -> str | None:
+def resolve_session(context: CliContext, given: str | None, newest: bool) -> str | None:
     """The lineage that `--session` or `--continue` means; null for a new one. Raises a usage error."""
     if given and newest:
         raise click.UsageError("--session and --continue exclude each other.")
     if given:
-        views = invocation.application.views
+        views = context.application.views
         return views.session(views.find_session(given)).lineage
     if newest:
-        sessions = invocation.application.views.sessions(limit=1)
+        sessions = context.application.views.sessions(limit=1)
         if not sessions:
             raise click.UsageError("There is no session to continue yet: leave out --continue.")
         return sessions[0].lineage
     return None
 
 
-def checked_model(invocation: Invocation, given: str | None, lineage: str | None) -> str | None:
+def resolve_model(context: CliContext, given: str | None, lineage: str | None) -> str | None:
     """The model that was named, an alias by what it stands for; null where none was.
 
     Raises what `Application.check` does for the model that will answer in the lineage, or in a new session.
     """
-    named = invocation.settings.models.aliases.get(given, given) if given else None
-    application = invocation.application
+    named = context.settings.models.aliases.get(given, given) if given else None
+    application = context.application
     answering = named
     if named is None and lineage is not None:
         answering = application.views.session(lineage).model or None

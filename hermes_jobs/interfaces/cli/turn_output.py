@@ -13,35 +13,35 @@ from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.live import LiveTranscript, TextDelta
 
 if TYPE_CHECKING:
-    from hermes_jobs.interfaces.cli.live_display import Stage
+    from hermes_jobs.interfaces.cli.live_display import LiveDisplay
 
 
-class Page(Protocol):
+class TurnOutput(Protocol):
     """What a turn is told on. Heard from several threads; texts are as they were said."""
 
-    def hear(self, piece: TextDelta) -> None:
+    def on_delta(self, piece: TextDelta) -> None:
         """A piece of what is being said."""
 
-    def said(self, step: str, attempt: int, content: str) -> None:
+    def on_reply(self, step: str, attempt: int, content: str) -> None:
         """The log has what was said at that step."""
 
-    def failed(self, step: str, attempt: int) -> None:
+    def on_failure(self, step: str, attempt: int) -> None:
         """That attempt has failed."""
 
-    def answer(self, text: str) -> None:
+    def show_answer(self, text: str) -> None:
         """The turn's answer."""
 
-    def line(self, text: str, *, dim: bool = False) -> None:
+    def print_line(self, text: str, *, dim: bool = False) -> None:
         """Something beside the answer, on a line of its own."""
 
-    def doing(self, lines: Sequence[str]) -> None:
+    def set_status(self, lines: Sequence[str]) -> None:
         """What is under way at this moment."""
 
     def close(self) -> None:
         """The waiting is over."""
 
 
-class PlainPage:
+class PlainOutput:
     """Standard output for the answer, as it comes; standard error for the rest."""
 
     def __init__(self) -> None:
@@ -51,43 +51,43 @@ class PlainPage:
         self._all = ""
         self._mid_line = False
 
-    def hear(self, piece: TextDelta) -> None:
-        """See `Page.hear`."""
+    def on_delta(self, piece: TextDelta) -> None:
+        """See `TurnOutput.on_delta`."""
         with self._lock:
             if self._live.hear(piece):
                 self._write_up_to(self._live.text)
 
-    def said(self, step: str, attempt: int, content: str) -> None:
-        """See `Page.said`. What of it was lost on the way is written; nothing, where nothing was heard."""
+    def on_reply(self, step: str, attempt: int, content: str) -> None:
+        """See `TurnOutput.on_reply`. Without deltas nothing is written; else the rest of the text."""
         with self._lock:
             if self._written and content.startswith(self._written):
                 self._write_up_to(content)
             self._end(step, attempt)
 
-    def failed(self, step: str, attempt: int) -> None:
-        """See `Page.failed`."""
+    def on_failure(self, step: str, attempt: int) -> None:
+        """See `TurnOutput.on_failure`."""
         with self._lock:
             self._end(step, attempt)
 
-    def answer(self, text: str) -> None:
-        """See `Page.answer`."""
+    def show_answer(self, text: str) -> None:
+        """See `TurnOutput.show_answer`."""
         with self._lock:
             self._break_line()
             shown = printable(text)
             if not self._all.strip().endswith(shown.strip()) or not self._all:
                 click.echo(shown if sys.stdout.isatty() else text)
 
-    def line(self, text: str, *, dim: bool = False) -> None:
-        """See `Page.line`."""
+    def print_line(self, text: str, *, dim: bool = False) -> None:
+        """See `TurnOutput.print_line`."""
         with self._lock:
             self._break_line()
             click.echo(click.style(text, dim=True) if dim else text, err=True)
 
-    def doing(self, lines: Sequence[str]) -> None:
+    def set_status(self, lines: Sequence[str]) -> None:
         """Nothing that may still change is written."""
 
     def close(self) -> None:
-        """See `Page.close`."""
+        """See `TurnOutput.close`."""
         with self._lock:
             self._break_line()
 
@@ -113,21 +113,21 @@ class PlainPage:
             self._mid_line = False
 
 
-class TerminalPage:
+class TerminalOutput:
     """A terminal, on which the answer is drawn; the rest too, unless standard error is another place."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
-        self.hear = stage.hear
-        self.said = stage.said
-        self.failed = stage.failed
-        self.answer = stage.answer
-        self.doing = stage.doing
-        self.close = stage.close
+    def __init__(self, display: LiveDisplay) -> None:
+        self._display = display
+        self.on_delta = display.on_delta
+        self.on_reply = display.on_reply
+        self.on_failure = display.on_failure
+        self.show_answer = display.show_answer
+        self.set_status = display.set_status
+        self.close = display.close
 
-    def line(self, text: str, *, dim: bool = False) -> None:
-        """See `Page.line`."""
+    def print_line(self, text: str, *, dim: bool = False) -> None:
+        """See `TurnOutput.print_line`."""
         if sys.stderr.isatty():
-            self._stage.line(text, dim=dim)
+            self._display.print_line(text, dim=dim)
         else:
             click.echo(text, err=True)

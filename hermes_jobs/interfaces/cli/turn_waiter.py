@@ -14,12 +14,12 @@ from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.engine.engine import Engine, Submitted
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.context import Invocation
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS, FAILED, INTERRUPTED, TIMED_OUT, explain
 from hermes_jobs.interfaces.cli.logging_setup import log_to_file
-from hermes_jobs.interfaces.cli.output_options import Style
-from hermes_jobs.interfaces.cli.turn_printer import Shown
-from hermes_jobs.interfaces.cli.wait import LogWaiter, NobodyWorks
+from hermes_jobs.interfaces.cli.output_options import OutputOptions
+from hermes_jobs.interfaces.cli.turn_printer import TurnPrinter
+from hermes_jobs.interfaces.cli.wait import LogWaiter, NoLiveWorker
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.turn_json import TurnResult, turn_result
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from hermes_jobs.runtime.inline_worker import InlineWorker
 
 QUOTA_PATIENCE = 120.0  # seconds that a process which works alone waits for a quota
-SECOND_THOUGHTS = 1.5  # seconds after a Ctrl-C in which another one cancels the turn
+CANCEL_WINDOW = 1.5  # seconds after a Ctrl-C in which another one cancels the turn
 CANCEL_SECONDS = 10.0  # that a cancelled turn has to end in this process
 LATER = "goes on with the next process that works"
 ALONE = "No worker is alive: this process goes on with the turn."
 
 
 def follow(
-    invocation: Invocation,
+    context: CliContext,
     submitted: Submitted,
-    style: Style,
+    options: OutputOptions,
     timeout: float | None,
     *,
     alone: str = "",
@@ -49,11 +49,11 @@ def follow(
     person.
     """
     with Interrupts() as interrupts:
-        vigil = Vigil(invocation, submitted, style, interrupts, until_asked=until_asked)
+        vigil = TurnWaiter(context, submitted, options, interrupts, until_asked=until_asked)
         try:
-            return vigil.keep(timeout, alone)
+            return vigil.wait(timeout, alone)
         except KeyboardInterrupt:
-            return vigil.interrupted()
+            return vigil.on_interrupt()
         finally:
             vigil.close()
 
@@ -82,74 +82,74 @@ class Interrupts:
             raise KeyboardInterrupt
 
 
-class Vigil:
+class TurnWaiter:
     """One process's waiting for one turn."""
 
     def __init__(
         self,
-        invocation: Invocation,
+        context: CliContext,
         submitted: Submitted,
-        style: Style,
+        options: OutputOptions,
         interrupts: Interrupts,
         *,
         until_asked: bool,
     ) -> None:
-        self._invocation = invocation
-        self._application = invocation.application
+        self._context = context
+        self._application = context.application
         self._submitted = submitted
-        self._shown = Shown(submitted, style, self._application.clock)
+        self._printer = TurnPrinter(submitted, options, self._application.clock)
         self._interrupts = interrupts
         self._until_asked = until_asked
-        self._goes_on = LATER
-        self._has_said = False
+        self._continues = LATER
+        self._has_explained = False
         self._has_cancelled = False
         self._leaves_at_quota = False
 
-    def keep(self, timeout: float | None, alone: str) -> int:
+    def wait(self, timeout: float | None, alone: str) -> int:
         """Wait; the exit code."""
         application = self._application
         engine = application.engine()
-        if self._is_over(engine):
-            self._shown.catch_up(application.log)
+        if self._is_done(engine):
+            self._printer.catch_up(application.log)
             return self._end(engine, done=True)
         now = application.clock.monotonic
         until = None if timeout is None else now() + timeout
         if application.has_live_workers():
-            self._goes_on = "goes on"
+            self._continues = "goes on"
             try:
-                with self._listening() as news:
-                    return self._wait(LogWaiter(application, news=news), timeout)
-            except NobodyWorks:
+                with self._subscribed() as news:
+                    return self._wait_with(LogWaiter(application, news=news), timeout)
+            except NoLiveWorker:
                 alone = "The workers have ended; this process goes on with the turn."
                 timeout = None if until is None else max(0.0, until - now())
         if alone:
-            self._shown.note(alone)
-        self._goes_on = LATER
+            self._printer.note(alone)
+        self._continues = LATER
         self._leaves_at_quota = timeout is None
-        return self._wait(self._inline_worker(), timeout)
+        return self._wait_with(self._inline_worker(), timeout)
 
     def close(self) -> None:
         """Leave the terminal as it is to stay."""
-        self._shown.close()
+        self._printer.close()
 
     @contextmanager
-    def _listening(self) -> Iterator[Callable[[Sequence[RecordedEvent]], None]]:
+    def _subscribed(self) -> Iterator[Callable[[Sequence[RecordedEvent]], None]]:
         """What has to hear the log's news meanwhile; the answer's text is heard as others say it."""
         from hermes_jobs.runtime.redis_live import channel_of
 
-        shown = self._shown
-        if not shown.style.stream:
-            yield shown.news
+        printer = self._printer
+        if not printer.options.stream:
+            yield printer.on_events
             return
         channel = channel_of(self._application)
-        heard, leave = shown.turn, channel.subscribe(shown.turn, shown.heard)
+        heard, leave = printer.turn, channel.subscribe(printer.turn, printer.on_delta)
 
         def news(events: Sequence[RecordedEvent]) -> None:
             nonlocal heard, leave
-            shown.news(events)
-            if shown.turn != heard:
+            printer.on_events(events)
+            if printer.turn != heard:
                 leave()
-                heard, leave = shown.turn, channel.subscribe(shown.turn, shown.heard)
+                heard, leave = printer.turn, channel.subscribe(printer.turn, printer.on_delta)
 
         try:
             yield news
@@ -160,41 +160,41 @@ class Vigil:
         """A worker in this process."""
         from hermes_jobs.runtime.inline_worker import InlineWorker
 
-        log_to_file(self._invocation, self._application.settings.paths.logs)
-        return InlineWorker(self._application, heard=self._shown.heard, news=self._shown.news)
+        log_to_file(self._context, self._application.settings.paths.logs)
+        return InlineWorker(self._application, heard=self._printer.on_delta, news=self._printer.on_events)
 
-    def _wait(self, waiter: InlineWorker | LogWaiter, timeout: float | None) -> int:
+    def _wait_with(self, waiter: InlineWorker | LogWaiter, timeout: float | None) -> int:
         with waiter as worker:
             try:
-                self._shown.catch_up(self._application.log)
-                self._say_what_goes_first(worker.engine)
+                self._printer.catch_up(self._application.log)
+                self._note_turns_ahead(worker.engine)
                 done = worker.work(
-                    lambda: self._is_over(worker.engine), stream=self._submitted.stream, seconds=timeout
+                    lambda: self._is_done(worker.engine), stream=self._submitted.stream, seconds=timeout
                 )
             except KeyboardInterrupt:
-                self._shown.close()
-                self._reconsider(worker)
+                self._printer.close()
+                self._offer_cancel(worker)
                 raise
-            self._shown.catch_up(self._application.log)
+            self._printer.catch_up(self._application.log)
             code = self._end(worker.engine, done=done)
             if done:
                 self._finish_other_jobs(worker)
         return code
 
-    def _is_over(self, engine: Engine) -> bool:
+    def _is_done(self, engine: Engine) -> bool:
         session = engine.sessions.load(self._submitted.stream)
         last = _last(engine, self._submitted)
         if last in session.ended:
             return True
         turn = session.current
-        if turn is not None and turn.id == last and self._is_left_to_a_quota(turn):
+        if turn is not None and turn.id == last and self._waits_for_quota(turn):
             return True
         if not self._until_asked or turn is None or turn.id != last or not turn.is_idle:
             return False
         open_calls = [call for call in turn.calls if call.result is None]
         return bool(open_calls) and all(call.approval == "waiting" for call in open_calls)
 
-    def _is_left_to_a_quota(self, turn: Turn) -> bool:
+    def _waits_for_quota(self, turn: Turn) -> bool:
         """Whether nobody but this process works, and the turn waits longer than one likes to sit there."""
         left = turn.quota_until - self._application.clock.now()
         return self._leaves_at_quota and not turn.running and left > QUOTA_PATIENCE
@@ -203,14 +203,14 @@ class Vigil:
         """Show how the turn stands; the exit code."""
         views = self._application.views
         result = turn_result(views.turn(self._submitted.turn))
-        self._shown.end(result, done=done)
+        self._printer.end(result, done=done)
         if not done:
-            if self._shown.style.form == "text":
-                self._say_how_to_go_on("Waited long enough")
+            if self._printer.options.form == "text":
+                self._print_next_commands("Waited long enough")
             return TIMED_OUT
         last = turn_result(views.turn(_last(engine, self._submitted)))
-        if last.waits_until is not None and self._shown.style.form == "text":
-            self._say_how_to_go_on("Not waiting here for the quota")
+        if last.waits_until is not None and self._printer.options.form == "text":
+            self._print_next_commands("Not waiting here for the quota")
         return self._code(last)
 
     def _code(self, result: TurnResult) -> int:
@@ -218,13 +218,13 @@ class Vigil:
             return TIMED_OUT
         if result.status in {"completed", "waiting"}:
             return 0
-        is_text = self._shown.style.form == "text"
+        is_text = self._printer.options.form == "text"
         if result.error is not None:
             if is_text:
-                explain(result.error.message, result.error.hint, self._invocation)
+                explain(result.error.message, result.error.hint, self._context)
             return CREDENTIALS if result.error.kind == "auth" else FAILED
         if is_text:
-            self._shown.say(f"Turn {result.turn} was {result.status}.")
+            self._printer.say(f"Turn {result.turn} was {result.status}.")
         return FAILED
 
     def _finish_other_jobs(self, worker: InlineWorker | LogWaiter) -> None:
@@ -232,46 +232,46 @@ class Vigil:
         jobs = worker.remaining_steps()
         if not jobs:
             return
-        self._shown.note(f"Finishing {pluralize(jobs, 'more job')}; Ctrl-C leaves them for later.")
+        self._printer.note(f"Finishing {pluralize(jobs, 'more job')}; Ctrl-C leaves them for later.")
         try:
             worker.drain()
         except KeyboardInterrupt:
-            self._shown.note("Left for the next process that works.")
+            self._printer.note("Left for the next process that works.")
 
     # --- people ---------------------------------------------------------------------------------
 
-    def _say_what_goes_first(self, engine: Engine) -> None:
+    def _note_turns_ahead(self, engine: Engine) -> None:
         session = engine.sessions.load(self._submitted.stream)
         ahead = [turn.id for turn in session.waiting]
-        if self._shown.style.progress and self._submitted.turn in ahead:
+        if self._printer.options.progress and self._submitted.turn in ahead:
             before = 1 + ahead.index(self._submitted.turn)
-            self._shown.note(f"· waits for {before} other turn{'s' * (before > 1)} of its session")
+            self._printer.note(f"· waits for {before} other turn{'s' * (before > 1)} of its session")
 
-    def interrupted(self) -> int:
+    def on_interrupt(self) -> int:
         """A Ctrl-C has ended the waiting, and one more cancels the turn, where neither was dealt with before;
         the exit code."""
         engine = self._application.engine()
-        is_new = not self._has_said or self._interrupts.count >= 2
-        if is_new and not self._has_cancelled and self._is_to_be_cancelled(engine):
+        is_new = not self._has_explained or self._interrupts.count >= 2
+        if is_new and not self._has_cancelled and self._wants_cancel(engine):
             self._cancel(engine)
         return INTERRUPTED
 
-    def _reconsider(self, worker: InlineWorker | LogWaiter) -> None:
+    def _offer_cancel(self, worker: InlineWorker | LogWaiter) -> None:
         """The same while this process still works: what is under way goes on until a person has decided:
         only who hears an answer can keep what was said of it before a cancel."""
-        if self._is_to_be_cancelled(worker.engine) and self._cancel(worker.engine):
-            done, stream = partial(self._is_over, worker.engine), self._submitted.stream
-            with suppress(NobodyWorks):
+        if self._wants_cancel(worker.engine) and self._cancel(worker.engine):
+            done, stream = partial(self._is_done, worker.engine), self._submitted.stream
+            with suppress(NoLiveWorker):
                 worker.work(done, stream=stream, seconds=CANCEL_SECONDS)
 
-    def _is_to_be_cancelled(self, engine: Engine) -> bool:
+    def _wants_cancel(self, engine: Engine) -> bool:
         """Whether another Ctrl-C has come, or comes within `SECOND_THOUGHTS`."""
         try:
-            if self._is_over(engine):
+            if self._is_done(engine):
                 return False
-            self._say_how_to_go_on("Stopped waiting", again=" (or Ctrl-C again)")
+            self._print_next_commands("Stopped waiting", again=" (or Ctrl-C again)")
             if self._interrupts.count < 2:
-                threading.Event().wait(SECOND_THOUGHTS)
+                threading.Event().wait(CANCEL_WINDOW)
         except KeyboardInterrupt:
             pass
         return self._interrupts.count >= 2
@@ -282,19 +282,19 @@ class Vigil:
         try:
             engine.execute(self._submitted.stream, c.CancelTurn(turn=self._submitted.turn, by="user"))
         except Rejected as refused:
-            self._shown.say(refused.message)
+            self._printer.say(refused.message)
             return False
-        self._shown.say("Cancelled.")
+        self._printer.say("Cancelled.")
         return True
 
-    def _say_how_to_go_on(self, why: str, again: str = "") -> None:
+    def _print_next_commands(self, why: str, again: str = "") -> None:
         """Once, however often the waiting is broken off."""
-        if not self._has_said:
-            self._has_said = True
+        if not self._has_explained:
+            self._has_explained = True
             turn = self._submitted.turn
-            self._shown.say(f"{why}; turn {turn} {self._goes_on}.")
-            self._shown.say(f"  follow it: hermes-jobs turns follow {turn}")
-            self._shown.say(f"  cancel it: hermes-jobs turns cancel {turn}{again}")
+            self._printer.say(f"{why}; turn {turn} {self._continues}.")
+            self._printer.say(f"  follow it: hermes-jobs turns follow {turn}")
+            self._printer.say(f"  cancel it: hermes-jobs turns cancel {turn}{again}")
 
 
 def _last(engine: Engine, submitted: Submitted) -> str:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
-from hermes_jobs.interfaces.cli.failed_calls import how_to_move
-from hermes_jobs.interfaces.cli.model_format import model_told, tokens_told
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.failed_calls import quota_commands
+from hermes_jobs.interfaces.cli.model_format import model_label, tokens_label
 from hermes_jobs.interfaces.cli.options import (
     example,
     json_option,
@@ -20,18 +20,18 @@ from hermes_jobs.interfaces.cli.options import (
     turn_argument,
 )
 from hermes_jobs.interfaces.cli.output import (
+    format_cost,
+    format_short_time,
+    format_time,
     note,
     one_line,
     print_fields,
     print_json,
     print_table,
     print_text,
-    short_time,
-    shown_cost,
-    shown_time,
 )
 from hermes_jobs.interfaces.cli.output_file import html_option, write_page
-from hermes_jobs.interfaces.cli.progress import called, called_whole
+from hermes_jobs.interfaces.cli.progress import call_details, call_summary
 from hermes_jobs.interfaces.cli.turn_actions import ACTS
 from hermes_jobs.interfaces.html.figures import duration
 from hermes_jobs.text.plural import pluralize
@@ -63,12 +63,12 @@ for act in ACTS:
 @click.option("--status", type=click.Choice(get_args(TurnStatus)), help="Only those in this state.")
 @limit_option("turns, newest first")
 @json_option
-@pass_invocation
+@pass_context
 def list_turns(
-    invocation: Invocation, session: str | None, status: TurnStatus | None, limit: int, as_json: bool
+    context: CliContext, session: str | None, status: TurnStatus | None, limit: int, as_json: bool
 ) -> None:
     """List turns, newest first."""
-    views = invocation.application.views
+    views = context.application.views
     found = views.turns(session=views.find_session(session) if session else None, status=status, limit=limit)
     if as_json:
         print_json([_listed(turn) for turn in found])
@@ -83,29 +83,27 @@ def list_turns(
 @html_option
 @limit_option("steps, the newest", default=None)
 @json_option
-@pass_invocation
-def show_turn(
-    invocation: Invocation, turn_id: str, html: Path | None, limit: int | None, as_json: bool
-) -> None:
+@pass_context
+def show_turn(context: CliContext, turn_id: str, html: Path | None, limit: int | None, as_json: bool) -> None:
     """Show a turn: what it waited for, each call, what they cost."""
     from msgspec.structs import replace
 
     if html is not None and as_json:
         raise click.UsageError("--html and --json exclude each other.")
-    turn = _find(invocation, turn_id)
+    turn = _find(context, turn_id)
     if html is not None:
-        _write_page(invocation, turn, html)
+        _write_page(context, turn, html)
         return
     turn = replace(turn, steps=newest(turn.steps, limit))
     if as_json:
         print_json(detailed_result(turn))
     else:
-        _print_turn(invocation, turn, limit)
-        _print_deliveries(invocation, turn)
+        _print_turn(context, turn, limit)
+        _print_deliveries(context, turn)
 
 
-def _find(invocation: Invocation, given: str) -> TurnView:
-    views = invocation.application.views
+def _find(context: CliContext, given: str) -> TurnView:
+    views = context.application.views
     return views.turn(views.find_turn(given))
 
 
@@ -119,37 +117,39 @@ def _listed(turn: TurnView) -> dict[str, object]:
 
 
 def _row(turn: TurnView) -> tuple[str, ...]:
-    when = short_time(turn.submitted_at)
+    when = format_short_time(turn.submitted_at)
     stands = (
-        turn.status if turn.waits_until is None else f"{turn.status} until {short_time(turn.waits_until)}"
+        turn.status
+        if turn.waits_until is None
+        else f"{turn.status} until {format_short_time(turn.waits_until)}"
     )
-    return (turn.id, turn.session, stands, when, shown_cost(turn.books.cost_usd), turn.text)
+    return (turn.id, turn.session, stands, when, format_cost(turn.books.cost_usd), turn.text)
 
 
-def _print_turn(invocation: Invocation, turn: TurnView, limit: int | None) -> None:
-    estimates = invocation.application.views.estimates(turn=turn.id)
+def _print_turn(context: CliContext, turn: TurnView, limit: int | None) -> None:
+    estimates = context.application.views.estimates(turn=turn.id)
     stands: str = turn.status
     for told in (turn.into and f"into {turn.into}", turn.cancelled_by and f"by {turn.cancelled_by}"):
         stands += f" {told}" if told else ""
     if turn.waits_until is not None:
-        stands += f" for the quota of {turn.model} until {shown_time(turn.waits_until)}"
+        stands += f" for the quota of {turn.model} until {format_time(turn.waits_until)}"
     print_fields(
         [
             ("Turn", turn.id),
             ("Session", turn.session),
             ("Status", stands),
             ("Stopped by", turn.stopped_by or ""),
-            ("Model", f"{turn.model} ({model_told(invocation.settings, turn.model)})" if turn.model else ""),
-            ("Submitted", shown_time(turn.submitted_at)),
-            ("Ended", shown_time(turn.ended_at)),
+            ("Model", f"{turn.model} ({model_label(context.settings, turn.model)})" if turn.model else ""),
+            ("Submitted", format_time(turn.submitted_at)),
+            ("Ended", format_time(turn.ended_at)),
             ("Took", duration(milliseconds(turn.began_waiting_at, turn.ended_at or turn.seen_at) / 1000)),
-            ("Tokens", tokens_told(turn.books.usage)),
-            ("Cost", shown_cost(turn.books.cost_usd)),
+            ("Tokens", tokens_label(turn.books.usage)),
+            ("Cost", format_cost(turn.books.cost_usd)),
             ("Besides", _about(estimates)),
             ("Text", turn.text if len(turn.text) <= 1000 else turn.text[:1000] + "…"),
         ]
     )
-    _print_timeline(invocation, turn, limit)
+    _print_timeline(context, turn, limit)
     if turn.steps:
         click.echo()
         _print_steps(turn.steps)
@@ -162,46 +162,46 @@ def _print_turn(invocation: Invocation, turn: TurnView, limit: int | None) -> No
     if turn.waits_until is not None:
         click.echo()
         note("It goes on by itself.")
-        for line in how_to_move(turn.id):
+        for line in quota_commands(turn.id):
             note(line)
     elif turn.status == "waiting":
         for step in turn.steps:
             if step.outcome == "waiting":
-                note(f"{step.id}: {called_whole(step.name, step.arguments)}")
+                note(f"{step.id}: {call_details(step.name, step.arguments)}")
         note(f"It waits for you: `hermes-jobs turns approve {turn.id}`, or `deny`.")
 
 
-def _print_timeline(invocation: Invocation, turn: TurnView, limit: int | None) -> None:
+def _print_timeline(context: CliContext, turn: TurnView, limit: int | None) -> None:
     from hermes_jobs.interfaces.cli.timeline_format import print_timeline
 
     click.echo()
-    print_timeline(_timeline(invocation, turn)[0], limit)
+    print_timeline(_timeline(context, turn)[0], limit)
 
 
-def _timeline(invocation: Invocation, turn: TurnView) -> tuple[Timeline, Sequence[RecordedEvent]]:
+def _timeline(context: CliContext, turn: TurnView) -> tuple[Timeline, Sequence[RecordedEvent]]:
     """The turn's timeline as it is now, with the events that it was made from."""
     from hermes_jobs.views.timeline import timeline
     from hermes_jobs.views.turn_events import events_of
 
-    application = invocation.application
+    application = context.application
     events = events_of(application.log, turn)
     return timeline(turn.id, events, application.clock.now()), events
 
 
-def _write_page(invocation: Invocation, turn: TurnView, file: Path) -> None:
+def _write_page(context: CliContext, turn: TurnView, file: Path) -> None:
     from hermes_jobs.interfaces.html.turn_page import turn_page
 
-    found, events = _timeline(invocation, turn)
-    write_page(file, turn_page(turn, found, events, invocation.redact, invocation.settings.zone))
+    found, events = _timeline(context, turn)
+    write_page(file, turn_page(turn, found, events, context.redact, context.settings.zone))
 
 
-def _print_deliveries(invocation: Invocation, turn: TurnView) -> None:
-    from hermes_jobs.interfaces.cli.inbox import shown_state
+def _print_deliveries(context: CliContext, turn: TurnView) -> None:
+    from hermes_jobs.interfaces.cli.inbox import delivery_status
 
-    found = invocation.application.views.deliveries(turn=turn.into or turn.id)
+    found = context.application.views.deliveries(turn=turn.into or turn.id)
     if found:
         click.echo()
-        print_fields([(f"To {each.target}", shown_state(each)) for each in reversed(found)])
+        print_fields([(f"To {each.target}", delivery_status(each)) for each in reversed(found)])
 
 
 def _about(estimates: Sequence[Estimate]) -> str:
@@ -226,7 +226,9 @@ def _step_row(step: StepView, *, with_worker: bool) -> tuple[str, ...]:
     took = ""
     if step.started_at and step.ended_at:
         took = duration(milliseconds(step.started_at, step.ended_at) / 1000)
-    what = " ".join(part for part in (called(step.name, step.arguments, WHAT), step.finish_reason) if part)
+    what = " ".join(
+        part for part in (call_summary(step.name, step.arguments, WHAT), step.finish_reason) if part
+    )
     told = f"{what} — {step.message}" if step.message else what
     worker = (step.worker or "",) * with_worker
     return (step.id, step.outcome, str(step.attempt), took, *worker, one_line(told))

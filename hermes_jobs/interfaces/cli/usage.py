@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, newest
-from hermes_jobs.interfaces.cli.output import note, print_json, print_table, short_time, shown_cost
-from hermes_jobs.interfaces.cli.param_types import Moment
+from hermes_jobs.interfaces.cli.output import format_cost, format_short_time, note, print_json, print_table
+from hermes_jobs.interfaces.cli.param_types import DateParam
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.spending import Spending, SpendingKey
 from hermes_jobs.views.turn_json import usage_shown
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     show_default=True,
     help="What to add up by.",
 )
-@click.option("--since", type=Moment(), metavar="DATE", help="Only what was used since then, local time.")
+@click.option("--since", type=DateParam(), metavar="DATE", help="Only what was used since then, local time.")
 @click.option("--estimated", is_flag=True, help="List the calls whose usage was never reported.")
 @limit_option("rows: the newest days or calls, else the dearest", default=None)
 @json_option
-@pass_invocation
+@pass_context
 def usage(
-    invocation: Invocation,
+    context: CliContext,
     *,
     by: SpendingKey,
     since: datetime | None,
@@ -48,9 +48,9 @@ def usage(
 
     Calls that ended without their response (killed, cancelled) are estimated, and stand apart.
     """
-    zone = invocation.settings.zone
+    zone = context.settings.zone
     moment = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if since else None
-    views = invocation.application.views
+    views = context.application.views
     if estimated:
         _print_estimates(newest(views.estimates(since=moment), limit), as_json=as_json)
         return
@@ -99,7 +99,7 @@ def _cells(row: Spending) -> tuple[str, ...]:
         f"{used.prompt_tokens:,}",
         f"{row.cached_share:.0%}",
         f"{used.output_tokens:,}",
-        shown_cost(row.cost_usd),
+        format_cost(row.cost_usd),
     )
 
 
@@ -107,7 +107,7 @@ def _estimate(row: Spending) -> str:
     about = row.estimated
     if not about.requests:
         return ""
-    return f"{about.input_tokens:,} in, {about.output_tokens:,} out, {shown_cost(about.cost_usd)}"
+    return f"{about.input_tokens:,} in, {about.output_tokens:,} out, {format_cost(about.cost_usd)}"
 
 
 def _print_estimates(found: Sequence[Estimate], *, as_json: bool) -> None:
@@ -122,13 +122,13 @@ def _print_estimates(found: Sequence[Estimate], *, as_json: bool) -> None:
 
 def _estimate_cells(each: Estimate) -> tuple[str, ...]:
     return (
-        short_time(each.at),
+        format_short_time(each.at),
         each.turn,
         each.step,
         f"{each.attempt}",
         f"{each.input_tokens:,}",
         f"{each.output_tokens:,}",
-        shown_cost(each.cost_usd),
+        format_cost(each.cost_usd),
         each.model,
         f"{each.reason} ({each.worker})",
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option
 from hermes_jobs.interfaces.cli.output import note, print_json, print_table
 from hermes_jobs.text.plural import pluralize
@@ -23,13 +23,13 @@ def views() -> None:
 
 @views.command("status", epilog=example("hermes-jobs views status --json"))
 @json_option
-@pass_invocation
-def show_status(invocation: Invocation, as_json: bool) -> None:
+@pass_context
+def show_status(context: CliContext, as_json: bool) -> None:
     """Show how far the views are behind the log.
 
     One row a file: position, events behind, size, rows in each table.
     """
-    status = invocation.application.views.status()
+    status = context.application.views.status()
     if as_json:
         print_json(status)
         return
@@ -52,13 +52,13 @@ def show_status(invocation: Invocation, as_json: bool) -> None:
 
 @views.command("rebuild", epilog=example("hermes-jobs views rebuild"))
 @json_option
-@pass_invocation
-def rebuild(invocation: Invocation, as_json: bool) -> None:
+@pass_context
+def rebuild(context: CliContext, as_json: bool) -> None:
     """Make the views again from the log.
 
     Readers and workers go on meanwhile.
     """
-    views = invocation.application.views
+    views = context.application.views
     on_terminal = sys.stderr.isatty()
 
     def progress(position: int, last: int) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 LOOK_EVERY = 1.0  # seconds between looks at who is alive
 
 
-class NobodyWorks(Exception):
+class NoLiveWorker(Exception):
     """No live worker consumes what a turn needs."""
 
 
@@ -40,7 +40,7 @@ class LogWaiter:
     def work(
         self, done: Callable[[], bool], *, stream: str | None = None, seconds: float | None = None
     ) -> bool:
-        """Wait until `done`, or for `seconds`; whether it was done. Raises `NobodyWorks`."""
+        """Wait until `done`, or for `seconds`; whether it was done. Raises `NoLiveWorker`."""
         clock, log = self.engine.clock, self.engine.log
         until = None if seconds is None else clock.monotonic() + seconds
         looked_at = float("-inf")
@@ -56,7 +56,7 @@ class LogWaiter:
                 return False
             if now - looked_at >= LOOK_EVERY:
                 looked_at = now
-                self._insist_on_workers()
+                self._require_workers()
             log.wait(self._position, LOOK_EVERY if until is None else min(LOOK_EVERY, until - now))
 
     def remaining_steps(self) -> int:
@@ -66,7 +66,7 @@ class LogWaiter:
     def drain(self) -> None:
         """See `remaining_steps`."""
 
-    def _insist_on_workers(self) -> None:
+    def _require_workers(self) -> None:
         workers = self.engine.log.workers()
         if not cover_required_queues(workers, self._observer.dead(workers)):
-            raise NobodyWorks
+            raise NoLiveWorker

@@ -6,17 +6,17 @@ from datetime import datetime, tzinfo
 
 import click
 
-from hermes_jobs.interfaces.cli.context import Invocation
+from hermes_jobs.interfaces.cli.context import CliContext
 
 
-def zone_here() -> tzinfo | None:
+def configured_zone() -> tzinfo | None:
     """The configured zone; null for this machine's."""
-    context = click.get_current_context(silent=True)
-    invocation = context.find_object(Invocation) if context else None
-    return invocation.settings.zone if invocation else None
+    click_context = click.get_current_context(silent=True)
+    context = click_context.find_object(CliContext) if click_context else None
+    return context.settings.zone if context else None
 
 
-def local(moment: datetime) -> datetime:
+def to_local(moment: datetime) -> datetime:
     """The moment in that zone; one without a zone is taken to be of it."""
-    zone = zone_here()
+    zone = configured_zone()
     return moment.replace(tzinfo=zone) if zone and moment.tzinfo is None else moment.astimezone(zone)

@@ -51,7 +51,7 @@ def telegram_service(application: Application, told: Callable[[str], None]) -> I
         told("  Write to the bot; the number that is ignored below is yours.")
     platform = TelegramPlatform(token, bot, settings.gateway.telegram.base_url)
     house = GatewayPolicy(
-        users=joined(settings.gateway.users),
+        users=validate_users(settings.gateway.users),
         if_busy=settings.session.if_busy,
         workdir=settings.agent.workdir,
     )
@@ -74,7 +74,7 @@ def _news(application: Application, session: str) -> Sequence[str]:
     return tuple(conflicts(application.memory, application.skills, application.log, since))
 
 
-def joined(users: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+def validate_users(users: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
     """`gateway.users`, each of whose ids belongs to one person. Raises `Misconfigured`."""
     owners: dict[str, str] = {}
     for person, ids in users.items():

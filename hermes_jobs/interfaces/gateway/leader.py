@@ -28,7 +28,7 @@ class GatewayLeader:
         self._gateway = gateway
         self._new_lease = new_lease
         self._observer = observer
-        self._lease = self._begun()
+        self._lease = self._start_lease()
 
     def close(self) -> None:
         """Leave it to others. Raises `LogUnavailable`."""
@@ -42,7 +42,7 @@ class GatewayLeader:
         if self._lease.is_lost:
             logger.warning("this process was taken for dead; it stands by from now on")
             self._lease.close()
-            self._lease = self._begun()
+            self._lease = self._start_lease()
         if not self._lease.is_fresh():
             return False
         holder = self._state().worker
@@ -50,7 +50,7 @@ class GatewayLeader:
             self._engine.change(self._take_from(holder), "gateway")
         return self._state().worker == self._lease.worker
 
-    def _begun(self) -> Lease:
+    def _start_lease(self) -> Lease:
         lease = self._new_lease()
         lease.start()
         self._engine.worker = lease.worker

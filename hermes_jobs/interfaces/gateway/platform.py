@@ -14,7 +14,7 @@ class Update(msgspec.Struct, frozen=True, kw_only=True):
     """Something that the platform had to tell. `number` grows; `said` null: it is of no concern."""
 
     number: int
-    said: IncomingMessage | None = None
+    message: IncomingMessage | None = None
 
 
 class PlatformUnavailable(Exception):
@@ -41,7 +41,7 @@ class Platform(Protocol):
     async def close(self) -> None:
         """Let go of all connections."""
 
-    async def introduce(self) -> str:
+    async def whoami(self) -> str:
         """What people call the account."""
 
     async def receive(self, after: int) -> Sequence[Update]:

@@ -28,10 +28,10 @@ class MessageReceiver:
     ) -> None:
         """`news(session)`: what its person should know that has happened since its newest turn."""
         self._engine = engine
-        self._house = house
+        self._policy = house
         self._allowed = frozenset(allowed)
         self._news = news
-        self._strangers: set[str] = set()
+        self._ignored: set[str] = set()
 
     def accept(self, said: IncomingMessage) -> None:
         """Take a message into the log, unless it is there. Raises `LogUnavailable`."""
@@ -43,7 +43,7 @@ class MessageReceiver:
         session = self._session(said.user)
         news = () if session is None else self._news(session)
         try:
-            self._engine.change(handle_message(said, self._house, names, news), f"gateway {said.key}")
+            self._engine.change(handle_message(said, self._policy, names, news), f"gateway {said.key}")
         except KeyTaken:
             logger.info("message %s was heard before", said.key)
 
@@ -60,12 +60,12 @@ class MessageReceiver:
 
     def _session(self, user: str) -> str | None:
         """The session that the user is in."""
-        person = self._engine.state(stream_of_person(person_named(user, self._house.users)))
+        person = self._engine.state(stream_of_person(person_named(user, self._policy.users)))
         assert isinstance(person, Person)
         return person.session
 
     def _ignore(self, user: str) -> None:
         """Once a user, so that nobody can fill the logs."""
-        if user not in self._strangers and len(self._strangers) < STRANGERS_NAMED:
-            self._strangers.add(user)
+        if user not in self._ignored and len(self._ignored) < STRANGERS_NAMED:
+            self._ignored.add(user)
             logger.info("messages of %s are ignored: the settings do not allow this user", user)

@@ -33,11 +33,11 @@ class GatewayService:
         self, platform: Platform, reception: MessageReceiver, post: GatewayLeader, told: Callable[[str], None]
     ) -> None:
         self._platform = platform
-        self._reception = reception
-        self._post = post
+        self._receiver = reception
+        self._leader = post
         self._told = told
         self._said = ""
-        self._holds = False
+        self._is_leader = False
         self._last = 0
         self._failures = 0
 
@@ -57,7 +57,7 @@ class GatewayService:
     async def _round(self) -> None:
         """Ask once and hear what was said, or wait."""
         try:
-            if not await self._holds_post():
+            if not await self._check_leadership():
                 await asyncio.sleep(STAND_BY)
                 return
             updates = await self._platform.receive(self._last)
@@ -66,10 +66,10 @@ class GatewayService:
                 # All are given up by now, and after a quiet week Telegram goes on with any number.
                 self._last = 0
             for update in updates:
-                if not await self._holds_post():
+                if not await self._check_leadership():
                     return
-                if update.said is not None:
-                    await self._hear(update.said)
+                if update.message is not None:
+                    await self._accept(update.message)
                 self._last = update.number
         except LogUnavailable as error:
             logger.warning("%s", error)
@@ -77,26 +77,26 @@ class GatewayService:
         except PlatformUnavailable as error:
             await asyncio.sleep(self._wait_after(error))
         except Rejected as refused:
-            if not self._holds:
+            if not self._is_leader:
                 raise
             await asyncio.sleep(self._wait_after(PlatformUnavailable(refused.message)))
 
-    async def _holds_post(self) -> bool:
-        holds = await asyncio.to_thread(self._post.is_leader)
-        if holds and not self._holds:
-            name = await self._platform.introduce()
-            self._tell(f"Listening as {name}.")
+    async def _check_leadership(self) -> bool:
+        holds = await asyncio.to_thread(self._leader.is_leader)
+        if holds and not self._is_leader:
+            name = await self._platform.whoami()
+            self._report(f"Listening as {name}.")
         elif not holds:
             self._last = 0  # what is heard meanwhile is given up by who hears it, and numbers may begin anew
-            self._tell("Another process listens for this account: standing by.")
-        self._holds = holds
+            self._report("Another process listens for this account: standing by.")
+        self._is_leader = holds
         return holds
 
-    async def _hear(self, said: IncomingMessage) -> None:
+    async def _accept(self, said: IncomingMessage) -> None:
         """Until it is in the log; what this program stumbles over again and again is passed over."""
         for _ in range(TRIES):
             try:
-                await asyncio.to_thread(self._reception.accept, said)
+                await asyncio.to_thread(self._receiver.accept, said)
             except LogUnavailable:
                 raise
             except Exception:
@@ -109,7 +109,7 @@ class GatewayService:
     async def _show_typing(self) -> None:
         while True:
             try:
-                targets = await asyncio.to_thread(self._reception.waiting_targets) if self._holds else ()
+                targets = await asyncio.to_thread(self._receiver.waiting_targets) if self._is_leader else ()
                 for target in targets:
                     await self._platform.show_typing(target)
             except (PlatformUnavailable, LogUnavailable) as error:
@@ -124,7 +124,7 @@ class GatewayService:
         logger.warning("%s; asking again in %g s", error, wait)
         return wait
 
-    def _tell(self, text: str) -> None:
+    def _report(self, text: str) -> None:
         if text != self._said:
             self._said = text
             self._told(text)

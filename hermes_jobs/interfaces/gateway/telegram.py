@@ -47,7 +47,7 @@ class TelegramPlatform:
         """Let go of all connections."""
         await self._open.aclose()
 
-    async def introduce(self) -> str:
+    async def whoami(self) -> str:
         """The bot's user name. Raises `PlatformUnavailable`, `Rejected`."""
         with _failures():
             me = await self._asked.get_me()
@@ -59,7 +59,7 @@ class TelegramPlatform:
             updates = await self._asked.get_updates(
                 offset=after + 1 if after else None, timeout=POLL, allowed_updates=["message"]
             )
-        return tuple(Update(number=each.update_id, said=self._said(each)) for each in updates)
+        return tuple(Update(number=each.update_id, message=self._message(each)) for each in updates)
 
     async def show_typing(self, target: str) -> None:
         """Show it in the chat. Raises `PlatformUnavailable`, `Rejected`."""
@@ -73,7 +73,7 @@ class TelegramPlatform:
         assert self._bot is not None, "it is not open"
         return self._bot
 
-    def _said(self, update: telegram.Update) -> IncomingMessage | None:
+    def _message(self, update: telegram.Update) -> IncomingMessage | None:
         """A message in a private chat; nothing that is written where others read along."""
         message = update.message
         if message is None or message.from_user is None or message.chat.type != ChatType.PRIVATE:

@@ -6,9 +6,9 @@ import sys
 
 import click
 
-from hermes_jobs.interfaces.cli.context import Invocation, pass_invocation
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example
-from hermes_jobs.interfaces.cli.param_types import Name
+from hermes_jobs.interfaces.cli.param_types import NonEmpty
 
 
 @click.command(
@@ -18,11 +18,13 @@ from hermes_jobs.interfaces.cli.param_types import Name
         "hermes-jobs setup --provider custom --base-url http://127.0.0.1:18080/v1 --model smollm2",
     )
 )
-@click.option("--provider", metavar="NAME", type=Name(), help="Whose API: openai, anthropic, ollama, …")
-@click.option("-m", "--model", metavar="NAME", type=Name(), help="The model that answers.")
-@click.option("--base-url", metavar="URL", type=Name(), help="Address of the API, where it is not the usual.")
-@pass_invocation
-def setup(invocation: Invocation, provider: str | None, model: str | None, base_url: str | None) -> None:
+@click.option("--provider", metavar="NAME", type=NonEmpty(), help="Whose API: openai, anthropic, ollama, …")
+@click.option("-m", "--model", metavar="NAME", type=NonEmpty(), help="The model that answers.")
+@click.option(
+    "--base-url", metavar="URL", type=NonEmpty(), help="Address of the API, where it is not the usual."
+)
+@pass_context
+def setup(context: CliContext, provider: str | None, model: str | None, base_url: str | None) -> None:
     """Connect a language model: choose a provider, give its key, choose a model, and see what it can do.
 
     What the flags do not say is asked. Keys in the environment and servers on this machine are found. A key
@@ -31,8 +33,8 @@ def setup(invocation: Invocation, provider: str | None, model: str | None, base_
 
     Without a terminal nothing is asked: name --provider, and have its key in the environment or in `.env`.
     """
-    from hermes_jobs.interfaces.cli.setup.questions import Asking
+    from hermes_jobs.interfaces.cli.setup.questions import Questions
     from hermes_jobs.interfaces.cli.setup.steps import Setup
 
-    asking = Asking(can_ask=sys.stdin.isatty() and sys.stdout.isatty())
-    Setup(invocation, asking).run(provider, model, base_url)
+    asking = Questions(can_ask=sys.stdin.isatty() and sys.stdout.isatty())
+    Setup(context, asking).run(provider, model, base_url)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.agent.llm.dialect import OPENAI_URL
 from hermes_jobs.agent.llm.providers import Provider
-from hermes_jobs.interfaces.cli.context import Invocation
+from hermes_jobs.interfaces.cli.context import CliContext
 
 if TYPE_CHECKING:
     from hermes_jobs.settings import Settings
@@ -26,7 +26,7 @@ ABOUT_THE_MODEL = (
 """Variables that say what `setup` is to say, and win over what it writes."""
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class ModelSetup(msgspec.Struct, frozen=True, kw_only=True):
     """A model at a provider. `base_url` null: the provider's own; `key_is_set`: it need not be written."""
 
     provider: Provider
@@ -51,24 +51,24 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
         shared = (MAIN_KEY,) if self.base_url is not None and self.provider.api == "openai" else ()
         return tuple(dict.fromkeys((*self.provider.keys, *shared)))
 
-    def with_key(self, name: str, secret: str, *, is_set: bool = False) -> Wanted:
+    def with_key(self, name: str, secret: str, *, is_set: bool = False) -> ModelSetup:
         """With that key."""
         return replace(self, key=name, secret=secret, key_is_set=is_set)
 
-    def at(self, base_url: str) -> Wanted:
+    def at(self, base_url: str) -> ModelSetup:
         """At another address."""
         return replace(self, base_url=base_url)
 
-    def asking_for(self, model: str, window: int | None) -> Wanted:
+    def asking_for(self, model: str, window: int | None) -> ModelSetup:
         """With that model."""
         return replace(self, model=model, window=window)
 
 
-def settings_with(invocation: Invocation, wanted: Wanted) -> Settings:
+def settings_with(context: CliContext, wanted: ModelSetup) -> Settings:
     """The settings as if that were configured."""
     from hermes_jobs.settings import load
 
-    environ = {name: value for name, value in invocation.environ.items() if name not in ABOUT_THE_MODEL}
+    environ = {name: value for name, value in context.environ.items() if name not in ABOUT_THE_MODEL}
     environ["HERMES_JOBS_MODEL"] = wanted.model
     environ["HERMES_JOBS_MODEL__PROVIDER"] = wanted.provider.name
     environ["HERMES_JOBS_MODEL__BASE_URL"] = wanted.base_url or "null"

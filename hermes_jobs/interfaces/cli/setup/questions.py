@@ -9,7 +9,7 @@ import click
 from hermes_jobs.interfaces.cli.output import one_line
 
 
-class Asking:
+class Questions:
     """Asks, or (`can_ask` false) says which flag would have answered. Raises `click.Abort` at Ctrl-C."""
 
     def __init__(self, *, can_ask: bool) -> None:

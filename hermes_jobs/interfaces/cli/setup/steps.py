@@ -17,10 +17,10 @@ from hermes_jobs.agent.llm.providers import (
     provider_of_key,
 )
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.context import Invocation
-from hermes_jobs.interfaces.cli.setup.choice import Wanted, settings_with
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.setup.choice import ModelSetup, settings_with
 from hermes_jobs.interfaces.cli.setup.discovery import found_providers
-from hermes_jobs.interfaces.cli.setup.questions import Asking
+from hermes_jobs.interfaces.cli.setup.questions import Questions
 from hermes_jobs.interfaces.cli.setup.save import save
 
 UNCHANGED = "Nothing was written."
@@ -33,20 +33,20 @@ FAIL = click.style("FAIL", fg="red")
 class Setup:
     """One run of `setup`."""
 
-    def __init__(self, invocation: Invocation, asking: Asking) -> None:
-        self._invocation = invocation
+    def __init__(self, context: CliContext, asking: Questions) -> None:
+        self._context = context
         self._ask = asking
-        self._settings = invocation.settings
+        self._settings = context.settings
 
     def run(self, provider: str | None, model: str | None, base_url: str | None) -> None:
         """Go through the steps. Raises usage errors, and `Rejected` with what does not work."""
         at = self._provider(provider, base_url)
-        wanted = Wanted(provider=at, base_url=self._address(at, base_url))
+        wanted = ModelSetup(provider=at, base_url=self._address(at, base_url))
         wanted = self._key(wanted)
         wanted, offered = self._offered(wanted)
         wanted = self._model(wanted, offered, model)
         self._try(wanted)
-        save(self._invocation, wanted, self._ask.say)
+        save(self._context, wanted, self._ask.say)
 
     # --- which provider -------------------------------------------------------------------------
 
@@ -84,7 +84,7 @@ class Setup:
 
     # --- its key --------------------------------------------------------------------------------
 
-    def _key(self, wanted: Wanted) -> Wanted:
+    def _key(self, wanted: ModelSetup) -> ModelSetup:
         """With the key that is set already, else the one that is typed, where one is needed."""
         at, secrets = wanted.provider, self._settings.secrets
         known = next((name for name in wanted.key_variables if secrets.get(name)), None)
@@ -102,7 +102,7 @@ class Setup:
             )
         return self._typed_key(wanted) if at.needs_key else wanted
 
-    def _known_key(self, wanted: Wanted, name: str) -> Wanted:
+    def _known_key(self, wanted: ModelSetup, name: str) -> ModelSetup:
         at, value = wanted.provider, self._settings.secrets.get(name) or ""
         meant = provider_of_key(value)
         if meant is not None and at.needs_key and meant.name != at.name:
@@ -116,7 +116,7 @@ class Setup:
         self._ask.say(f"The key is the one in {name}.")
         return wanted.with_key(name, value, is_set=True)
 
-    def _typed_key(self, wanted: Wanted) -> Wanted:
+    def _typed_key(self, wanted: ModelSetup) -> ModelSetup:
         at = wanted.provider
         if not self._ask.can_ask:
             raise Rejected(
@@ -142,7 +142,7 @@ class Setup:
 
     # --- its models -----------------------------------------------------------------------------
 
-    def _offered(self, wanted: Wanted) -> tuple[Wanted, Listing]:
+    def _offered(self, wanted: ModelSetup) -> tuple[ModelSetup, Listing]:
         """What the endpoint offers, asked again with another key or address where that helps.
 
         One that lists nothing may answer all the same: the try will show it.
@@ -166,11 +166,11 @@ class Setup:
         kind = "auth" if found.trouble == "auth" else "models"
         raise Rejected(found.problem, kind=kind, hint=f"{found.hint} {UNCHANGED}".strip())
 
-    def _listed(self, wanted: Wanted) -> Listing:
+    def _listed(self, wanted: ModelSetup) -> Listing:
         self._ask.say(f"Asking {wanted.asked_at} for its models…")
         return listing(wanted.asked_at, wanted.secret, wanted.provider.api)
 
-    def _model(self, wanted: Wanted, offered: Listing, given: str | None) -> Wanted:
+    def _model(self, wanted: ModelSetup, offered: Listing, given: str | None) -> ModelSetup:
         if given is not None:
             return self._checked(wanted, offered, given)
         usual = wanted.provider.default_model
@@ -199,7 +199,7 @@ class Setup:
         meanings = {each.name: f"{each.window:,} tokens" if each.window else "" for each in offered.models}
         return self._ask.choose("Model (number or name)", [(n, meanings.get(n, "")) for n in shown], usual)
 
-    def _checked(self, wanted: Wanted, offered: Listing, name: str) -> Wanted:
+    def _checked(self, wanted: ModelSetup, offered: Listing, name: str) -> ModelSetup:
         known = offered.named(name)
         if known is None and offered.models:
             near = offered.nearest(name)
@@ -211,7 +211,7 @@ class Setup:
 
     # --- a try ----------------------------------------------------------------------------------
 
-    def _try(self, wanted: Wanted) -> None:
+    def _try(self, wanted: ModelSetup) -> None:
         """Try each ability with small calls. Raises `Rejected` where the model did not answer."""
         from hermes_jobs.agent.llm.price import FREE, OwnPrices
         from hermes_jobs.agent.llm.trial import Trial
@@ -219,7 +219,7 @@ class Setup:
         from hermes_jobs.domain.context_windows import LearnedWindows
         from hermes_jobs.engine.clock_and_ids import SystemClock
 
-        settings = settings_with(self._invocation, wanted)
+        settings = settings_with(self._context, wanted)
         choice = settings.main_model
         endpoints = ModelEndpoints(settings, SystemClock(), LearnedWindows)
         self._ask.say(f"Trying {choice.model} with three small calls…")

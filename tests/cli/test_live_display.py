@@ -16,7 +16,7 @@ from rich.cells import cell_len
 
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.live import DeltaStream, TextDelta
-from hermes_jobs.interfaces.cli.live_display import AGAIN, Stage
+from hermes_jobs.interfaces.cli.live_display import AGAIN, LiveDisplay
 from hermes_jobs.interfaces.cli.markdown import blocks, rendered
 from hermes_jobs.interfaces.cli.terminal import TerminalSurface
 
@@ -59,16 +59,16 @@ class Paper:
 def whole(text: str) -> list[str]:
     """The text as it is shown where it comes at once."""
     paper = Paper()
-    stage = Stage(paper)
-    stage.answer(text)
-    stage.close()
+    display = LiveDisplay(paper)
+    display.show_answer(text)
+    display.close()
     return paper.above
 
 
 def tell(
-    stage: Stage, paper: Paper, text: str, random: Random, *, call: str = "m1", attempt: int = 1
+    display: LiveDisplay, paper: Paper, text: str, random: Random, *, call: str = "m1", attempt: int = 1
 ) -> None:
-    """Let the stage hear a text in pieces, and draw after each."""
+    """Send a text to the display in deltas, and draw after each."""
     told: list[TextDelta] = []
     speech = DeltaStream(told.append, turn="t1", step="t1-1", attempt=attempt, call=call)
     at = 0
@@ -77,8 +77,8 @@ def tell(
         speech.say(text[at:end])
         at = end
     for piece in told:
-        stage.hear(piece)
-        stage.line("")
+        display.on_delta(piece)
+        display.print_line("")
         assert len(paper.below) <= LINES
 
 
@@ -86,11 +86,11 @@ def tell(
 @given(TEXTS, st.randoms(use_true_random=False))
 def test_a_text_that_comes_in_pieces_ends_up_as_if_it_had_come_at_once(text: str, random: Random) -> None:
     paper = Paper()
-    stage = Stage(paper)
-    tell(stage, paper, text, random)
-    stage.said("t1-1", 1, text)
-    stage.answer(text)
-    stage.close()
+    display = LiveDisplay(paper)
+    tell(display, paper, text, random)
+    display.on_reply("t1-1", 1, text)
+    display.show_answer(text)
+    display.close()
     assert [line for line in paper.above if line] == [line for line in whole(text) if line]
     assert (paper.below, paper.highest <= LINES) == ((), True)
 
@@ -127,44 +127,44 @@ def test_no_line_is_wider_than_the_terminal(text: str) -> None:
 
 def test_another_attempt_that_says_the_same_goes_on_where_the_first_was() -> None:
     paper, random = Paper(), Random(1)
-    stage = Stage(paper)
-    tell(stage, paper, "One.\n\nTwo.\n\nThr", random, call="m1")
-    tell(stage, paper, "One.\n\nTwo.\n\nThree.", random, call="m2", attempt=2)
-    stage.said("t1-1", 2, "One.\n\nTwo.\n\nThree.")
-    stage.close()
+    display = LiveDisplay(paper)
+    tell(display, paper, "One.\n\nTwo.\n\nThr", random, call="m1")
+    tell(display, paper, "One.\n\nTwo.\n\nThree.", random, call="m2", attempt=2)
+    display.on_reply("t1-1", 2, "One.\n\nTwo.\n\nThree.")
+    display.close()
     assert [line for line in paper.above if line] == ["One.", "Two.", "Three."]
 
 
 def test_another_attempt_that_says_something_else_is_marked() -> None:
     paper, random = Paper(), Random(1)
-    stage = Stage(paper)
-    tell(stage, paper, "One.\n\nTwo.\n\nThr", random, call="m1")
-    stage.failed("t1-1", 1)
-    tell(stage, paper, "Eins.\n\nZwei.", random, call="m2", attempt=2)
-    stage.said("t1-1", 2, "Eins.\n\nZwei.")
-    stage.close()
+    display = LiveDisplay(paper)
+    tell(display, paper, "One.\n\nTwo.\n\nThr", random, call="m1")
+    display.on_failure("t1-1", 1)
+    tell(display, paper, "Eins.\n\nZwei.", random, call="m2", attempt=2)
+    display.on_reply("t1-1", 2, "Eins.\n\nZwei.")
+    display.close()
     assert [click.unstyle(line) for line in paper.above if line] == ["One.", "Two.", AGAIN, "Eins.", "Zwei."]
 
 
 def test_what_is_under_way_stands_below_and_is_gone_in_the_end() -> None:
     paper = Paper()
-    stage = Stage(paper)
-    stage.doing(["· terminal sleep 5: 2 s"])
-    stage.line("· a line that stays")
+    display = LiveDisplay(paper)
+    display.set_status(["· terminal sleep 5: 2 s"])
+    display.print_line("· a line that stays")
     assert [click.unstyle(line) for line in paper.below] == ["· terminal sleep 5: 2 s"]
-    stage.close()
+    display.close()
     assert (paper.above, paper.below) == (["· a line that stays"], ())
 
 
 def test_what_a_turn_that_failed_has_said_is_no_beginning_of_the_next() -> None:
     paper, random = Paper(), Random(1)
-    stage = Stage(paper)
-    tell(stage, paper, "One.\n\nTwo", random, call="m1")
-    stage.failed("t1-1", 1)
-    stage.turn_ended()
-    tell(stage, paper, "Another answer.", random, call="m2", attempt=2)
-    stage.said("t1-1", 2, "Another answer.")
-    stage.close()
+    display = LiveDisplay(paper)
+    tell(display, paper, "One.\n\nTwo", random, call="m1")
+    display.on_failure("t1-1", 1)
+    display.end_turn()
+    tell(display, paper, "Another answer.", random, call="m2", attempt=2)
+    display.on_reply("t1-1", 2, "Another answer.")
+    display.close()
     assert [line for line in paper.above if line] == ["One.", "Another answer."]
 
 
@@ -178,15 +178,15 @@ def test_a_listener_does_not_wait_for_a_terminal_that_was_told_to_stop() -> None
             super().paint(above, below)
 
     paper = Stopped()
-    stage = Stage(paper)
-    speech = DeltaStream(stage.hear, turn="t1", step="t1-1", attempt=1, call="m1")
+    display = LiveDisplay(paper)
+    speech = DeltaStream(display.on_delta, turn="t1", step="t1-1", attempt=1, call="m1")
     speech.say("One")
     started.wait(60)
     for _ in range(100):
         speech.say(" more")
     assert paper.above == []
     stopped.set()
-    stage.close()
+    display.close()
     assert "".join(paper.above).startswith("One more more")
 
 
@@ -222,13 +222,13 @@ def tty(monkeypatch: pytest.MonkeyPatch) -> Tty:
 def test_a_long_answer_is_whole_above_a_small_terminal_and_only_its_end_is_drawn(tty: Tty) -> None:
     code = [f"line = {number}" for number in range(60)]
     text = "Before.\n\n```python\n" + "\n".join(code) + "\n```\n\nAfter."
-    stage = Stage(TerminalSurface(tty))
-    speech = DeltaStream(stage.hear, turn="t1", step="t1-1", attempt=1, call="m1")
+    display = LiveDisplay(TerminalSurface(tty))
+    speech = DeltaStream(display.on_delta, turn="t1", step="t1-1", attempt=1, call="m1")
     for at in range(0, len(text), 50):
         speech.say(text[at : at + 50])
-        stage.line("")
-    stage.said("t1-1", 1, text)
-    stage.close()
+        display.print_line("")
+    display.on_reply("t1-1", 1, text)
+    display.close()
     assert tty.lines == ["Before.", *(f"  {line}" for line in code), "After."]
 
 
@@ -245,10 +245,10 @@ def test_a_terminal_made_narrower_is_drawn_over_as_far_as_it_was_broken(
 
 
 def test_a_text_cannot_play_with_the_terminal(tty: Tty) -> None:
-    stage = Stage(TerminalSurface(tty))
-    speech = DeltaStream(stage.hear, turn="t1", step="t1-1", attempt=1, call="m1")
+    display = LiveDisplay(TerminalSurface(tty))
+    speech = DeltaStream(display.on_delta, turn="t1", step="t1-1", attempt=1, call="m1")
     for piece in ("safe \x1b[", "2J\x1b]0;tit", "le\x07words ", "\x1b[31mred [x](http://y\x1b[2J)"):
         speech.say(piece)
-        stage.line("")
-    stage.close()
+        display.print_line("")
+    display.close()
     assert tty.lines == ["safe words red x (http://y)"]
