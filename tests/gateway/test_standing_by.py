@@ -54,7 +54,7 @@ class Line:
 
 
 class Heard:
-    """A reception that writes down what it hears."""
+    """A receiver that records what it accepts."""
 
     def __init__(self) -> None:
         self.keys: list[str] = []
@@ -67,7 +67,7 @@ class Heard:
 
 
 class Turns:
-    """A post that is held, or not, as these say, and held in the end."""
+    """A leader, or not, as these values say, and one in the end."""
 
     def __init__(self, *held: bool) -> None:
         self._held = list(held)
