@@ -11,7 +11,7 @@ from hermes_jobs.agent.llm.client import OpenAIModel
 from hermes_jobs.agent.llm.price import OwnPrices, Price
 from hermes_jobs.agent.llm.trial import Trial
 from hermes_jobs.domain.usage import Usage
-from tests.model_script import Action, Answer, AskedCall, Refuse, Seen
+from tests.model_script import Action, Answer, AskedCall, Drop, Refuse, Seen
 from tests.model_server import ModelServer
 
 CALL = AskedCall("write_note", {"text": "blue"})
@@ -119,6 +119,19 @@ def test_what_goes_wrong_is_the_verdict_of_what_was_tried(
     _, found = tried(model_server)
     assert found[name][0] == status
     assert told in found[name][1]
+
+
+@pytest.mark.parametrize(
+    ("before", "name"),
+    [([Answer(text="1")], "tools"), ([Answer(text="1"), Answer(tool_calls=(CALL,))], "reasoning")],
+)
+def test_a_lost_connection_is_no_refusal_of_the_ability(
+    model_server: ModelServer, before: list[Action], name: str
+) -> None:
+    model_server.follow([*before, *[Drop()] * 5])
+    _, found = tried(model_server)
+    assert found[name][0] == "warn"
+    assert found[name][1].startswith("not tested: the connection failed (connection)")
 
 
 def test_a_small_window_is_not_filled_to_try_the_cache(model_server: ModelServer) -> None:

@@ -24,6 +24,13 @@ Status = Literal["ok", "warn", "fail"]
 
 LONGEST_ANSWER = 1_000  # tokens: models that think first need some before they say anything
 WIDE_WINDOW = 12_000  # tokens: from here on a long beginning fits
+NO_REFUSAL = {
+    "connection": "the connection failed",
+    "timeout": "no answer came in time",
+    "rate_limit": "too many requests",
+    "overloaded": "the provider is overloaded",
+}
+"""Kinds of `ModelError` that say nothing about the ability that was tried, in words."""
 SENTENCES = {"automatic": 130, "marks": 330}
 """How often a sentence of about 14 tokens stands in the long beginning. Prompts are cached from 1,024 tokens
 on, by some of Anthropic's models only from 4,096 on."""
@@ -92,22 +99,24 @@ class Trial:
         try:
             second = self._ask(system, asked, tools=(_NOTE,))
         except ModelError as error:
-            yield _failed("tools", "A request that offers a tool is refused", error)
+            yield _not_supported("tools", "A request that offers a tool is refused", error)
             return
         calls = second.tool_calls
         if calls and all(_is_usable(call) for call in calls):
             yield Verdict(name="tools", status="ok", message=f"it called {calls[0].name} as it was asked to")
         else:
-            told = f"it called {calls[0].name}({calls[0].arguments})" if calls else "it did not call the tool"
+            message = (
+                f"it called {calls[0].name}({calls[0].arguments})" if calls else "it did not call the tool"
+            )
             hint = "An agent needs tools: take another model, or try model.tool_calling: text."
-            yield Verdict(name="tools", status="warn", message=told, hint=hint)
+            yield Verdict(name="tools", status="warn", message=message, hint=hint)
         said = AssistantMessage(second.content or ("" if calls else "-"), calls, second.payload)
         results: list[Message] = [ToolMessage(call.id, call.name, "Written.") for call in calls]
         again = results or [UserMessage("Go on.")]
         try:
             third = self._ask(system, asked, said, *again, tools=(_NOTE,))
         except ModelError as error:
-            yield _failed("reasoning", "What it said was refused when it was sent back", error)
+            yield _not_supported("reasoning", "What it said was refused when it was sent back", error)
             return
         yield _round_trip(first, second)
         yield self._cached(second.usage, third.usage)
@@ -149,28 +158,30 @@ class Trial:
     def _cached(self, second: Usage, third: Usage) -> Verdict:
         read, expected = third.cache_read_tokens or second.cache_read_tokens, self._caching.told
         if read:
-            told = f"{read:,} of {third.prompt_tokens:,} tokens were read from the cache ({expected})"
-            return Verdict(name="caching", status="ok", message=told)
+            message = f"{read:,} of {third.prompt_tokens:,} tokens were read from the cache ({expected})"
+            return Verdict(name="caching", status="ok", message=message)
         if self._caching.kind in {"none", "off"}:
             return Verdict(name="caching", status="ok", message=f"nothing reported ({expected})")
-        told = f"nothing was reported as read from the cache, of {third.prompt_tokens:,} tokens ({expected})"
+        message = (
+            f"nothing was reported as read from the cache, of {third.prompt_tokens:,} tokens ({expected})"
+        )
         hint = self._caching.note or "Some models cache only longer prompts."
-        return Verdict(name="caching", status="warn", message=told, hint=hint)
+        return Verdict(name="caching", status="warn", message=message, hint=hint)
 
     def _price(self) -> Verdict:
         if self.cost_usd is not None:
-            told = f"known: these calls cost ${self.cost_usd:.6f}"
-            return Verdict(name="price", status="ok", message=told)
-        told = "not known: limits in money cannot be held"
+            message = f"known: these calls cost ${self.cost_usd:.6f}"
+            return Verdict(name="price", status="ok", message=message)
+        message = "not known: limits in money cannot be held"
         hint = f"hermes-jobs config set models.prices.{self._name} '{{input: 1, output: 4}}' (USD a million)"
-        return Verdict(name="price", status="warn", message=told, hint=hint)
+        return Verdict(name="price", status="warn", message=message, hint=hint)
 
 
 def _streaming(pieces: list[str]) -> Verdict:
     if len(pieces) > 1:
         return Verdict(name="streaming", status="ok", message=f"the answer came in {len(pieces)} pieces")
-    told = "the answer came in one piece" if pieces else "no text came"
-    return Verdict(name="streaming", status="warn", message=told)
+    message = "the answer came in one piece" if pieces else "no text came"
+    return Verdict(name="streaming", status="warn", message=message)
 
 
 def _is_usable(call: ToolCall) -> bool:
@@ -183,22 +194,35 @@ def _is_usable(call: ToolCall) -> bool:
 
 def _round_trip(first: Reply, second: Reply) -> Verdict:
     if second.payload is not None:
-        told = "it was sent back with its tool call, and accepted"
+        message = "it was sent back with its tool call, and accepted"
     elif second.reasoning or second.usage.reasoning_tokens or first.usage.reasoning_tokens:
-        told = "it thinks, and attaches nothing that has to be sent back; its call was accepted"
+        message = "it thinks, and attaches nothing that has to be sent back; its call was accepted"
     else:
-        told = "it did not think, or does not say so; its call was accepted"
+        message = "it did not think, or does not say so; its call was accepted"
     dropped = f" ({'; '.join(second.notes)})" if second.notes else ""
-    return Verdict(name="reasoning", status="ok", message=told + dropped)
+    return Verdict(name="reasoning", status="ok", message=message + dropped)
 
 
 def _usage(usage: Usage) -> Verdict:
     if usage == NO_USAGE:
-        told = "not reported: budgets count estimates"
-        return Verdict(name="usage", status="warn", message=told)
+        message = "not reported: budgets count estimates"
+        return Verdict(name="usage", status="warn", message=message)
     thought = f" ({usage.reasoning_tokens:,} of them reasoning)" if usage.reasoning_tokens else ""
-    told = f"reported: {usage.prompt_tokens:,} tokens in, {usage.output_tokens:,} out{thought}"
-    return Verdict(name="usage", status="ok", message=told)
+    message = f"reported: {usage.prompt_tokens:,} tokens in, {usage.output_tokens:,} out{thought}"
+    return Verdict(name="usage", status="ok", message=message)
+
+
+def _not_supported(name: Name, what: str, error: ModelError) -> Verdict:
+    """The ability failed where the endpoint refused the request; it is untested where the call was lost."""
+    if error.kind not in NO_REFUSAL:
+        return _failed(name, what, error)
+    return Verdict(
+        name=name,
+        status="warn",
+        message=f"not tested: {NO_REFUSAL[error.kind]} ({error.kind}): {error.message}",
+        hint=error.hint or "Run the check again.",
+        kind=error.kind,
+    )
 
 
 def _failed(name: Name, what: str, error: ModelError) -> Verdict:
