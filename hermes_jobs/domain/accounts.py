@@ -1,6 +1,6 @@
-"""Accounts: amounts of tokens and money, what an account is charged, and its limit.
+"""Accounts: amounts of tokens and money, charges to an account, and its limit.
 
-A leaf: every floor may import it. Budgets are decided with it; the log keeps its table `budgets` with it.
+A leaf module: any package may import it. Budgets are decided with it; the log's table `budgets` stores it.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ NOTHING = Amount()
 
 
 class Charge(msgspec.Struct, frozen=True, kw_only=True):
-    """What an account changes by."""
+    """A change of one account's sums."""
 
     account: str
     spent: Amount = NOTHING
     reserved: Amount = NOTHING
 
     def __add__(self, other: Charge) -> Charge:
-        """Both changes of the one account."""
+        """Both changes of the same account."""
         return replace(self, spent=self.spent + other.spent, reserved=self.reserved + other.reserved)
 
 
 class Limit(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be spent and reserved on an account together; None for any amount.
+    """The most that may be spent and reserved on an account together; None for no limit.
 
-    `setting` is what people call it, and `value` the limit as they set it.
+    `setting` is the configuration key, `value` the limit as configured.
     """
 
     account: str
@@ -58,14 +58,16 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
     nano_usd: int | None = None
 
     def allows(self, total: Amount) -> bool:
-        """Whether that much may be spent and reserved."""
+        """Whether `total` (spent and reserved) is within the limit."""
         return (self.tokens is None or total.tokens <= self.tokens) and (
             self.nano_usd is None or total.nano_usd <= self.nano_usd
         )
 
 
 class OverBudget(HermesJobsError):
-    """A charge of the append exceeds a limit on its account, of which this much is spent and reserved."""
+    """The append's charge exceeds the limit of an account on which `spent` and
+    `reserved` are already booked.
+    """
 
     def __init__(self, limit: Limit, spent: Amount, reserved: Amount) -> None:
         super().__init__(f"the account {limit.account} has no room under {limit.setting}")

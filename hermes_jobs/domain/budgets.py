@@ -1,8 +1,8 @@
-"""Budgets: what model calls may cost, and the accounts that they are charged to.
+"""Budgets: spending limits of model calls, and the accounts that calls are charged to.
 
-A call is charged to its turn, its session and its day. Claiming it reserves what it may come to, its outcome
-settles that to what was billed, and a call that nobody answers for is charged its reservation. The rows of
-the log's table `budgets` are the sums of `charges` over all events.
+A call is charged to its turn, its session and its day. Claiming a call reserves its estimated cost; its
+outcome replaces the reservation by the billed amount; a call without an outcome is charged its reservation.
+The rows of the log's table `budgets` are the sums of `charges` over all events.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ class Budgets(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def amount(usage: Usage, cost_usd: float | None) -> Amount:
-    """What a response comes to; an unknown price counts for nothing."""
+    """The amount of one response; an unknown price counts as zero."""
     return Amount(usage.total_tokens, round((cost_usd or 0.0) * NANO))
 
 
 def reserved(reservation: Reservation) -> Amount:
-    """What a reservation holds."""
+    """The amount of a reservation."""
     return amount(reservation.usage, reservation.cost_usd)
 
 
 def limits_of(budgets: Budgets, session: Session, turn: Turn | None, day: str) -> tuple[Limit, ...]:
-    """The limits that the turn's next call is under; None: a call that no turn asked for."""
+    """The limits that apply to the turn's next call; `turn` None: a call outside of any turn."""
     account = TURN + turn.id if turn else ""
     money = (
         (account, "budgets.turn_usd", budgets.turn_usd if turn else None),
@@ -62,7 +62,7 @@ def limits_of(budgets: Budgets, session: Session, turn: Turn | None, day: str) -
 
 
 def reservation_for(session: Session, step: str) -> Reservation | None:
-    """What is set aside for the step, where it is a call under way."""
+    """The reservation of the step; None where it is no model call under way."""
     job, turn = session.compression, session.current
     if job is not None and job.step_id == step:
         return job.reserved
@@ -73,7 +73,7 @@ def reservation_for(session: Session, step: str) -> Reservation | None:
 
 
 def charged(abandoned: e.StepAbandoned, reservation: Reservation | None) -> e.StepAbandoned:
-    """The event with what its step had set aside: nobody will say what it used."""
+    """The event with its step's reservation as the estimated usage: no outcome will report the real one."""
     if reservation is None:
         return abandoned
     return replace(
@@ -85,9 +85,9 @@ def charged(abandoned: e.StepAbandoned, reservation: Reservation | None) -> e.St
 
 
 def charges(session: Session, facts: Iterable[e.Event], today: str) -> tuple[Charge, ...]:
-    """What those events mean for accounts; `session` is as it was before them.
+    """The account changes of those events; `session` is the state before them.
 
-    `today` is the day of what nobody had reserved. A call without a reservation is charged to nobody.
+    `today` (YYYY-MM-DD) is the day for calls without a reservation. Those are charged to no turn.
     """
     sums: dict[str, Charge] = {}
     for fact in facts:
@@ -105,9 +105,9 @@ def _charges(session: Session, fact: e.Event, today: str) -> Iterator[Charge]:
         case e.ModelReplied() | e.ModelCallFailed():
             yield from _settled(session, fact.turn, fact.step, _billed(session, fact))
         case e.ContextFlushed() | e.ContextCompressed() | e.CompressionFailed():
-            yield from _settled(session, fact.turn, fact.step, NOTHING)  # its responses are booked apart
+            yield from _settled(session, fact.turn, fact.step, NOTHING)  # its responses are booked separately
         case e.ToolFinished() | e.ToolInterrupted():
-            yield from _settled(session, fact.turn, fact.call, NOTHING)  # and so are those of a tool
+            yield from _settled(session, fact.turn, fact.call, NOTHING)  # as are those of a tool
         case e.StepAbandoned():
             spent = amount(fact.estimated, fact.estimated_cost_usd)
             yield from _settled(session, fact.turn, fact.step, spent)
@@ -125,8 +125,9 @@ def _charges(session: Session, fact: e.Event, today: str) -> Iterator[Charge]:
 
 
 def _billed(session: Session, outcome: e.ModelReplied | e.ModelCallFailed) -> Amount:
-    """What a call came to, reported or estimated. Where its price turns out to be unknown (another model has
-    answered), all the money is spent that was set aside for it."""
+    """The amount of a call, reported or estimated. Where its price is unknown (another model has answered),
+    the whole reserved cost counts as spent.
+    """
     parts = ((outcome.usage, outcome.cost_usd), (outcome.estimated, outcome.estimated_cost_usd))
     billed = sum((amount(usage, cost) for usage, cost in parts), NOTHING)
     reservation = reservation_for(session, outcome.step)
@@ -137,7 +138,7 @@ def _billed(session: Session, outcome: e.ModelReplied | e.ModelCallFailed) -> Am
 
 
 def _settled(session: Session, turn: str | None, step: str, spent: Amount) -> Iterator[Charge]:
-    """What was set aside for the step is free again, and what it came to is spent."""
+    """Release the step's reservation and book what was spent."""
     reservation = reservation_for(session, step)
     if reservation is not None:
         held = -reserved(reservation)

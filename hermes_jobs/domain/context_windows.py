@@ -1,4 +1,4 @@
-"""What refusals have taught about models' windows, at which endpoint, for every process."""
+"""Context windows learned from refusals, per endpoint and model, shared by all processes."""
 
 from __future__ import annotations
 
@@ -12,29 +12,30 @@ from hermes_jobs.domain.events import WindowEvent, WindowForgotten, WindowLearne
 
 STREAM = "windows"
 LEAST_WINDOW = 2_048
-"""Tokens. What a refusal calls a smaller window is an error of it: no model in use takes so little."""
+"""Tokens. A smaller window in a refusal is taken for an error: no model in use has so small a one."""
 WINDOW_SECONDS = 30 * 24 * 3600.0
-"""How long a learned window counts: then the larger one is tried again, and may be refused again."""
+"""Seconds after which a learned window expires: then the larger one is tried again."""
 
 Place = tuple[str, str]
-"""An endpoint and a model."""
+"""Endpoint and model."""
 
 
 class LearnedWindow(msgspec.Struct, frozen=True):
-    """The tokens that a model takes, learned while it was assumed to take `assumed`; `at` in seconds since
-    the epoch, 0 where it is not known."""
+    """A window in tokens, learned while `assumed` was assumed; `at` in seconds
+    since the epoch, 0 if unknown.
+    """
 
     window: int
     assumed: int
     at: float = 0.0
 
     def counts(self, now: float) -> bool:
-        """Whether it still counts: it is a window at all, and not too old."""
+        """Whether the window is plausible and has not expired at `now`."""
         return self.window >= LEAST_WINDOW and now < self.at + WINDOW_SECONDS
 
 
 class LearnedWindows(msgspec.Struct, frozen=True, kw_only=True):
-    """The fold of the stream `windows`. `forgotten` counts how often a person had a window forgotten."""
+    """The fold of the stream `windows`. `forgotten` counts how often a user reset a model's window."""
 
     stream: str = STREAM
     version: int = 0
@@ -43,7 +44,7 @@ class LearnedWindows(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def evolve(state: LearnedWindows, event: WindowEvent) -> LearnedWindows:
-    """The state after one more event; the newest counts."""
+    """The state after one more event; the newest window of a model counts."""
     place = (event.endpoint, event.model)
     others = {known: learned for known, learned in state.windows.items() if known != place}
     state = replace(state, version=state.version + 1)
@@ -54,7 +55,9 @@ def evolve(state: LearnedWindows, event: WindowEvent) -> LearnedWindows:
 
 
 def record_limit(endpoint: str, model: str, learned: LearnedWindow) -> Decision:
-    """Remember a window that a provider named at `learned.at`, unless it is remembered and still counts."""
+    """Record a window that a provider named at `learned.at`, unless the same one is recorded and has not
+    expired.
+    """
 
     def change(load: StateLoader) -> DecisionResult:
         state: LearnedWindows = load(STREAM)
@@ -74,7 +77,7 @@ def record_limit(endpoint: str, model: str, learned: LearnedWindow) -> Decision:
 
 
 def forget(model: str | None) -> Decision:
-    """Forget what was learned of a model at any endpoint; None: of all models."""
+    """Forget the learned windows of a model at all endpoints; None: of all models."""
 
     def change(load: StateLoader) -> DecisionResult:
         state: LearnedWindows = load(STREAM)

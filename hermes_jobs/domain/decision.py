@@ -1,7 +1,8 @@
-"""A change: a decision over streams besides a session's own, made again whenever one of them has moved on.
+"""A decision: a pure function of stream states that returns events, repeated after each write conflict.
 
-Tools whose whole effect is events (memory, skills, schedules) hand one to the engine, which appends effect,
-outcome and release together: exactly once, never unknown. People's commands are changes too.
+Tools whose whole effect is events (memory, skills, schedules) return a decision. The engine appends its
+events, the tool's outcome and the release of the claim in one append: exactly once. User commands are
+decisions too.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from hermes_jobs.domain.events import Event
 
 
 class UniqueKey(msgspec.Struct, frozen=True, kw_only=True):
-    """A name that may be used once. It points at the first event of the append's first stream."""
+    """A name that can be used once. It points at the first event of the append's first stream."""
 
     scope: str
     key: str
@@ -22,14 +23,14 @@ class UniqueKey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StreamEvents(msgspec.Struct, frozen=True):
-    """What happens to one stream."""
+    """The events to append to one stream."""
 
     stream: str
     facts: tuple[Event, ...]
 
 
 class DecisionResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a change comes to. `answer` is what the tool or the person who asked for it is told."""
+    """The result of a decision. `answer` is the text for the tool's model or the user."""
 
     writes: tuple[StreamEvents, ...] = ()
     answer: str = ""
@@ -37,15 +38,16 @@ class DecisionResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StateLoader(Protocol):
-    """Gives the state of a stream as the log has it: a `Memory`, a `Skill`, … by the stream's name."""
+    """Loads a stream's state from the log by the stream's name: a `Memory`, a `Skill` and so on."""
 
     def __call__(self, stream: str) -> Any: ...
 
 
 class Decision(Protocol):
-    """A pure decision: everything it reads comes from `load`, everything it does is in what it returns.
+    """A pure decision: it reads through `load` only, and its effects are its result only.
 
-    May be called several times. Raises `Rejected` where it cannot be; a tool's model is then told why.
+    May be called several times. Raises `Rejected` where it is not possible; the model that called the tool
+    gets the reason.
     """
 
     def __call__(self, load: StateLoader) -> DecisionResult: ...

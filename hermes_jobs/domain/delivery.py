@@ -1,4 +1,4 @@
-"""A delivery: where it may go, its state as folded from a stream `delivery-ID`, and when it is tried.
+"""A delivery: its target, its state as folded from a stream `delivery-ID`, and its retry times.
 
 requested ─▶ (placed ─▶ placed …) ─▶ sent
     │  ▲          │  ▲
@@ -22,14 +22,14 @@ from hermes_jobs.errors import Rejected
 PREFIX = "delivery-"
 INBOX = "cli"
 SILENT = "[SILENT]"
-"""An answer that is exactly this is not delivered."""
+"""An answer that is exactly this text is not delivered."""
 
 MAX_ATTEMPTS = 30
-"""Attempts in a row without success after which a delivery has failed: with these waits, about a day."""
+"""Failed attempts in a row after which a delivery has failed; with these waits, after about a day."""
 FIRST_WAIT = 10.0
 LONGEST_WAIT = 3_600.0
 MOST_ASKED_FOR = 86_400.0
-"""Seconds that a target's own `Retry-After` may put the next attempt off."""
+"""Longest wait, in seconds, that a target's `Retry-After` can ask for."""
 JITTER = 0.2
 
 TargetKind = Literal["cli", "file", "webhook", "telegram"]
@@ -45,19 +45,19 @@ _CHAT = re.compile(r"-?[1-9]\d{0,18}|@[A-Za-z]\w{3,31}", re.ASCII)
 
 
 class Target(msgspec.Struct, frozen=True):
-    """Where an answer goes. `address` is a path, a URL or a chat; empty for `cli`."""
+    """The target of an answer. `address` is a path, a URL or a chat; empty for `cli`."""
 
     kind: TargetKind
     address: str = ""
 
     @property
     def text(self) -> str:
-        """The form in which it is stored and shown."""
+        """The target as text, in the form in which it is stored and shown."""
         return f"{self.kind}:{self.address}" if self.address else self.kind
 
 
 def parse_target(text: str) -> Target:
-    """What a target's text means. Raises `Rejected`, kind `usage`, for one that can never be delivered to."""
+    """Parse a target's text. Raises `Rejected`, kind `usage`, for an invalid one."""
     given = text.strip()
     kind, colon, address = given.partition(":")
     kind, address = kind.strip().lower(), address.strip()
@@ -111,9 +111,9 @@ def _refused(given: str, why: str, instead: str = "") -> Rejected:
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """The fold of one delivery's stream at `version`.
 
-    `receipts` are the placeholders that stand at the target, one a part; all but the last have been changed
-    into their parts. `placements` counts all that there ever were, `failures` attempts in a row; `message`
-    says why the last one failed.
+    `receipts` are the placeholder messages at the target, one per part; all but the last one have been
+    replaced by their parts. `placements` counts all placeholders ever sent, `failures` failed attempts in a
+    row; `message` says why the last attempt failed.
     """
 
     stream: str
@@ -128,17 +128,17 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """The delivery's id, the same at every attempt: targets know by it what they have had."""
+        """The delivery's id, the same at every attempt, so that targets can recognise duplicates."""
         return self.stream.removeprefix(PREFIX)
 
     @property
     def attempt(self) -> int:
-        """The number of the attempt that comes next, 1 after every success."""
+        """The number of the next attempt, from 1; a success resets it."""
         return self.failures + 1
 
     @property
     def is_unread(self) -> bool:
-        """Whether its text waits in the inbox: it was meant for it, or could not be delivered elsewhere."""
+        """Whether its text is unread in the inbox: sent to the inbox, or not deliverable elsewhere."""
         if self.requested is None:
             return False
         return self.status == "failed" or (self.status == "waiting" and self.requested.target == INBOX)
@@ -150,7 +150,7 @@ def stream_of(delivery: str) -> str:
 
 
 def next_steps(delivery: Delivery) -> tuple[Step, ...]:
-    """The next act, while there is one. What goes to the inbox waits there for its reader."""
+    """The next attempt, if any. A delivery to the inbox has no step: it is read there."""
     requested = delivery.requested
     if requested is None or delivery.status != "waiting" or requested.target == INBOX:
         return ()
@@ -174,7 +174,7 @@ def _apply(delivery: Delivery, event: e.DeliveryEvent) -> Delivery:
         case e.DeliveryRequested():
             return replace(delivery, requested=event)
         case e.DeliveryPlaced():
-            # A part that is placed again takes the place of what had gone.
+            # A part that is placed again replaces the lost one.
             receipts = (*delivery.receipts[: event.part], event.receipt)
             return replace(
                 delivery,
@@ -199,15 +199,16 @@ def _apply(delivery: Delivery, event: e.DeliveryEvent) -> Delivery:
             assert_never(event)
 
 
-# --- what people and workers decide ------------------------------------------------------------
+# --- decisions of users and workers -------------------------------------------------------------
 
 
 def failed(
     delivery: Delivery, message: str, *, now: float, fraction: float, retry_after: float | None = None
 ) -> e.DeliveryFailed:
-    """An attempt that may be repeated: when, or that it was the last.
+    """A failed attempt: with the time of the next one, or as the last one.
 
-    `now` is seconds since the epoch, `fraction` random from 0 up to 1, `retry_after` what the target asks.
+    `now` is seconds since the epoch, `fraction` random from 0 up to 1, `retry_after` the target's wait in
+    seconds.
     """
     attempt = delivery.attempt
     wait = min(FIRST_WAIT * 2.0 ** (attempt - 1), LONGEST_WAIT) * (1 + JITTER * fraction)
@@ -217,7 +218,7 @@ def failed(
 
 
 def read(delivery: Delivery) -> tuple[e.DeliverySent, ...]:
-    """What follows when a person has read it in the inbox; nothing where it had been read."""
+    """Mark a delivery in the inbox as read; no event if it was read before."""
     if not delivery.is_unread:
         return ()
     return (e.DeliverySent(delivery=delivery.id, attempt=delivery.attempt, receipt=INBOX),)

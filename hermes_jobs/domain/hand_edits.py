@@ -1,12 +1,12 @@
-"""Which content an editor began from, when a person has saved a file that this program writes as well.
+"""Finds the base of a hand edit: the content from which a user edited a file that this program writes too.
 
-| the file                                            | then the person began from                          |
+| the file                                            | base                                                |
 |-----------------------------------------------------|-----------------------------------------------------|
-| was saved before its newest content was written     | what it held when it was saved                      |
-| has a newest content that demonstrably nobody read  | the nearest of what it held before that             |
-| else                                                | its newest content                                  |
+| was saved before its newest content was written     | the content at the time of the save                 |
+| has a newest content that provably nobody has read  | the most similar of the earlier contents            |
+| else                                                | the newest content                                  |
 
-What is saved is an edit, also when it equals an older content: an entry that was taken out stays out.
+A save is an edit, also when it equals an older content: an entry that was removed stays removed.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ SECOND = 1_000_000_000
 
 
 class Content(msgspec.Struct, Generic[T], frozen=True):
-    """What a file held from the modification time `at` (ns) on. `unread`: nobody can have read it since.
+    """A file's content since the modification time `at` (ns). `unread`: nobody can have read it since.
 
-    `by_hand`: a person saved it, and this program has written something else since.
+    `by_hand`: a user saved it, and this program has written another content since.
     """
 
     value: T
@@ -40,10 +40,11 @@ def begun_from(
     nearest: Callable[[Sequence[T], T], T],
     shares: Callable[[T, T, T], bool],
 ) -> T | None:
-    """The content, which is the saved one where nothing was edited; None: the save is older than all held.
+    """The base of a save; the saved content itself if nothing was edited; None: the save predates all
+    contents.
 
-    `held` is in order, newest last. `nearest` finds the value from which the saved one most likely was made;
-    `shares(newest, older, saved)`: whether the saved value has what the newest has and the older has not.
+    `held` is in order, newest last. `nearest` returns the content most similar to the saved one;
+    `shares(newest, older, saved)`: whether the saved content has what the newest has and the older one lacks.
     """
     before = [each for each in held if not _is_earlier(saved.at, each.at)]
     if not before:
@@ -60,5 +61,5 @@ def begun_from(
 
 
 def _is_earlier(saved_at: int, at: int) -> bool:
-    """Whether a file was saved before another; file systems may know seconds only, or every second one."""
+    """Whether a file was saved before another; file systems may store seconds only, or every second one."""
     return saved_at < (at - at % (2 * SECOND) if saved_at % SECOND == 0 else at)

@@ -1,4 +1,4 @@
-"""Models for flushes, summaries and reviews that failed: who is not asked for how long, for every process."""
+"""Pauses of auxiliary models (flush, compression, review) after failures, shared by all processes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ STREAM = "pauses"
 PASSING_SECONDS = 300.0
 LASTING_SECONDS = 6 * 3600.0
 LASTING = frozenset({"auth", "billing", "model_not_found", "bad_request"})
-"""Kinds of failures that last until a person does something."""
+"""Kinds of failures that last until a user acts."""
 
 Place = tuple[str, str, str]
-"""A purpose, a model and its endpoint."""
+"""Purpose, model and endpoint."""
 
 
 class Pauses(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ class Pauses(msgspec.Struct, frozen=True, kw_only=True):
     paused: Mapping[Place, HelperPaused] = {}
 
     def at(self, place: Place, now: float) -> HelperPaused | None:
-        """The pause that lasts at that moment, if any."""
+        """The pause that applies at `now`, if any."""
         pause = self.paused.get(place)
         return pause if pause is not None and now < pause.until else None
 
@@ -40,7 +40,7 @@ def evolve(state: Pauses, event: PauseEvent) -> Pauses:
 
 
 def pause(place: Place, kind: str, message: str, now: float) -> Decision:
-    """Do not ask that model from `now` on: briefly after what passes, for long after what lasts."""
+    """Pause that model from `now` on: briefly after a transient failure, for long after a permanent one."""
     purpose, model, endpoint = place
     seconds = LASTING_SECONDS if kind in LASTING else PASSING_SECONDS
     fact = HelperPaused(

@@ -1,4 +1,4 @@
-"""What a session's events mean for other streams, in the same append: runs that end, answers to deliver."""
+"""Effects of a session's events on other streams, in the same append: ended runs, requested deliveries."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ PAUSED = (
 
 
 def reactions(session: Session, facts: Iterable[e.SessionEvent], load: StateLoader) -> DecisionResult:
-    """What else has to be written with those events; `session` is as it was before them.
+    """The further events to append with those; `session` is the state before them.
 
-    Raises `Rejected` where a review would go on beside another one.
+    Raises `Rejected` where a resumed review would run beside another one.
     """
     writes: list[StreamEvents] = []
     for version, fact in enumerate(facts, session.version):
@@ -48,7 +48,7 @@ def reactions(session: Session, facts: Iterable[e.SessionEvent], load: StateLoad
 def _told(
     session: Session, fact: e.SessionEvent, lines: Sequence[str], suffix: str
 ) -> Iterator[StreamEvents]:
-    """What a chat is told besides its answers."""
+    """Deliveries of notices to chats."""
     turn = session.current
     if turn is None or turn.id != getattr(fact, "turn", None):
         return
@@ -107,10 +107,10 @@ def _deliveries(session: Session, turn: Turn, end: e.TurnEnd) -> Iterator[Stream
 def _requested(
     session: Session, turn: Turn, text: str, *, ok: bool, suffix: str = "", news: tuple[str, ...] = ()
 ) -> Iterator[StreamEvents]:
-    """The text on its way to each of the turn's targets; to chats with the news."""
+    """Deliveries of the text to each of the turn's targets; those to chats carry the notices."""
     for index, target in enumerate(turn.deliver):
         told = with_news(text, news) if _is_chat(turn, target) else text
-        # A turn that was taken up again delivers again, under another id.
+        # A resumed turn delivers again, under another id.
         delivery = f"d{turn.id}x{turn.times_resumed}x{index}{suffix}"
         requested = e.DeliveryRequested(
             delivery=delivery,
@@ -126,7 +126,7 @@ def _requested(
 
 
 def _is_chat(turn: Turn, target: str) -> bool:
-    """Whether somebody wrote the turn in the chat that the target is."""
+    """Whether the turn was sent from the chat that is the target."""
     return target.partition(":")[0] == turn.source
 
 

@@ -1,4 +1,4 @@
-"""Every kind of stream: its state before the first event, how events change it, and what is then due.
+"""Every kind of stream: its initial state, its fold, and its due steps.
 
 | stream          | state            | events           |
 |-----------------|------------------|-----------------|
@@ -41,7 +41,7 @@ SESSIONS = PREFIX
 
 
 class StreamState(Protocol):
-    """What the states of all streams have in common."""
+    """The attributes that the states of all streams have in common."""
 
     @property
     def stream(self) -> str:
@@ -49,7 +49,7 @@ class StreamState(Protocol):
 
     @property
     def version(self) -> int:
-        """How many events were folded."""
+        """The number of folded events."""
 
 
 def _nothing_due(_state: Any) -> tuple[Step, ...]:
@@ -57,7 +57,9 @@ def _nothing_due(_state: Any) -> tuple[Step, ...]:
 
 
 class StreamKind(msgspec.Struct, frozen=True):
-    """One kind of stream. Names of its streams begin with `prefix`; `state(stream=…)` has no events yet."""
+    """One kind of stream. `prefix` begins its streams' names; `state(stream=…)`
+    is the state without events.
+    """
 
     prefix: str
     state: Callable[..., StreamState]
@@ -91,7 +93,9 @@ def fold(state: StreamState, facts: Iterable[Event]) -> StreamState:
 
 
 def combine(changes: Sequence[Decision]) -> Decision:
-    """One change that makes all of them, each on what the one before has left; a refused one only says so."""
+    """One decision that makes all of them, each on the state after the previous one. A rejected one only adds
+    its reason to the answer.
+    """
 
     def change(load: StateLoader) -> DecisionResult:
         states: dict[str, StreamState] = {}

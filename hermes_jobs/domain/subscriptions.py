@@ -1,10 +1,10 @@
-"""Listeners: parts of an application that learn from what sessions come to, told from the log.
+"""Listeners: parts of the application that are notified of session events, from the log.
 
-A listener is a memory beside our own (`memory:NAME`) or a context engine (`context:NAME`). Which ones listen
-is written down when a turn begins. From then on each has a place in the session's stream up to which it has
-been told; while something that it is to hear lies behind that place, one step is due that tells it and moves
-the place. So a listener hears everything at least once, in order, whoever dies; what fails is tried again,
-and left out at last.
+A listener is an external memory (`memory:NAME`) or a context engine (`context:NAME`). A turn's first event
+records the listeners. From then on each has a cursor in the session's stream: the version up to which it was
+notified. While there are relevant events after the cursor, one step is due that notifies the listener and
+moves the cursor. So delivery is at least once, in order, also when processes die; a failing event is retried,
+and finally skipped.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ NEWS = (
     e.ReviewCompleted,
     e.SessionEnded,
 )
-"""Events that make the step due. What has happened between two of them is told with the second."""
+"""Events that make the step due. Events between two of them are sent with the second one."""
 
 MAX_ATTEMPTS = 8
-"""Attempts at the same event after which it is left out: with these waits, about forty minutes."""
+"""Attempts at one event after which it is skipped: with these waits, after about forty minutes."""
 FIRST_WAIT = 10.0
 JITTER = 0.2
 
 
 class Subscription(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a session's listener is: told up to version `heard`, the newest news being at version `news`.
+    """A session listener's cursor: notified up to version `cursor`; `latest` is the newest relevant version.
 
     `attempt` and `retry_at` are those of the next event.
     """
@@ -52,12 +52,12 @@ class Subscription(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_backlog(self) -> bool:
-        """Whether there is something to tell."""
+        """Whether there are events to notify it of."""
         return self.latest > self.cursor
 
 
 class ListenerCursor(msgspec.Struct, frozen=True, kw_only=True):
-    """The fold of a stream `listener-NAME`: the memory's writes are told up to version `writes`."""
+    """The fold of a stream `listener-NAME`: notified of the memory's writes up to version `writes`."""
 
     stream: str
     version: int = 0
@@ -70,18 +70,18 @@ def stream_of(name: str) -> str:
 
 
 def evolve_listener(listener: ListenerCursor, event: e.ListenerEvent) -> ListenerCursor:
-    """The listener after one more event; what two workers have told at once counts once."""
+    """The listener after one more event; a notification by two workers at once counts once."""
     return replace(listener, version=listener.version + 1, writes=max(listener.writes, event.upto))
 
 
 def subscribe(there: Sequence[Subscription], names: Sequence[str], version: int) -> tuple[Subscription, ...]:
-    """Those who listen from here on; one that is new hears what comes after that version."""
+    """The listeners from here on; a new one is notified of events after that version."""
     known = {each.name: each for each in there}
     return tuple(known.get(name) or Subscription(name=name, cursor=version) for name in names)
 
 
 def advance(there: Sequence[Subscription], event: e.SessionEvent, version: int) -> tuple[Subscription, ...]:
-    """The listeners after the event at that version."""
+    """The listeners after the event at that version: those of `NEWS` are relevant."""
     if isinstance(event, e.ListenerTold):
         return tuple(_told(each, event) if each.name == event.listener else each for each in there)
     if isinstance(event, NEWS):
@@ -98,8 +98,8 @@ def _told(listening: Subscription, event: e.ListenerTold) -> Subscription:
 def notification_failed(
     listening: Subscription, upto: int, message: str, *, now: float, fraction: float
 ) -> e.ListenerTold:
-    """It was told up to a version, and stumbled over the event that comes next: when again, or that it goes
-    on without it.
+    """A notification that failed after the version `upto`: with the time of the retry, or with the next event
+    skipped.
 
     `now` is seconds since the epoch, `fraction` random from 0 up to 1.
     """

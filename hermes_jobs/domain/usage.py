@@ -1,4 +1,4 @@
-"""Token counts in one canonical form, whatever shape a provider reports."""
+"""Token counts in one canonical form, for all providers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from msgspec import UNSET, UnsetType
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=False):
-    """Tokens of one or several responses.
+    """Tokens of one or more responses.
 
     `input_tokens` are uncached; `reasoning_tokens` are part of `output_tokens`. `cache_write_1h_tokens` are
-    those of `cache_write_tokens` that are kept for an hour, at a price of their own; unset for none, and then
-    not stored.
+    those of `cache_write_tokens` with a lifetime of an hour, which have their own price; unset for none, and
+    then not stored.
     `prompt_tokens = input + cache_read + cache_write`, `total_tokens = prompt + output`.
     """
 
@@ -24,12 +24,12 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=False):
 
     @property
     def prompt_tokens(self) -> int:
-        """Everything that was sent, cached or not."""
+        """All tokens sent, cached or not."""
         return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
 
     @property
     def total_tokens(self) -> int:
-        """Everything that was sent and received."""
+        """All tokens sent and received."""
         return self.prompt_tokens + self.output_tokens
 
     def __add__(self, other: Usage) -> Usage:
@@ -57,11 +57,11 @@ NO_USAGE = Usage()
 
 
 class Reservation(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model call may come to, set aside before it is made.
+    """The estimated usage and cost of a model call, reserved before the call.
 
-    `input_tokens` is about the request's size, `output_tokens` the longest answer that is counted on.
-    `max_tokens` is the limit that the answer is asked for with, None for the provider's own. `cost_usd` is
-    None where the price is not known. `day`, as YYYY-MM-DD, is the one that the call counts for.
+    `input_tokens` estimates the request's size, `output_tokens` the longest expected answer. `max_tokens` is
+    the output limit of the request, None for the provider's default. `cost_usd` is None where the price is
+    unknown. `day`, as YYYY-MM-DD, is the day that the call is charged to.
     """
 
     model: str
@@ -73,5 +73,5 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def usage(self) -> Usage:
-        """The reservation as if it had been used up."""
+        """The reservation as usage, as if it were used up."""
         return Usage(self.input_tokens, self.output_tokens)

@@ -1,7 +1,8 @@
-"""Every event that a stream can hold, one file a kind of stream; a session's has a folder.
+"""All event types: one module per kind of stream, a package for sessions.
 
-Frozen, typed; never changed after release. A field may be added with a default; anything else is a new type,
-or an upcast in `hermes_jobs.eventlog.upcasts`. Id, version, position, time and author live in the envelope.
+Frozen, typed; never changed after release. A field may be added with a default; any other change is a new
+type, or an upcast in `hermes_jobs.eventlog.upcasts`. Id, version, position, time and author are in the
+envelope.
 """
 
 from __future__ import annotations
@@ -259,7 +260,7 @@ EVENT_TYPES: dict[str, type[Event]] = {
     kind.__name__: kind for union in _UNIONS for kind in get_args(union) or (union,)
 }
 
-# The build level that can read a type; a type that is not listed was there from the start (1).
-# A stream's head remembers the highest level it holds, so that an older worker leaves it alone.
+# The lowest build level that can read each type; 1 where a type is not listed.
+# A stream's head records the highest level in it, so that older workers do not touch the stream.
 SINCE: dict[str, int] = {}
 READS_UP_TO = max(SINCE.values(), default=1)

@@ -1,4 +1,4 @@
-"""Events of the stream `windows`: what models take at a time, as their providers said when they refused."""
+"""Events of the stream `windows`: context windows that providers named when they refused a request."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from hermes_jobs.domain.events.event import Event
 
 
 class WindowLearned(Event, frozen=True, kw_only=True):
-    """A refusal named the model's window, in tokens, where more was `assumed`. `endpoint` is a URL without
-    credentials; `at` is in seconds since the epoch."""
+    """A refusal named a window, in tokens, that is smaller than `assumed`. `endpoint` is a URL without
+    credentials; `at` is in seconds since the epoch.
+    """
 
     endpoint: str
     model: str
@@ -17,7 +18,7 @@ class WindowLearned(Event, frozen=True, kw_only=True):
 
 
 class WindowForgotten(Event, frozen=True, kw_only=True):
-    """A person had what was learned of the model's window forgotten."""
+    """A user reset the learned window of the model."""
 
     endpoint: str
     model: str

@@ -1,6 +1,6 @@
-"""Events of a stream `curation-REVIEW`: what a curator proposes for the skills, and what was carried out.
+"""Events of a stream `curation-REVIEW`: a curator's proposals for skills, and their application.
 
-`number` counts the proposals of a review from 1. A proposal holds for its skills at these versions alone.
+`number` counts the proposals of a review from 1. A proposal is valid for these versions of its skills only.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from hermes_jobs.domain.events.memory import Evidence
 
 
 class MergeProposed(Event, frozen=True, kw_only=True):
-    """`skills` are to give way to `into`, whose SKILL.md then reads `content`; it may be there or be new.
+    """Proposes to merge `skills` into `into`, whose SKILL.md is then `content`; `into` may exist or be new.
 
-    `category`: where a new one lies; None: at the top, or where it lay.
+    `category`: the folder of a new skill; None: the top folder, or the current one of an existing skill.
     """
 
     review: str
@@ -29,7 +29,7 @@ class MergeProposed(Event, frozen=True, kw_only=True):
 
 
 class ArchiveProposed(Event, frozen=True, kw_only=True):
-    """The skill is to be put away: kept, and no longer told of."""
+    """Proposes to archive the skill: its files stay stored, and it is not offered to the model."""
 
     review: str
     number: int
@@ -40,7 +40,7 @@ class ArchiveProposed(Event, frozen=True, kw_only=True):
 
 
 class ProposalApplied(Event, frozen=True, kw_only=True):
-    """A person had the proposal carried out; the writes of its skills stand in the same append."""
+    """A user applied the proposal; the writes to its skills are in the same append."""
 
     review: str
     number: int

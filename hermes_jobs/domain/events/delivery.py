@@ -1,4 +1,4 @@
-"""Events of a stream `delivery-ID`: one answer on its way to one target."""
+"""Events of a stream `delivery-ID`: one answer for one target."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from hermes_jobs.domain.events.event import Event
 
 
 class DeliveryRequested(Event, frozen=True, kw_only=True):
-    """`target` is `cli`, `file:PATH`, `webhook:URL` or `telegram:CHAT`; `ok` false where the turn failed.
+    """A delivery was requested. `target` is `cli`, `file:PATH`, `webhook:URL` or `telegram:CHAT`; `ok` is
+    false where the turn failed.
 
-    `source`: what the turn was asked by, such as `schedule:ID`. `workdir`: the session's folder, from which a
-    relative path counts. Without a turn it is a gateway's own word, such as the answer to a command.
+    `source`: the source of the turn, such as `schedule:ID`. `workdir`: the session's folder, the base of
+    relative paths. A delivery without a turn is a gateway's own message, such as the answer to a command.
     """
 
     delivery: str
@@ -23,7 +24,7 @@ class DeliveryRequested(Event, frozen=True, kw_only=True):
 
 
 class DeliveryPlaced(Event, frozen=True, kw_only=True):
-    """A placeholder for that part (from 0) stands at the target: to change it may be repeated."""
+    """A placeholder message for part `part` (from 0) was sent: replacing it is idempotent."""
 
     delivery: str
     part: int
@@ -31,7 +32,7 @@ class DeliveryPlaced(Event, frozen=True, kw_only=True):
 
 
 class DeliverySent(Event, frozen=True, kw_only=True):
-    """It has arrived; `receipt` is what the target calls it; for `cli`: somebody has read it."""
+    """The delivery has arrived; `receipt` is the target's id for it. For `cli`: a user has read it."""
 
     delivery: str
     attempt: int
@@ -39,7 +40,7 @@ class DeliverySent(Event, frozen=True, kw_only=True):
 
 
 class DeliveryFailed(Event, frozen=True, kw_only=True):
-    """An attempt did not arrive; with `retry_at` (seconds since the epoch) it is tried again then."""
+    """An attempt failed; it is retried at `retry_at` (seconds since the epoch) if that is set."""
 
     delivery: str
     attempt: int

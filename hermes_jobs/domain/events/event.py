@@ -1,4 +1,4 @@
-"""The root of all events."""
+"""The base class of all events."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """Root of all events. The class's name is the stored type.
+    """Base class of all events. The class's name is the stored type.
 
-    A field that has its default is not stored: a default is never changed.
+    A field with its default value is not stored: never change a default.
     """

@@ -1,4 +1,4 @@
-"""Events of chat gateways: streams `person-NAME`, one for each who may write, and `gateway-ID`."""
+"""Events of chat gateways: streams `person-NAME`, one per allowed user, and `gateway-ID`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hermes_jobs.domain.events.event import Event
 
 
 class ConversationOpened(Event, frozen=True, kw_only=True):
-    """From now on what the person writes goes to that session, through whichever gateway."""
+    """The user's messages, through any gateway, go to that session from now on."""
 
     person: str
     session: str
@@ -14,7 +14,7 @@ class ConversationOpened(Event, frozen=True, kw_only=True):
 
 
 class GatewayTaken(Event, frozen=True, kw_only=True):
-    """From now on that process alone asks for what was written to the account."""
+    """That process is the leader from now on: it alone polls the account's messages."""
 
     gateway: str
     worker: str

@@ -1,4 +1,4 @@
-"""Events of streams `listener-NAME`: what a listener has been told that is no session's."""
+"""Events of streams `listener-NAME`: the progress of a listener in the stream `memory`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hermes_jobs.domain.events.event import Event
 
 
 class WritesTold(Event, frozen=True, kw_only=True):
-    """The listener has been told the memory's writes up to that version of the stream `memory`."""
+    """The listener was notified of the memory's writes up to that version of the stream `memory`."""
 
     listener: str
     upto: int

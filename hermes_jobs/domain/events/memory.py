@@ -1,4 +1,4 @@
-"""Events of the stream `memory`: what the agent knows of its user and of the work, entry by entry."""
+"""Events of the stream `memory`: the entries about the user and the work."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import msgspec
 from hermes_jobs.domain.events.event import Event
 
 Author = Literal["turn", "review", "flush", "user", "hand_edit", "curator"]
-"""Who wrote: the agent in a conversation, in a review or before a compression, a person by command, a person
-in an editor, or a curator's proposal that a person applied."""
+"""The author of a write: the agent in a conversation, in a review or before a compression; a user by command;
+a user in an editor; or a curator's proposal that a user applied.
+"""
 
 MemoryTarget = Literal["memory", "user"]
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a write came from: the session, its turn, and the tool call that asked for it."""
+    """The origin of a write: session, turn, and tool call."""
 
     session: str
     turn: str | None = None
@@ -24,11 +25,10 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryAdded(Event, frozen=True, kw_only=True):
-    """A new entry at the target's end.
+    """A new entry at the end of the target.
 
-    `undoes`: the version of the write that this one takes back. `file`: the digest of the file, as a person
-    had left it, that this was taken in from. `anyway`: a person wants it in prompts although a rule of the
-    scan names it.
+    `undoes`: the version of the write that this one reverts. `file`: the digest of the hand-edited file that
+    this write was read from. `anyway`: a user wants the entry in prompts although a scan rule matches it.
     """
 
     target: MemoryTarget
@@ -41,7 +41,7 @@ class MemoryAdded(Event, frozen=True, kw_only=True):
 
 
 class MemoryReplaced(Event, frozen=True, kw_only=True):
-    """The entry `old` reads `content` from here on, at the same place. `anyway`: see `MemoryAdded`."""
+    """The entry `old` was replaced by `content`, at the same place. `anyway`: see `MemoryAdded`."""
 
     target: MemoryTarget
     old: str
@@ -54,7 +54,7 @@ class MemoryReplaced(Event, frozen=True, kw_only=True):
 
 
 class MemoryRemoved(Event, frozen=True, kw_only=True):
-    """The entry `old` is gone."""
+    """The entry `old` was removed."""
 
     target: MemoryTarget
     old: str
@@ -65,7 +65,7 @@ class MemoryRemoved(Event, frozen=True, kw_only=True):
 
 
 class MemoryArranged(Event, frozen=True, kw_only=True):
-    """The entries stand in this order from here on; `old` is their order before."""
+    """The entries were reordered; `old` is the order before."""
 
     target: MemoryTarget
     entries: tuple[str, ...]
@@ -77,9 +77,9 @@ class MemoryArranged(Event, frozen=True, kw_only=True):
 
 
 class MemoryConflicted(Event, frozen=True, kw_only=True):
-    """The agent and a person changed the entry `old` differently, and what either made of it is kept.
+    """The agent and a user changed the entry `old` differently; both versions are stored.
 
-    `ours` is what the log had by then, `theirs` what the person saved; None: that side removed the entry.
+    `ours` is the version in the log, `theirs` the one that the user saved; None: that side removed the entry.
     """
 
     target: MemoryTarget

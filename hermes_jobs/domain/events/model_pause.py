@@ -1,4 +1,4 @@
-"""Events of the stream `pauses`: models beside the main one that failed and are not asked for a while."""
+"""Events of the stream `pauses`: auxiliary models that failed and are skipped for a while."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from hermes_jobs.domain.events.event import Event
 
 
 class HelperPaused(Event, frozen=True, kw_only=True):
-    """The model for `purpose` (flush, compression, review) failed; until `until` (seconds since the epoch)
-    the main model is asked in its place. `endpoint` is a URL without credentials."""
+    """The auxiliary model for `purpose` (flush, compression, review) failed; the main model is used in its
+    place until `until` (seconds since the epoch). `endpoint` is a URL without credentials.
+    """
 
     purpose: str
     model: str

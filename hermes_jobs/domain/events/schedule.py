@@ -1,7 +1,7 @@
-"""Events of a stream `schedule-ID`: a prompt that is sent by the clock, and what came of each run.
+"""Events of a stream `schedule-ID`: a prompt that is sent at due times, and the outcome of each run.
 
-`due` and `next_due` are seconds since the epoch, UTC. Each event that moves a schedule says when it is due
-next: what was decided holds, whatever later versions or zone tables make of the timing.
+`due` and `next_due` are seconds since the epoch, UTC. Each event that moves a schedule stores the next due
+time, so that later versions and zone tables do not change a decided time.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ RunStatus = Literal["completed", "failed", "cancelled"]
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a schedule does and when. `timing` is its canonical text, read in `timezone` (an IANA name).
+    """The prompt and the timing of a schedule. `timing` is canonical text, read in `timezone` (an IANA name).
 
-    `session`: the lineage that every run continues; None for a fresh session each. `deliver`: targets of the
-    answer.
+    `session`: the lineage that every run continues; None for a new session per run. `deliver`: the targets of
+    the answer.
     """
 
     name: str
@@ -43,9 +43,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScheduleWorded(Event, frozen=True, kw_only=True):
-    """A model was asked for the timing of a sentence that the rules did not understand.
+    """A model was asked to interpret a sentence that the rules did not understand.
 
-    What it proposed was read by the rules all the same; whether anything came of it, other events say.
+    The rules parsed its proposal again; other events tell whether it was used.
     """
 
     schedule: str
@@ -57,7 +57,9 @@ class ScheduleWorded(Event, frozen=True, kw_only=True):
 
 
 class ScheduleAdded(Event, frozen=True, kw_only=True):
-    """`by`: `user`, or the turn whose agent added it. `said`: the words that were understood so."""
+    """A schedule was added. `by`: `user`, or the turn of the agent that added it. `said`: the original
+    wording.
+    """
 
     schedule: str
     plan: Plan
@@ -67,7 +69,7 @@ class ScheduleAdded(Event, frozen=True, kw_only=True):
 
 
 class ScheduleEdited(Event, frozen=True, kw_only=True):
-    """The whole plan, as it is from now on."""
+    """The plan was changed; the event holds the whole new plan."""
 
     schedule: str
     plan: Plan
@@ -77,7 +79,7 @@ class ScheduleEdited(Event, frozen=True, kw_only=True):
 
 
 class SchedulePaused(Event, frozen=True, kw_only=True):
-    """`reason`: why it paused itself; empty where somebody paused it."""
+    """The schedule was paused. `reason`: why it paused itself; empty where a user or an agent paused it."""
 
     schedule: str
     by: str
@@ -100,9 +102,9 @@ class ScheduleRemoved(Event, frozen=True, kw_only=True):
 
 
 class ScheduleFired(Event, frozen=True, kw_only=True):
-    """The run for `due` was submitted as `turn`. `by`: `clock`, or who asked for a run at once.
+    """The run for `due` was submitted as `turn`. `by`: `clock`, or the author of a request for a run at once.
 
-    A run that somebody asked for is due when it was asked for, and moves nothing that the clock is due for.
+    A requested run is due at the time of the request, and does not move the clock's due time.
     """
 
     schedule: str
@@ -114,7 +116,7 @@ class ScheduleFired(Event, frozen=True, kw_only=True):
 
 
 class ScheduleQueued(Event, frozen=True, kw_only=True):
-    """The run for `due` waits until the one before it has ended."""
+    """The run for `due` is queued until the previous one has ended."""
 
     schedule: str
     due: float
@@ -124,7 +126,7 @@ class ScheduleQueued(Event, frozen=True, kw_only=True):
 class ScheduleMissed(Event, frozen=True, kw_only=True):
     """No run for `due`, nor for the `count - 1` due times after it up to `until`.
 
-    `count` is what was counted: `MOST_COUNTED` of `domain.schedule.missed_runs` stands for as many or more.
+    `MOST_COUNTED` of `domain.schedule.missed_runs` as `count` means: so many or more.
     """
 
     schedule: str
@@ -136,7 +138,7 @@ class ScheduleMissed(Event, frozen=True, kw_only=True):
 
 
 class ScheduleRunEnded(Event, frozen=True, kw_only=True):
-    """How the run `turn` ended; `message` says why where it failed."""
+    """The run `turn` ended; `message` gives the reason of a failure."""
 
     schedule: str
     turn: str

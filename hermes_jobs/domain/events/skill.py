@@ -1,7 +1,7 @@
-"""Events of a stream `skill-NAME`: the files of one skill, each as it reads after the write.
+"""Events of a stream `skill-NAME`: the files of one skill, each with its content after the write.
 
-Every write is one event, so each can be undone by itself. `undoes` is the version of the write that an
-event takes back; a hand edit is what a person did to the files of a home.
+Every write is one event, so that each can be undone separately. `undoes` is the version of the write that an
+event reverts; a hand edit is a user's change of the files in the home.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ SkillAction = Literal["create", "edit", "patch", "delete", "write_file", "remove
 
 
 class SkillFile(msgspec.Struct, frozen=True):
-    """A file's content; `base64` where it is no text."""
+    """A file's content; in `base64` where it is not text."""
 
     content: str
     base64: bool = False
 
 
 class SkillRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be done to a skill, as it was asked for. `path` empty: SKILL.md."""
+    """A requested write to a skill. `path` empty: SKILL.md."""
 
     action: SkillAction
     content: str = ""
@@ -39,7 +39,7 @@ class SkillRequest(msgspec.Struct, frozen=True, kw_only=True):
 class SkillCreated(Event, frozen=True, kw_only=True):
     """A new skill; `content` is its whole SKILL.md, `category` the folder above its own ("" for none).
 
-    `files`: the others that it came with, by path.
+    `files`: its support files, by path.
     """
 
     name: str
@@ -52,9 +52,9 @@ class SkillCreated(Event, frozen=True, kw_only=True):
 
 
 class SkillEdited(Event, frozen=True, kw_only=True):
-    """SKILL.md was written again, whole. `category`: where the skill lies from here on; None: where it lay.
+    """SKILL.md was replaced as a whole. `category`: the skill's new folder; None: unchanged.
 
-    `conflict`: a hand edit of lines that the agent had changed as well; both forms are kept.
+    `conflict`: a hand edit of lines that the agent had changed too; both versions are kept in the text.
     """
 
     name: str
@@ -80,7 +80,7 @@ class SkillPatched(Event, frozen=True, kw_only=True):
 
 
 class SkillDeleted(Event, frozen=True, kw_only=True):
-    """The skill and all its files are gone."""
+    """The skill and all its files were deleted."""
 
     name: str
     author: Author
@@ -89,9 +89,9 @@ class SkillDeleted(Event, frozen=True, kw_only=True):
 
 
 class SkillFileWritten(Event, frozen=True, kw_only=True):
-    """A support file, whole; `base64` where it is no text.
+    """A support file was written as a whole; in `base64` where it is not text.
 
-    `conflict`: a hand edit of lines that the agent had changed as well; both forms are kept.
+    `conflict`: a hand edit of lines that the agent had changed too; both versions are kept in the text.
     """
 
     name: str
@@ -105,7 +105,7 @@ class SkillFileWritten(Event, frozen=True, kw_only=True):
 
 
 class SkillFileRemoved(Event, frozen=True, kw_only=True):
-    """A support file is gone."""
+    """A support file was removed."""
 
     name: str
     path: str
@@ -115,7 +115,7 @@ class SkillFileRemoved(Event, frozen=True, kw_only=True):
 
 
 class SkillProposed(Event, frozen=True, kw_only=True):
-    """A write that waits for a person, because the guard's `rules` fit what it brings."""
+    """A write that needs a user's approval because `rules` of the guard match it."""
 
     name: str
     request: SkillRequest
@@ -125,9 +125,9 @@ class SkillProposed(Event, frozen=True, kw_only=True):
 
 
 class SkillApproved(Event, frozen=True, kw_only=True):
-    """A person allowed the write that was proposed as that version; it follows in the same append.
+    """A user approved the write that was proposed as that version; the write follows in the same append.
 
-    `proposal` 0: it had not been proposed, but refused; `rules` is then what the guard finds in it.
+    `proposal` 0: the write had been refused, not proposed; `rules` are then the guard's findings.
     """
 
     name: str
@@ -137,7 +137,7 @@ class SkillApproved(Event, frozen=True, kw_only=True):
 
 
 class SkillDenied(Event, frozen=True, kw_only=True):
-    """A person refused the write that was proposed as that version."""
+    """A user denied the write that was proposed as that version."""
 
     name: str
     proposal: int

@@ -1,7 +1,7 @@
-"""What a chat message means: a turn in its writer's session, or a command. The same message means it once.
+"""Handles a chat message: a turn in the sender's session, or a command. Idempotent per message.
 
-Everything that follows from a message is one append under the message's key, the answer to a command too: it
-goes out as a delivery. So nothing is lost and nothing is done twice, whoever dies where.
+All effects of a message are one append under the message's key, including the answer to a command, which is a
+delivery. So nothing is lost or done twice when a process dies.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.errors import Rejected
 
 SCOPE = "gateway"
-SHOWN = 80  # characters of a text that a status quotes
+SHOWN = 80  # characters of a quoted text in a status
 
 TEXT_ALONE = "I can only read text for now. Please write what it is about."
 WELCOME = "Write to me, and I answer. Beside that:"
@@ -37,8 +37,9 @@ _COMMAND = re.compile(r"/(?P<name>[A-Za-z][A-Za-z0-9_]*)(?:@\w+)?(?:\s+(?P<rest>
 
 
 class IncomingMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message. `key` names it among all messages of all platforms, `user` is who wrote it (`telegram:12`),
-    `target` where answers go. `text` is None for a picture, a voice message and the like."""
+    """A message. `key` is unique among all messages of all platforms, `user` is its sender (`telegram:12`),
+    `target` the target of answers. `text` is None for a picture, a voice message and the like.
+    """
 
     key: str
     user: str
@@ -47,12 +48,12 @@ class IncomingMessage(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def platform(self) -> str:
-        """Where it was written."""
+        """The platform's name."""
         return self.user.partition(":")[0]
 
 
 class GatewayPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds for all messages. `users` joins the ids of one person (see `person_named`)."""
+    """Settings for all messages. `users` joins the ids of one person (see `person_named`)."""
 
     users: Mapping[str, Sequence[str]] = {}
     if_busy: e.BusyPolicy = "queue"
@@ -60,7 +61,7 @@ class GatewayPolicy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewIds(msgspec.Struct, frozen=True):
-    """Ids for what the message may begin."""
+    """Ids for the turn and the session that the message may start."""
 
     turn: str
     session: str
@@ -69,9 +70,9 @@ class NewIds(msgspec.Struct, frozen=True):
 def handle_message(
     said: IncomingMessage, house: GatewayPolicy, names: NewIds, news: Sequence[str] = ()
 ) -> Decision:
-    """What follows from the message. Its append raises `KeyTaken` where the message was heard before.
+    """The decision for the message. Its append raises `KeyTaken` where the message was handled before.
 
-    `news`: sentences that the person is told where the message begins a turn.
+    `news`: sentences for the user, sent where the message starts a turn.
     """
     digest = sha256((said.text or "").encode("utf-8", "replace")).hexdigest()
     key = UniqueKey(scope=SCOPE, key=said.key, digest=digest)
@@ -81,12 +82,12 @@ def handle_message(
 
 
 def help_text() -> str:
-    """What a person is told who does not know the commands."""
+    """The list of commands, for users who sent an unknown one."""
     return "\n".join([WELCOME, *(f"/{name} {about}" for name, (about, _) in COMMANDS.items())])
 
 
 class _MessageHandler:
-    """One message and the streams that it is about."""
+    """One message, and the streams that it changes."""
 
     def __init__(
         self,
@@ -104,7 +105,7 @@ class _MessageHandler:
         self._person: Person = load(stream_of_person(person_named(said.user, house.users)))
 
     def writes(self) -> Iterable[StreamEvents]:
-        """All that follows."""
+        """The events of all streams that the message changes."""
         if self._said.text is None:
             return self._note(TEXT_ALONE)
         found = _COMMAND.fullmatch(self._said.text.strip())
@@ -158,10 +159,10 @@ class _MessageHandler:
         command = c.ChangeModel(model=rest)
         return [*self._decided(session, command), *self._note(f"From now on {rest} answers here.")]
 
-    # --- what they are made of ------------------------------------------------------------------
+    # --- helpers ----------------------------------------------------------------------------------
 
     def _session(self) -> Session | None:
-        """The session that the person is in; also one that was begun before their ids were joined."""
+        """The person's session, also one that was started before their ids were joined."""
         if self._person.session is not None:
             return self._state(self._person.session)
         for user in self._house.users.get(self._person.name, ()):
@@ -207,7 +208,7 @@ class _MessageHandler:
         return StreamEvents(self._person.stream, (fact,))
 
     def _note(self, text: str, suffix: str = "") -> list[StreamEvents]:
-        """The gateway's own word to whoever wrote."""
+        """A message of the gateway itself to the sender."""
         delivery = "d" + re.sub(r"[^A-Za-z0-9]", "x", self._said.key) + suffix
         requested = e.DeliveryRequested(
             delivery=delivery, target=self._said.target, text=text, source=self._said.platform
@@ -224,7 +225,7 @@ COMMANDS: Mapping[str, tuple[str, Act]] = {
     "compress": ("makes a long conversation shorter, and keeps TOPIC most fully", _MessageHandler.compress),
     "help": ("says this", _MessageHandler.explain),
 }
-"""What each command does, and how; anything else that looks like one is answered with this list."""
+"""Each command with its help and its function; an unknown command is answered with this list."""
 
 
 def _status(session: Session) -> str:
@@ -247,7 +248,7 @@ def _status(session: Session) -> str:
 
 
 def _waiting(session: Session) -> str:
-    """How much more there is to do after the running turn."""
+    """A sentence about the turns that wait behind the running one."""
     count = len(session.waiting)
     if not count:
         return ""

@@ -1,4 +1,4 @@
-"""Chat gateways as state: which session a person is in, and which process speaks for an account."""
+"""State of chat gateways: each person's session, and the leader of each account."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PREFIX = "gateway-"
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True):
-    """The fold of a stream `person-NAME` at `version`. `session` None: nothing was said yet."""
+    """The fold of a stream `person-NAME` at `version`. `session` is None before the first message."""
 
     stream: str
     version: int = 0
@@ -22,12 +22,12 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """Who it is: a name of `gateway.users`, or the one id on the one platform, such as `telegram:12`."""
+        """The person's name: a name of `gateway.users`, or the only platform id, such as `telegram:12`."""
         return self.stream.removeprefix(PERSON_PREFIX)
 
 
 class Gateway(msgspec.Struct, frozen=True, kw_only=True):
-    """The fold of a stream `gateway-ID` at `version`. `worker` is who took it last."""
+    """The fold of a stream `gateway-ID` at `version`. `worker` is the newest leader."""
 
     stream: str
     version: int = 0
@@ -40,12 +40,12 @@ def stream_of_person(name: str) -> str:
 
 
 def stream_of(gateway: str) -> str:
-    """The stream of the gateway of that name, which is a platform and an account, as in `telegram:123456`."""
+    """The stream of the gateway with that name: a platform and an account, such as `telegram:123456`."""
     return f"{PREFIX}{gateway}"
 
 
 def person_named(user: str, users: Mapping[str, Sequence[str]]) -> str:
-    """Who the user of a platform is: the person that `users` gives this id to, else the id itself."""
+    """The person of a platform's user: the one that `users` gives this id to, else the id itself."""
     return next((name for name, ids in users.items() if user in ids), user)
 
 

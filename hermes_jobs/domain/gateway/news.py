@@ -1,12 +1,12 @@
-"""What a person on a chat platform is told beside answers: at once, or with the next one.
+"""Notices for chat users beside answers: sent at once, or with the next answer.
 
-| what                                                          | when                 |
+| event                                                         | sent                 |
 |---------------------------------------------------------------|----------------------|
 | the conversation fills the window, or was compressed          | at once              |
 | another model answers instead; the turn waits for a quota     | at once              |
 | what reviews have learned, and which model for them failed    | with the next answer |
 
-A terminal looks it up when it shows a turn.
+A terminal reads the same from the log when it shows a turn.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hermes_jobs.domain.session.context_notices import notices
 
 
 def news_of(event: e.SessionEvent) -> str | None:
-    """The event in words for a person; None for one that an answer need not mention."""
+    """The event's notice for a user; None for an event without one."""
     match event:
         case e.ReviewCompleted():
             learned = f"Learned meanwhile: {event.saved}" if event.saved else ""
@@ -28,12 +28,12 @@ def news_of(event: e.SessionEvent) -> str | None:
 
 
 def stood_in(failures: str) -> str:
-    """The sentence about models for reviews that failed; empty where none did."""
+    """The sentence about failed review models; empty for none."""
     return f"Your conversation's own model reviewed it, as another one failed: {failures}" if failures else ""
 
 
 def told_at_once(event: e.SessionEvent) -> tuple[str, ...]:
-    """Sentences about what happens to a turn, without a full stop; none for what nobody need know at once."""
+    """Notices that are sent at once, without a full stop; none for other events."""
     match event:
         case e.ModelCallFailed(fallback=str(other)) if other:
             why = event.kind.replace("_", " ")
@@ -53,5 +53,5 @@ def _model(event: e.ModelCallFailed) -> str:
 
 
 def with_news(text: str, news: tuple[str, ...]) -> str:
-    """The answer, and below it what else there is to say."""
+    """The answer with the notices below it."""
     return "\n\n".join([text, *news]) if news else text

@@ -1,6 +1,6 @@
-"""Events of a session's stream: what was asked, what the model said, what the tools did, what it cost.
+"""Events of a session's stream: texts, replies, tool calls, usage and costs.
 
-Moments inside an event (`retry_at`, `expires_at`) are seconds since the epoch, UTC.
+Times inside an event (`retry_at`, `expires_at`) are seconds since the epoch, UTC.
 """
 
 from hermes_jobs.domain.events.session.compression import (

@@ -1,4 +1,4 @@
-"""Events of the context's size: that it grows large, and how it was made smaller."""
+"""Events of the context's size: warnings and compressions."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ CompressionReason = Literal["hygiene", "threshold", "overflow", "refused", "manu
 
 
 class ContextPressure(Event, frozen=True, kw_only=True):
-    """The context comes close to `threshold`, at which it is compressed, or (`high` false) no longer does.
+    """The context is close to `threshold`, at which it is compressed, or (`high` false) not close to it
+    again.
 
-    `advice`: what a person can do where system prompt and tools fill the window.
+    `advice`: what the user can do where system prompt and tools fill the window.
     """
 
     turn: str
@@ -26,9 +27,10 @@ class ContextPressure(Event, frozen=True, kw_only=True):
 
 
 class CompressionRequested(Event, frozen=True, kw_only=True):
-    """The history is to be compressed before the next model call. `tokens` is about its size, in a window of
-    `window`; `focus`: what the summary is to be about above all. Reason `refused`: the model refused a
-    request that was larger than the last it accepted, and did not say why; `refusal` is what it said."""
+    """A compression before the next model call was requested. `tokens` estimates the history's size, in a
+    window of `window`; `focus` is the summary's main subject. Reason `refused`: the model refused, without
+    naming a limit, a request larger than the last one it accepted; `refusal` is its message.
+    """
 
     turn: str | None
     reason: CompressionReason
@@ -39,7 +41,7 @@ class CompressionRequested(Event, frozen=True, kw_only=True):
 
 
 class CompressionStarted(Event, frozen=True, kw_only=True):
-    """A worker begins with the flush, or with the summary. `reserved`: what was set aside for its calls."""
+    """A worker started the flush or the summary. `reserved`: the reservation for its model calls."""
 
     turn: str | None
     step: str
@@ -48,9 +50,9 @@ class CompressionStarted(Event, frozen=True, kw_only=True):
 
 
 class ContextFlushed(Event, frozen=True, kw_only=True):
-    """Before it is compressed, the conversation was searched for what is worth remembering.
+    """The conversation was searched for entries worth storing in memory, before its compression.
 
-    `saved`: the memory's answer; `message`: why nothing could be saved, where that failed.
+    `saved`: the answer of the memory tool; `message`: the reason of a failure.
     """
 
     turn: str | None
@@ -60,10 +62,11 @@ class ContextFlushed(Event, frozen=True, kw_only=True):
 
 
 class ContextCompressed(Event, frozen=True, kw_only=True):
-    """From here on the history is `messages`: `removed` of them gave way to `summary`, "" where none could be
-    had. The session goes on as `into`; `number` counts the lineage's compressions, `in_vain` those in a row
-    up to this one that had no real effect. Sizes are those of whole requests, in tokens. `failures`: which
-    models could not summarise, and why, before one could or none was left."""
+    """The history is `messages` from here on: `removed` messages were replaced by `summary`, "" where none
+    could be made. The session continues as `into`; `number` counts the lineage's compressions, `in_vain`
+    those in a row, this one included, that had no real effect. Sizes are those of whole requests, in tokens.
+    `failures`: the models that failed to summarise, with reasons.
+    """
 
     turn: str | None
     step: str
@@ -79,7 +82,9 @@ class ContextCompressed(Event, frozen=True, kw_only=True):
 
 
 class CompressionFailed(Event, frozen=True, kw_only=True):
-    """The history stays as it is; with `retry_at` it is tried again then. `hint`: what a person can do."""
+    """A compression failed and the history is unchanged; it is retried at `retry_at` if that is set. `hint`:
+    what the user can do.
+    """
 
     turn: str | None
     step: str

@@ -1,4 +1,4 @@
-"""Events of model calls: what the model said, or why it did not."""
+"""Events of model calls: the reply, or the failure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
 
 
 class ModelCallStarted(Event, frozen=True, kw_only=True):
-    """`reserved`: what was set aside for the call."""
+    """A model call was started. `reserved`: its reservation."""
 
     turn: str
     step: str
@@ -18,11 +18,11 @@ class ModelCallStarted(Event, frozen=True, kw_only=True):
 
 
 class ModelReplied(Event, frozen=True, kw_only=True):
-    """A response, as it was said. `plan` stands beside `tool_calls`, one for one.
+    """A model's reply, as received. `plan` is parallel to `tool_calls`.
 
-    `estimated`: about what it used, where the endpoint did not report it. `payload`: what the provider
-    attached and wants back. `notes`: what was left out of the request because the endpoint refused it.
-    `failures`: which model was asked first and failed, and with what; empty where none was.
+    `estimated`: estimated usage, where the endpoint did not report it. `payload`: provider data to send back.
+    `notes`: what was left out of the request because the endpoint refused it. `failures`: the models that
+    failed before this one answered, with reasons; empty for none.
     """
 
     turn: str
@@ -45,14 +45,15 @@ class ModelReplied(Event, frozen=True, kw_only=True):
 
 
 class ModelCallFailed(Event, frozen=True, kw_only=True):
-    """A call that gave no usable response; with `retry_at` it is tried again then, else it was the last.
+    """A call without a usable response; it is retried at `retry_at` if that is set, else it was the last
+    attempt.
 
-    `max_tokens`: the longest answer that the call is tried again with, where the one asked for was refused.
-    `window`: how many tokens the model takes, where the refusal says so. `estimated`: what the call may have
-    used, where it was under way and nobody reported it. `quota_until`: when the quota resets that the call
-    waits for. `fallback`: the model that the call is tried again with, and `resets_at` when the quota resets
-    of the one that it replaces, where it is used up. `back_to`: the model whose quota the call waits for, as
-    its fallback cannot be used. `content`: what had been said of an answer that was cancelled.
+    `max_tokens`: the output limit of the retry, where the requested one was refused. `window`: the model's
+    window in tokens, where the refusal names it. `estimated`: estimated usage of a call whose usage nobody
+    reported. `quota_until`: when the quota resets that the call waits for. `fallback`: the model of the
+    retry, and `resets_at` when the used-up quota of the model that it replaces resets. `back_to`: the model
+    whose quota the call waits for because its fallback cannot be used. `content`: the partial text of a
+    cancelled answer.
     """
 
     turn: str
@@ -78,9 +79,9 @@ class ModelCallFailed(Event, frozen=True, kw_only=True):
 
 
 class ResponseBooked(Event, frozen=True, kw_only=True):
-    """A response that says nothing in the conversation: a summary, a flush. `turn` paid for it, if any.
+    """The usage of a response outside the transcript: a summary, a flush. `turn` pays for it, if any.
 
-    `estimated`: what it may have used, where nobody reported it, as of a call that was cancelled.
+    `estimated`: estimated usage where none was reported, as of a cancelled call.
     """
 
     turn: str | None

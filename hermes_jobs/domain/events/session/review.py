@@ -1,4 +1,4 @@
-"""Events of reviews of the conversation, as its own stream tells them."""
+"""Events of reviews in the stream of the reviewed conversation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ReviewKind = Literal["memory", "skills", "combined", "curate"]
 
 
 class ReviewRequested(Event, frozen=True, kw_only=True):
-    """The conversation up to here is to be reviewed. `reason` is for people."""
+    """A review of the conversation up to here was requested. `reason` is a text for users."""
 
     review: str
     kind: ReviewKind
@@ -19,7 +19,7 @@ class ReviewRequested(Event, frozen=True, kw_only=True):
 
 
 class ReviewStarted(Event, frozen=True, kw_only=True):
-    """The review works in a session of its own."""
+    """The review started in its own session."""
 
     review: str
     session: str
@@ -27,8 +27,9 @@ class ReviewStarted(Event, frozen=True, kw_only=True):
 
 
 class ReviewCompleted(Event, frozen=True, kw_only=True):
-    """`saved` says in a line what was saved; empty for nothing. `failures`: which model failed, so that the
-    conversation's own reviewed in its place, and with what."""
+    """The review completed. `saved`: one line about what was saved, empty for nothing. `failures`: the review
+    model's failures, where the conversation's own model reviewed in its place.
+    """
 
     review: str
     saved: str

@@ -1,4 +1,4 @@
-"""Events of the session itself: how it began, and what it is called, asked with, and busy with."""
+"""Events of the session itself: start, title, model, todo list, end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TodoStatus = Literal["pending", "in_progress", "completed", "cancelled"]
 
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the first text of a new session fixes for all of it."""
+    """Settings of a new session that are fixed by its first text."""
 
     kind: SessionKind = "conversation"
     model: str | None = None
@@ -24,7 +24,9 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SessionStarted(Event, frozen=True, kw_only=True):
-    """The frozen prompt. With `parent` and `at` the session goes on from the parent's version `at`."""
+    """The session started with a frozen system prompt. With `parent` and `at` it continues the parent's
+    history up to version `at`.
+    """
 
     session: str
     kind: SessionKind
@@ -38,28 +40,28 @@ class SessionStarted(Event, frozen=True, kw_only=True):
 
 
 class SessionTitled(Event, frozen=True, kw_only=True):
-    """The session has a title, by a person or a model."""
+    """The session got a title, from a user or a model."""
 
     session: str
     title: str
 
 
 class SessionEnded(Event, frozen=True, kw_only=True):
-    """The session takes no more turns; `reason` is who or what ended it."""
+    """The session accepts no more turns; `reason` is the author or cause."""
 
     session: str
     reason: str
 
 
 class ModelChanged(Event, frozen=True, kw_only=True):
-    """Turns from here on are answered by `model`."""
+    """Turns from here on use `model`."""
 
     session: str
     model: str
 
 
 class Todo(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that the agent has set itself to do; `id` is its own."""
+    """One entry of the agent's todo list; `id` is the agent's own."""
 
     id: str
     text: str
@@ -67,7 +69,7 @@ class Todo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TodosWritten(Event, frozen=True, kw_only=True):
-    """The agent's whole list, as it is from now on."""
+    """The agent's whole todo list was replaced."""
 
     session: str
     items: tuple[Todo, ...]

@@ -1,4 +1,4 @@
-"""Events of steps whose worker did not finish them."""
+"""Events of steps that their worker did not finish."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ AbandonReason = Literal["died", "shutdown"]
 
 
 class StepAbandoned(Event, frozen=True, kw_only=True):
-    """The step's owner died or left; `shutdown` counts no attempt.
+    """The step's worker died or left; `shutdown` does not count as an attempt.
 
-    `estimated`: what its model call may have used, as it was reserved. `model` was asked.
+    `estimated`: the reserved usage of its call of `model`.
     """
 
     turn: str
@@ -27,9 +27,9 @@ class StepAbandoned(Event, frozen=True, kw_only=True):
 
 
 class OutcomeDiscarded(Event, frozen=True, kw_only=True):
-    """An outcome arrived after its step was another's: booked, and never in the transcript.
+    """An outcome arrived after its claim was lost: its usage is booked, and it does not enter the transcript.
 
-    `reserved`: what was booked as estimated when the step was taken away; the usage stands in its place.
+    `reserved`: the estimate that was booked when the claim was lost; the real usage replaces it.
     """
 
     turn: str

@@ -1,4 +1,4 @@
-"""Who has heard what of the session."""
+"""Events of the session's listeners."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from hermes_jobs.domain.events.event import Event
 
 
 class ListenerTold(Event, frozen=True, kw_only=True):
-    """A listener was told the stream's events up to version `upto`. `message`: what went wrong with the next
-    one, which is told again at `retry_at`; or, without that, what was left out."""
+    """A listener was notified of the stream's events up to version `upto`. `message`: the error of the next
+    event, which is retried at `retry_at`, or skipped where that is not set.
+    """
 
     listener: str
     upto: int

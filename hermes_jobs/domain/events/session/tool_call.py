@@ -1,4 +1,4 @@
-"""Events of tool calls: how one is to be run, what came of it, and who allowed it."""
+"""Events of tool calls: plan, start, result, approval."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ InterruptReason = Literal["cancelled", "unknown_outcome", "worker_lost"]
 
 
 class PlannedCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a tool call will be run: decided when the reply arrived, by the tools as they were then.
+    """How a tool call will be run, decided when the reply arrived, by the tools available at that moment.
 
-    `call` is our own id, `{turn}-{step}-{index}`; `after` names calls of the same reply that go first.
+    `call` is our own id, `{turn}-{step}-{index}`; `after` names the calls of the same reply that must end
+    first.
     """
 
     call: str
@@ -25,7 +26,7 @@ class PlannedCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class ToolStarted(Event, frozen=True, kw_only=True):
-    """A worker begins with the call. `reserved`: what was set aside for the model that the tool asks."""
+    """A worker started the call. `reserved`: the reservation for the model that the tool calls."""
 
     turn: str
     step: str
@@ -38,10 +39,10 @@ class ToolStarted(Event, frozen=True, kw_only=True):
 
 
 class ToolFinished(Event, frozen=True, kw_only=True):
-    """The call's one result. `invalid`: the call itself was wrong (unknown tool, bad arguments).
+    """The call's only result. `invalid`: the call itself was wrong (unknown tool, bad arguments).
 
-    `spilled_to`: the whole result is kept there, and `content` stands in its place. `source`: the file that
-    the content was read from.
+    `spilled_to`: the path of the whole result where `content` is a preview. `source`: the file that the
+    content was read from.
     """
 
     turn: str
@@ -55,7 +56,7 @@ class ToolFinished(Event, frozen=True, kw_only=True):
 
 
 class ToolInterrupted(Event, frozen=True, kw_only=True):
-    """The call ended without its tool's answer; this stands in the transcript as its result."""
+    """The call ended without its tool's result; `content` is the result in the transcript."""
 
     turn: str
     call: str
@@ -64,7 +65,7 @@ class ToolInterrupted(Event, frozen=True, kw_only=True):
 
 
 class ApprovalRequested(Event, frozen=True, kw_only=True):
-    """The call waits for a person until `expires_at`; `digest` is the SHA-256 of its arguments."""
+    """The call waits for a user's approval until `expires_at`; `digest` is the SHA-256 of its arguments."""
 
     turn: str
     call: str
@@ -74,7 +75,7 @@ class ApprovalRequested(Event, frozen=True, kw_only=True):
 
 
 class ApprovalGiven(Event, frozen=True, kw_only=True):
-    """A person allowed the call."""
+    """A user approved the call."""
 
     turn: str
     call: str
@@ -82,7 +83,7 @@ class ApprovalGiven(Event, frozen=True, kw_only=True):
 
 
 class ApprovalDenied(Event, frozen=True, kw_only=True):
-    """A person refused the call; the model is told so in its result."""
+    """A user denied the call; the model gets that as the result."""
 
     turn: str
     call: str

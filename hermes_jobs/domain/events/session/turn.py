@@ -1,4 +1,4 @@
-"""Events of a turn: what was asked, how it was answered, and what it cost."""
+"""Events of a turn: its text, its end, and its usage."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ BusyPolicy = Literal["queue", "collect", "steer", "interrupt", "reject"]
 
 
 class TurnSubmitted(Event, frozen=True, kw_only=True):
-    """A text was accepted. `opening` only on the first text of a stream.
+    """A text was accepted. `opening` is set on the first text of a stream only.
 
-    `deliver`: where the answer goes besides the log, such as `file:PATH`. `budget_usd`: what this turn may
-    cost, besides what the configuration allows every turn.
+    `deliver`: further targets of the answer, such as `file:PATH`. `budget_usd`: this turn's own limit,
+    besides the configured one.
     """
 
     turn: str
@@ -35,11 +35,11 @@ class TurnSubmitted(Event, frozen=True, kw_only=True):
 
 
 class ContextPrefetched(Event, frozen=True, kw_only=True):
-    """The turn begins; what the configuration said at that moment holds for all of it.
+    """The turn begins; the configuration values in it are fixed for the whole turn.
 
-    `memory_nudge` user turns, or `skill_nudge` rounds of tool calls, make a review due; 0: none.
-    `recalled` stands beside the user's text in this turn's requests, and nowhere else. `listeners` are to be
-    told what the session comes to.
+    A review is due after `memory_nudge` user turns or `skill_nudge` rounds of tool calls; 0: never.
+    `recalled` is added to the user's text in this turn's requests only. `listeners` are notified of the
+    session's events.
     """
 
     turn: str
@@ -55,23 +55,23 @@ class ContextPrefetched(Event, frozen=True, kw_only=True):
 
 
 class TurnMerged(Event, frozen=True, kw_only=True):
-    """The text was collected into, or steered to, another turn; that one's end is its end."""
+    """The text was merged into another turn (collected or steered), and ends with it."""
 
     turn: str
     into: str
 
 
 class TurnCancelRequested(Event, frozen=True, kw_only=True):
-    """A person wants the turn to end; running steps are interrupted."""
+    """A user wants to cancel the turn; running steps are interrupted."""
 
     turn: str
     by: str
 
 
 class TurnResumed(Event, frozen=True, kw_only=True):
-    """`budget_usd`: what the turn may cost from now on, all in all; None leaves its own budget as it was.
+    """The turn was resumed. `budget_usd`: its total limit from now on; None: unchanged.
 
-    `model`: the model that answers from now on, empty for the same.
+    `model`: the model from now on, empty for the same.
     """
 
     turn: str
@@ -81,7 +81,7 @@ class TurnResumed(Event, frozen=True, kw_only=True):
 
 
 class WaitEnded(Event, frozen=True, kw_only=True):
-    """A turn that waits for a quota goes on at once, with `model` where that is not empty."""
+    """A turn that waits for a quota continues at once, with `model` where that is not empty."""
 
     turn: str
     by: str
@@ -89,9 +89,9 @@ class WaitEnded(Event, frozen=True, kw_only=True):
 
 
 class UsageRecorded(Event, frozen=True, kw_only=True):
-    """What the turn's responses used since it was last recorded; `cost_usd` None where a price is unknown.
+    """The usage of the turn's responses since the last record; `cost_usd` is None where a price is unknown.
 
-    `estimated` is apart from that: what calls may have used that ended without their response.
+    `estimated` is not included in it: estimated usage of calls that ended without a response.
     """
 
     turn: str
