@@ -1,7 +1,7 @@
-"""What people, and the agent, do to a schedule: each a change that is decided against its stream.
+"""Commands on a schedule, from users and the agent: each is a decision against the schedule's stream.
 
-Every one raises `Rejected` where it cannot be: kind `unknown_schedule` for one that is not there, `usage` for
-what can never be, and words of its own else.
+Every command raises `Rejected` where it is not possible: kind `unknown_schedule` for a missing schedule,
+`usage` for an invalid request, and specific kinds otherwise.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from hermes_jobs.errors import Rejected
 USER = "user"
 
 Replan = Callable[[e.Plan], e.Plan]
-"""Makes the plan that shall hold of the one that holds."""
+"""Returns the new plan for the current one."""
 
 
 class ScheduleCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """Something done to a schedule at a moment. `by`: `user`, or the turn whose agent does it."""
+    """A command on a schedule at the time `now`. `by`: `user`, or the turn of the agent that gives it."""
 
     schedule: str
     now: float
@@ -54,16 +54,16 @@ class ScheduleCommand(msgspec.Struct, frozen=True, kw_only=True):
         return schedule, schedule.plan
 
     def __call__(self, load: StateLoader) -> DecisionResult:
-        """What it comes to."""
+        """The command's events and its answer."""
         raise NotImplementedError
 
     def changed(self, *facts: e.ScheduleEvent) -> DecisionResult:
-        """These events of the schedule."""
+        """A result with these events of the schedule."""
         return DecisionResult(writes=(StreamEvents(self.stream, facts),))
 
 
 class Add(ScheduleCommand, frozen=True, kw_only=True):
-    """A new schedule. `said`: the words that the plan was made of."""
+    """Add a schedule. `said`: the original wording of the timing."""
 
     plan: e.Plan
     said: str = ""
@@ -82,7 +82,7 @@ class Add(ScheduleCommand, frozen=True, kw_only=True):
 
 
 class Edit(ScheduleCommand, frozen=True, kw_only=True):
-    """Another plan. Where the timing changes it counts from now on, and never again what has had its run."""
+    """Change the plan. A new timing counts from now on; a due time that had its run is not due again."""
 
     replan: Replan
     said: str = ""
@@ -111,7 +111,7 @@ class Edit(ScheduleCommand, frozen=True, kw_only=True):
 
 
 class Pause(ScheduleCommand, frozen=True, kw_only=True):
-    """Nothing is due until it is resumed; what runs goes on."""
+    """Pause the schedule: nothing is due until it is resumed; running turns continue."""
 
     def __call__(self, load: StateLoader) -> DecisionResult:
         schedule, _ = self.existing(load)
@@ -125,7 +125,7 @@ class Pause(ScheduleCommand, frozen=True, kw_only=True):
 
 
 class Resume(ScheduleCommand, frozen=True, kw_only=True):
-    """Due again from now on: what came due meanwhile was not meant to run."""
+    """Resume the schedule: the next due time after now; due times during the pause are skipped."""
 
     def __call__(self, load: StateLoader) -> DecisionResult:
         schedule, plan = self.existing(load)
@@ -144,7 +144,7 @@ class Resume(ScheduleCommand, frozen=True, kw_only=True):
 
 
 class Remove(ScheduleCommand, frozen=True, kw_only=True):
-    """No more runs. What has run stays in the log; what runs goes on."""
+    """Remove the schedule: no more runs. Past runs stay in the log; running turns continue."""
 
     def __call__(self, load: StateLoader) -> DecisionResult:
         self.existing(load)
@@ -152,7 +152,7 @@ class Remove(ScheduleCommand, frozen=True, kw_only=True):
 
 
 class RunNow(ScheduleCommand, frozen=True, kw_only=True):
-    """A run at once, also of a schedule that is paused or has ended; the clock's runs stay as they are."""
+    """Run at once, also if the schedule is paused or ended; the clock's due times do not change."""
 
     run: Run
 
@@ -179,7 +179,7 @@ class RunNow(ScheduleCommand, frozen=True, kw_only=True):
 
 
 def checked(plan: e.Plan, load: StateLoader) -> e.Plan:
-    """The plan in its one form: a clean name, targets as they are stored. Raises `Rejected`."""
+    """The plan in canonical form: clean name, canonical targets. Raises `Rejected`."""
     text = plan.text.strip()
     if not text:
         raise Rejected("A schedule needs a task: what is to be done?", kind="usage")
@@ -191,7 +191,7 @@ def checked(plan: e.Plan, load: StateLoader) -> e.Plan:
 
 
 def never_due(plan: e.Plan) -> Rejected:
-    """What is said of a timing that has no due time any more."""
+    """The error for a timing without any further due time."""
     return Rejected(
         f"{plan.timing!r} in {plan.timezone} is never due from now on.",
         kind="usage",
@@ -214,6 +214,6 @@ def _check_session(lineage: str, load: StateLoader) -> None:
 
 
 def _next_due(schedule: Schedule, plan: e.Plan, now: float) -> float | None:
-    """The first due time from now on that has had no run, also where the clock was put back."""
+    """The first due time from now on that had no run, also if the system clock was set back."""
     after = max(now, schedule.fired or now)
     return rule_of(plan).after(after, since=after)

@@ -1,4 +1,4 @@
-"""What schedules are called, how they are found by name, and how they are described."""
+"""Names of schedules: lookup, cleaning, and descriptions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def existing(streams: Sequence[str], load: StateLoader) -> tuple[Schedule, ...]:
 
 
 def chosen(given: str, schedules: Sequence[Schedule]) -> Schedule:
-    """The one that is meant. Raises `Rejected`, kind `ambiguous` or `unknown_schedule`."""
+    """The schedule with that id, id prefix or name. Raises `Rejected`, kind `ambiguous` or
+    `unknown_schedule`.
+    """
     wanted = title_key(given)
     names = {each.id: title_key(each.plan.name) for each in schedules if each.plan is not None}
     found = (
@@ -42,7 +44,7 @@ def chosen(given: str, schedules: Sequence[Schedule]) -> Schedule:
 
 
 def describe(schedule: Schedule) -> str:
-    """Id, name, timing, how it stands, and its task."""
+    """Id, name, timing, status and prompt of a schedule, as text."""
     plan = schedule.plan
     assert plan is not None, f"{schedule.stream} has no plan"
     when = f"{plan.timing}, {plan.timezone}; {describe_status(schedule)}"
@@ -50,7 +52,7 @@ def describe(schedule: Schedule) -> str:
 
 
 def describe_status(schedule: Schedule) -> str:
-    """When it is due next, or why it is not."""
+    """The next due time, or the reason why there is none."""
     plan = schedule.plan
     assert plan is not None, f"{schedule.stream} has no plan"
     if schedule.status == "paused":
@@ -60,8 +62,8 @@ def describe_status(schedule: Schedule) -> str:
     return f"next {rule_of(plan).shown(schedule.next_due)}"
 
 
-MAX_LENGTH = 60  # characters; a session's title adds the moment
-FROM_TEXT = 40  # characters that a name takes from the text
+MAX_LENGTH = 60  # characters; a session's title appends the due time
+FROM_TEXT = 40  # characters of the prompt in a name made from it
 
 
 def clean_name(name: str) -> str:
@@ -77,7 +79,7 @@ def clean_name(name: str) -> str:
 
 
 def name_from(text: str) -> str:
-    """A name for a schedule of which only the text is known: how that begins."""
+    """A name for a schedule without one: the beginning of its prompt."""
     line = clean_title(" ".join(text.split())[:FROM_TEXT])
     if len(" ".join(text.split())) <= FROM_TEXT:
         return line.rstrip(".")
@@ -85,13 +87,13 @@ def name_from(text: str) -> str:
 
 
 def unused(name: str, others: Iterable[str]) -> str:
-    """The name, with a number behind it where others read the same."""
+    """The name, with a number appended if it is taken."""
     taken = {title_key(each) for each in others}
     names = (name if number == 1 else f"{name} {number}" for number in range(1, len(taken) + 2))
     return next(each for each in names if title_key(each) not in taken)
 
 
 def title_of(plan: Plan, due: float) -> str:
-    """The title of a run's own session: titles are names, so the moment is part of it."""
+    """The title of a run's own session. Titles are unique names, so it includes the due time."""
     moment = datetime.fromtimestamp(due, zone_of(plan.timezone))
     return f"{plan.name} ({moment:%Y-%m-%d %H:%M:%S})".replace(":00)", ")")

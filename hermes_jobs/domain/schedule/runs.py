@@ -1,6 +1,6 @@
-"""What becomes of a due time: a run, a place in the queue, or a miss that is said. Decided once for each.
+"""Decides about each due time once: a run, a place in the schedule's queue, or a recorded miss.
 
-| when it is looked at               | `missed`  | the due times since then                                  |
+| decided                            | `missed`  | the due times since the last decision                     |
 |------------------------------------|-----------|-----------------------------------------------------------|
 | within `ON_TIME`                   |           | the newest runs, earlier ones are missed                  |
 | within half a period and `LATEST`  | run_once  | the newest runs, earlier ones are missed                  |
@@ -28,23 +28,23 @@ from hermes_jobs.domain.session.decide import decide
 from hermes_jobs.errors import Corrupt, Rejected
 
 ON_TIME = 30.0
-"""Seconds within which a run counts as on time: half the shortest period that there may be."""
+"""Seconds within which a run is on time: half of the shortest period."""
 LATEST = 7_200.0
-"""Seconds after which a missed run is not made up for, however long its period."""
+"""Seconds after which a missed run is not caught up, however long its period."""
 MAX_QUEUED = CATCH_UP
 SCOPE = "schedule"
-"""Of the keys that stand for a run: `ID@DUE`."""
+"""Prefix of the unique keys of runs: `ID@DUE`."""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """The ids that a run gets if there is one: its turn's, and its session's where that is a fresh one."""
+    """The ids for a possible run: of its turn, and of its session where it gets a new one."""
 
     turn: str
     session: str
 
 
 class Fire(msgspec.Struct, frozen=True, kw_only=True):
-    """The change that decides about one due time of a schedule, looked at `now`."""
+    """The decision about one due time of a schedule, made at `now`."""
 
     stream: str
     due: float
@@ -52,13 +52,15 @@ class Fire(msgspec.Struct, frozen=True, kw_only=True):
     run: Run
 
     def __call__(self, load: StateLoader) -> DecisionResult:
-        """Nothing where the due time was decided about, or the schedule stands still."""
+        """The events of the decision; none where the due time was decided before, or the schedule is not
+        active.
+        """
         schedule: Schedule = load(self.stream)
         if all(step.not_before != self.due for step in schedules.next_steps(schedule)):
             return DecisionResult()
         try:
             facts = tuple(due_facts(schedule, self.due, max(self.now, self.due), self.run))
-        except Corrupt as error:  # only another build can read it: nothing is due for ever
+        except Corrupt as error:  # only a newer build can read it: no due time for this one
             paused = e.SchedulePaused(schedule=schedule.id, by=ITSELF, reason=str(error))
             return DecisionResult(writes=(StreamEvents(self.stream, (paused,)),))
         fired = next((fact for fact in facts if isinstance(fact, e.ScheduleFired)), None)
@@ -75,7 +77,7 @@ class Fire(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def due_facts(schedule: Schedule, due: float, now: float, run: Run) -> Iterator[e.ScheduleEvent]:
-    """The events that follow for the schedule from one of its due times, looked at `now` or later."""
+    """The schedule's events for one of its due times, at `now`."""
     assert schedule.plan is not None, f"{schedule.stream} has no plan"
     if due in schedule.queued:
         yield _fired(schedule, due, run, schedule.next_due)
@@ -93,7 +95,7 @@ def due_facts(schedule: Schedule, due: float, now: float, run: Run) -> Iterator[
 
 
 def _chosen(plan: e.Plan, rule: TimingInZone, found: Backlog, now: float) -> float | None:
-    """The due time that gets a run, or waits for one; None where all were missed."""
+    """The due time that gets a run or is queued; None where all were missed."""
     newest = found.newest[-1]
     if plan.missed == "all":
         return found.newest[-CATCH_UP:][0]
@@ -110,7 +112,7 @@ def _chosen(plan: e.Plan, rule: TimingInZone, found: Backlog, now: float) -> flo
 def _decided(
     schedule: Schedule, plan: e.Plan, due: float, now: float, run: Run, following: float | None
 ) -> e.ScheduleEvent:
-    """The run of a due time, or what keeps it from running by now."""
+    """The run of a due time, or its place in the queue."""
     is_busy = bool(schedule.running or schedule.queued)
     if plan.overlap == "parallel" or not is_busy:
         return _fired(schedule, due, run, following)
@@ -146,7 +148,7 @@ def _after(rule: TimingInZone, due: float) -> float | None:
 
 
 def submission(schedule: Schedule, fired: e.ScheduleFired, load: StateLoader) -> StreamEvents:
-    """The turn of a run, in its session. Raises `Rejected` where that one takes no more turns."""
+    """The run's turn in its session. Raises `Rejected` where that session accepts no more turns."""
     plan = schedule.plan
     assert plan is not None, f"{schedule.stream} has no plan"
     stream = sessions.stream_of(fired.session)
@@ -176,7 +178,7 @@ def submission(schedule: Schedule, fired: e.ScheduleFired, load: StateLoader) ->
 def _refused(
     schedule: Schedule, facts: tuple[e.ScheduleEvent, ...], refused: Rejected
 ) -> Iterator[e.ScheduleEvent]:
-    """What happens where the session that the runs continue takes no more turns."""
+    """The events where the session that the runs continue accepts no more turns."""
     for fact in facts:
         if isinstance(fact, e.ScheduleFired):
             yield e.ScheduleMissed(

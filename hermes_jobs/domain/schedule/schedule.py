@@ -1,4 +1,4 @@
-"""A schedule as state, folded from a stream `schedule-ID`, and when it is due."""
+"""State of a schedule, folded from a stream `schedule-ID`, and its due steps."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ SOURCE = "schedule:"
 MAX_FAILURES = 5
 """Failed runs in a row after which a schedule pauses itself."""
 ITSELF = "hermes-jobs"
-"""Who paused a schedule that has paused itself."""
+"""The author of a pause by the schedule itself."""
 CLOCK = "clock"
-"""Who asked for a run that was due."""
+"""The author of a run at a due time."""
 
 ScheduleStatus = Literal["active", "paused", "ended", "removed"]
 
@@ -25,8 +25,8 @@ ScheduleStatus = Literal["active", "paused", "ended", "removed"]
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     """The fold of one schedule's stream at `version`; without a plan it was never added.
 
-    `fired` is the latest due time that the clock has had a run for. `running` are the turns of runs that have
-    not ended, `queued` the due times that wait for them.
+    `fired` is the latest due time of the clock that had a run. `running` are the turns of runs that have not
+    ended, `queued` the due times that wait for them.
     """
 
     stream: str
@@ -48,7 +48,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def status(self) -> ScheduleStatus:
-        """How it stands; `ended` where nothing of it is due any more."""
+        """The schedule's status; `ended` where there is no due time left."""
         if self.removed:
             return "removed"
         if self.paused:
@@ -62,12 +62,12 @@ def stream_of(schedule: str) -> str:
 
 
 def source_of(schedule: str) -> str:
-    """What the turns of its runs name as their source."""
+    """The `source` of the turns of its runs."""
     return f"{SOURCE}{schedule}"
 
 
 def next_steps(schedule: Schedule) -> tuple[Step, ...]:
-    """The runs that are due, or will be: the oldest that waits, and the next by the clock."""
+    """The due and future runs: the oldest queued one, and the next one by the clock."""
     if schedule.plan is None or schedule.removed or schedule.paused:
         return ()
     times = [] if schedule.next_due is None else [schedule.next_due]
@@ -119,8 +119,9 @@ def _apply(schedule: Schedule, event: e.ScheduleEvent) -> Schedule:  # noqa: PLR
 
 
 def _failures(schedule: Schedule, ended: e.ScheduleRunEnded) -> int:
-    """Failed runs in a row: one that somebody cancelled says nothing about the next, and one that fails again
-    after it was taken up again has been counted."""
+    """Failed runs in a row. A cancelled run does not count, and a resumed run
+    that fails again counts once.
+    """
     if ended.status == "cancelled" or (ended.status == "failed" and ended.turn not in schedule.running):
         return schedule.failures
     return schedule.failures + 1 if ended.status == "failed" else 0
@@ -129,7 +130,7 @@ def _failures(schedule: Schedule, ended: e.ScheduleRunEnded) -> int:
 def run_ended(
     schedule: Schedule, turn: str, status: e.RunStatus, message: str
 ) -> tuple[e.ScheduleEvent, ...]:
-    """What follows for the schedule from the end of one of its runs."""
+    """The schedule's events at the end of one of its runs."""
     ended = e.ScheduleRunEnded(schedule=schedule.id, turn=turn, status=status, message=message)
     after = evolve(schedule, ended)
     if after.failures < MAX_FAILURES or after.paused or after.removed:

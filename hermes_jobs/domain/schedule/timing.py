@@ -1,4 +1,4 @@
-"""A plan's timing as moments: when it is due, as whole seconds since the epoch, UTC."""
+"""Due times of a plan's timing, as whole seconds since the epoch, UTC."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from schedules.timing import Timing, Unreadable, next_due, read
 
 
 class TimingInZone(msgspec.Struct, frozen=True):
-    """A timing in its zone."""
+    """A timing in its time zone."""
 
     timing: Timing
     zone: ZoneInfo
 
     def after(self, moment: float, *, since: float) -> float | None:
-        """The first due time after the moment; None where there is none.
+        """The first due time after `moment`; None if there is none.
 
-        Intervals without a start of their own are counted from `since`, which is a due time or the moment at
-        which the schedule began.
+        Intervals without their own start count from `since`: a due time, or the moment at which the schedule
+        began.
         """
         due = next_due(self.timing, _datetime(moment), self.zone, since=_datetime(since))
         return None if due is None else float(ceil(due.timestamp()))
 
     def upcoming(self, first: float | None, count: int) -> tuple[float, ...]:
-        """`first`, where there is one, and the due times after it: so many in all."""
+        """`first`, if there is one, and the due times after it: `count` in all."""
         return tuple(islice(self.following(first), count))
 
     def following(self, due: float | None) -> Iterator[float]:
-        """A due time and all that come after it."""
+        """A due time and all later ones."""
         while due is not None:
             yield due
             due = self.after(due, since=due)
 
     def shown(self, moment: float) -> str:
-        """A moment in the zone, for people."""
+        """A moment in the zone, as text for users."""
         return f"{datetime.fromtimestamp(moment, self.zone):%a %Y-%m-%d %H:%M:%S %Z}"
 
 
@@ -60,7 +60,7 @@ def _rule(timing: str, timezone: str) -> TimingInZone:
 
 
 def zone_of(name: str) -> ZoneInfo:
-    """The time zone of that name. Raises `Rejected`, kind `usage`."""
+    """The time zone of that name. Raises `Rejected`, kind `usage`, for an unknown one."""
     try:
         return ZoneInfo(name)
     except (LookupError, ValueError, OSError) as error:

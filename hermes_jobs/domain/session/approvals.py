@@ -1,4 +1,4 @@
-"""Calls that wait for a person: who lets one run, who does not, and what follows if nobody does either."""
+"""Tool calls that wait for approval: approved, denied or expired."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXPIRED = "Error: nobody approved this call in time. Do not try it again; find a
 
 
 def approve(command: c.ApproveCall, session: Session) -> Iterator[e.SessionEvent]:
-    """Let the call run. Raises `Rejected` where none waits for that, or no longer."""
+    """Approve the call. Raises `Rejected` where no call waits for approval, or its wait has expired."""
     call = _awaiting(session, command.turn, command.call)
     if call.expires_at <= command.now:
         raise Rejected(
@@ -28,13 +28,13 @@ def approve(command: c.ApproveCall, session: Session) -> Iterator[e.SessionEvent
 
 
 def deny(command: c.DenyCall, session: Session) -> Iterator[e.SessionEvent]:
-    """Answer the call with a refusal. Raises `Rejected` where none waits for that."""
+    """Deny the call: the refusal is its result. Raises `Rejected` where no call waits for approval."""
     call = _awaiting(session, command.turn, command.call)
     yield from _denied(command.turn, call, command.by, DENIED.format(by=command.by))
 
 
 def expire(command: c.ExpireApproval, session: Session) -> Iterator[e.SessionEvent]:
-    """Nobody has said anything in time."""
+    """End the wait for approval: nobody approved the call in time."""
     _, turn = require_due(session, command.step)
     call = turn.call(command.step)
     if call is not None and call.approval == "waiting":

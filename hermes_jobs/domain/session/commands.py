@@ -1,4 +1,4 @@
-"""What can be asked of a session: by people, and by the engine on behalf of a step."""
+"""Commands on a session: from users, and from the engine on behalf of a step."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from hermes_jobs.domain.usage import Reservation
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """Root of all commands."""
+    """Base class of all commands."""
 
 
-# --- asked by people ---------------------------------------------------------------------------
+# --- from users --------------------------------------------------------------------------------
 
 
 class SubmitTurn(Command, frozen=True, kw_only=True):
-    """A new turn in a session; `key` makes submitting it again return the same turn."""
+    """Submit a new turn; submitting again with the same `key` returns the same turn."""
 
     turn: str
     session: str
@@ -51,16 +51,16 @@ class SubmitTurn(Command, frozen=True, kw_only=True):
 
 
 class CancelTurn(Command, frozen=True, kw_only=True):
-    """End a turn; one that is running ends when its steps are interrupted."""
+    """End a turn; a running one ends when its steps are interrupted."""
 
     turn: str
     by: str
 
 
 class ResumeTurn(Command, frozen=True, kw_only=True):
-    """`budget_usd`: what the turn may cost from now on, all in all; None leaves its own budget as it was.
+    """Resume a turn. `budget_usd`: its total limit from now on; None: unchanged.
 
-    `model`: the model that answers from now on, empty for the same.
+    `model`: the model from now on, empty for the same.
     """
 
     turn: str
@@ -70,7 +70,7 @@ class ResumeTurn(Command, frozen=True, kw_only=True):
 
 
 class EndWait(Command, frozen=True, kw_only=True):
-    """Let a turn that waits for a quota go on at once, with `model` where that is not empty."""
+    """Let a turn that waits for a quota continue at once, with `model` where that is not empty."""
 
     turn: str
     by: str = "user"
@@ -78,7 +78,7 @@ class EndWait(Command, frozen=True, kw_only=True):
 
 
 class ApproveCall(Command, frozen=True, kw_only=True):
-    """`now`, seconds since the epoch: after a call's wait has expired its approval comes too late."""
+    """Approve a call. `now` is in seconds since the epoch: after the wait has expired it is too late."""
 
     turn: str
     call: str | None
@@ -87,7 +87,7 @@ class ApproveCall(Command, frozen=True, kw_only=True):
 
 
 class DenyCall(Command, frozen=True, kw_only=True):
-    """Refuse a call that waits for approval; `call` None: the only one that waits."""
+    """Deny a call that waits for approval; `call` None: the only waiting one."""
 
     turn: str
     call: str | None
@@ -101,23 +101,23 @@ class RenameSession(Command, frozen=True, kw_only=True):
 
 
 class ChangeModel(Command, frozen=True, kw_only=True):
-    """Have turns from now on answered by `model`."""
+    """Use `model` for turns from here on."""
 
     model: str
 
 
 class ForkSession(Command, frozen=True, kw_only=True):
-    """`started` names the parent and the version of its stream at which the new session branches off."""
+    """Fork a session. `started` names the parent and the version of its stream that the fork starts from."""
 
     started: SessionStarted
 
 
 class RequestCompression(Command, frozen=True, kw_only=True):
-    """`tokens` is about the size of the history, in a window of `window`; `focus`: what to keep above all;
-    `refusal`: what the model said where the reason is `refused`.
+    """Request a compression. `tokens` estimates the history's size, in a window of `window`; `focus` is the
+    summary's main subject; `refusal` is the model's message where the reason is `refused`.
 
-    `number` is that of the compression among those of the lineage, for the caller because of what was seen of
-    the history: once it has been asked for, it is not asked for again. None: the next one, whichever it is.
+    `number` is the compression's number in the lineage, for a request based on a certain version of the
+    history: it is not requested twice. None: the next one.
     """
 
     reason: CompressionReason
@@ -129,30 +129,30 @@ class RequestCompression(Command, frozen=True, kw_only=True):
 
 
 class CancelReview(Command, frozen=True, kw_only=True):
-    """End a review that is due or running."""
+    """Cancel a review that waits or runs."""
 
     review: str
     by: str
 
 
 class EndSession(Command, frozen=True, kw_only=True):
-    """Take no more turns."""
+    """End the session: it accepts no more turns."""
 
     reason: str = "user"
 
 
-# --- asked by the engine -----------------------------------------------------------------------
+# --- from the engine ---------------------------------------------------------------------------
 
 
 class BeginStep(Command, frozen=True, kw_only=True):
-    """A step was claimed: its start is an event before anything is done. `reserved`: for its model call."""
+    """A step was claimed: its start is recorded before its effects. `reserved`: for its model call."""
 
     step: str
     reserved: Reservation | None = None
 
 
 class FinishPrefetch(Command, frozen=True, kw_only=True):
-    """`started` when this is the session's first turn."""
+    """The prefetch is done. `started` is set on the session's first turn."""
 
     step: str
     prefetched: ContextPrefetched
@@ -160,11 +160,11 @@ class FinishPrefetch(Command, frozen=True, kw_only=True):
 
 
 class FinishModelCall(Command, frozen=True, kw_only=True):
-    """`approvals`: those of the reply's calls that a person must allow before they start.
+    """The model call is done. `approvals`: the reply's calls that need approval before they start.
 
-    `pressure`: how full the context is by now, where people are to be told. `compress`: the prompt was
-    refused as too long, and is to be compressed before it is sent again. `change`: what its failure
-    has taught. `responses`: what a model came to that failed before another one was asked in its place.
+    `pressure`: the new level of context use, where users are to be notified. `compress`: the prompt was
+    refused as too long and is compressed before the retry. `change`: a decision on other streams that follows
+    from a failure. `responses`: usage of models that failed before another one answered.
     """
 
     step: str
@@ -177,10 +177,10 @@ class FinishModelCall(Command, frozen=True, kw_only=True):
 
 
 class FinishToolCall(Command, frozen=True, kw_only=True):
-    """`kept`: the whole result, where the outcome holds only what stands in its place.
+    """A tool call is done. `kept`: the whole result, where the outcome holds a preview of it.
 
-    `facts`: what the call did to the session itself; they stand before its outcome. `change`: what it does to
-    other streams, decided when it is appended; its answer, or its refusal, becomes the outcome's content.
+    `facts`: events of the session that the call caused; they precede its outcome. `change`: the call's
+    decision on other streams, made at the append; its answer or its rejection becomes the outcome's content.
     """
 
     step: str
@@ -191,13 +191,15 @@ class FinishToolCall(Command, frozen=True, kw_only=True):
 
 
 class ExpireApproval(Command, frozen=True, kw_only=True):
-    """Refuse a call whose approval nobody gave in time."""
+    """Deny a call whose approval nobody gave in time."""
 
     step: str
 
 
 class FinishFlush(Command, frozen=True, kw_only=True):
-    """`responses` were asked for; `change` saves what they named, and its answer becomes `saved`."""
+    """The flush is done with these `responses`; `change` saves their entries,
+    and its answer becomes `saved`.
+    """
 
     step: str
     responses: tuple[ResponseBooked, ...] = ()
@@ -207,7 +209,9 @@ class FinishFlush(Command, frozen=True, kw_only=True):
 
 
 class FinishCompression(Command, frozen=True, kw_only=True):
-    """`system_prompt` and `title` are those of the session that goes on; None: as they are, none."""
+    """The compression is done. `system_prompt` and `title` are for the
+    continuing session; None: unchanged.
+    """
 
     step: str
     outcome: ContextCompressed | CompressionFailed
@@ -217,13 +221,13 @@ class FinishCompression(Command, frozen=True, kw_only=True):
 
 
 class FinishTurn(Command, frozen=True, kw_only=True):
-    """Complete the turn whose steps are all done."""
+    """Complete the turn: all its steps are done."""
 
     step: str
 
 
 class FailTurn(Command, frozen=True, kw_only=True):
-    """The step cannot be done by anybody: the turn ends here."""
+    """Fail the turn: no worker can run the step."""
 
     step: str
     kind: str
@@ -232,7 +236,7 @@ class FailTurn(Command, frozen=True, kw_only=True):
 
 
 class AbandonStep(Command, frozen=True, kw_only=True):
-    """Release a step whose worker died or left, so that another can take it."""
+    """Release a step whose worker died or left, so that another worker can claim it."""
 
     step: str
     worker: str

@@ -1,7 +1,8 @@
-"""A compression as state: asked for, flushed, summarised; one at a time in a session.
+"""State of a compression: requested, flushed, summarised; at most one per session.
 
-It works between two model calls of a turn, or between two turns. Its steps are `OWNER-flush-N` and
-`OWNER-compress-N`: the owner is the turn that it belongs to, else the session; N counts those asked for.
+It runs between two model calls of a turn, or between two turns. Its steps are `OWNER-flush-N` and
+`OWNER-compress-N`: the owner is the turn that it belongs to, else the session; N counts the requested
+compressions.
 """
 
 from __future__ import annotations
@@ -15,24 +16,24 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.usage import Reservation
 
 MAX_REFITS = 3
-"""Compressions of a turn after prompts that were refused as too long."""
+"""The most compressions of a turn after prompts that were refused as too long."""
 REFITS: frozenset[e.CompressionReason] = frozenset({"overflow", "refused"})
-"""Reasons without which the turn cannot go on."""
+"""Reasons for which the turn cannot continue without the compression."""
 MAX_DEATHS = 3
 MAX_FUTILE = 2
-"""Compressions in a row without real effect after which none is tried by itself."""
+"""Compressions in a row without real effect after which automatic compression stops."""
 REAL_EFFECT = 0.9
 """A compression that leaves more than this part of the request had no real effect."""
 GROWTH_MOST, GROWTH_LEAST = 0.1, 0.02
-"""Parts of the window by which a request has to grow before compressing is tried again by itself."""
+"""Growth of a request, as a part of the window, after which automatic compression is tried again."""
 NO_EFFECT = frozenset({"no_effect", "nothing_to_compress"})
-"""Kinds of failures that say: the history does not become smaller."""
+"""Kinds of failures after which the history cannot get smaller."""
 
 Phase = Literal["flush", "compress"]
 
 
 class Compression(msgspec.Struct, frozen=True, kw_only=True):
-    """The compression that is due or under way. `reserved`: what is set aside for the step under way."""
+    """The compression that is due or running. `reserved`: the reservation of its running step."""
 
     owner: str
     number: int
@@ -56,7 +57,7 @@ class Compression(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def requested(event: e.CompressionRequested, *, session: str, number: int) -> Compression:
-    """The compression that was asked for; `number` is its place among those of the lineage."""
+    """The requested compression; `number` is its place in the lineage."""
     return Compression(
         owner=event.turn or session,
         number=number,
@@ -76,7 +77,7 @@ def flushed(compression: Compression) -> Compression:
 
 
 def failed(compression: Compression, event: e.CompressionFailed) -> Compression | None:
-    """The compression to be tried again, or none."""
+    """The compression due for a retry; None if it is given up."""
     if event.retry_at is None:
         return None
     return replace(_rested(compression), attempt=compression.attempt + 1, retry_at=event.retry_at)
@@ -97,8 +98,9 @@ def _rested(compression: Compression) -> Compression:
 
 
 def is_rearmed(futile_at: int, tokens: int, window: int) -> bool:
-    """Whether a request of `tokens` has grown enough since the last compression won nothing: by a part of the
-    window, or half of what was left of it."""
+    """Whether a request of `tokens` has grown enough since the last compression without effect: by a part of
+    the window, or by half of what was left of it.
+    """
     growth = max(window * GROWTH_LEAST, min(window * GROWTH_MOST, (window - futile_at) / 2))
     return tokens >= futile_at + growth
 

@@ -1,4 +1,4 @@
-"""How a session is compressed: what may be asked for, what each event does, and when it is due."""
+"""Rules of a session's compression: permitted requests, effects of events, due times."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ CompressionEvent = (
 
 
 def is_at_rest(session: Session) -> bool:
-    """Whether the session stands between two model calls, or between two turns.
+    """Whether the session is between two model calls, or between two turns.
 
-    A turn that came while a compression was under way waits for it.
+    A turn submitted during a compression waits for it.
     """
     turn = session.current
     if turn is not None and not turn.started and session.compression is not None:
@@ -35,7 +35,7 @@ def is_at_rest(session: Session) -> bool:
     return turn is None or (turn.started and not turn.running and not turn.calls and turn.answer is None)
 
 
-# --- what each event does -----------------------------------------------------------------------
+# --- effects of events --------------------------------------------------------------------------
 
 
 def evolve(session: Session, event: CompressionEvent) -> Session:
@@ -58,7 +58,7 @@ def _requested(session: Session, event: e.CompressionRequested) -> Session:
     number = session.compressions_requested + 1
     job = compressions.requested(event, session=session.id, number=number)
     if session.is_review:
-        job = compressions.flushed(job)  # who reviews is saving what is worth it already
+        job = compressions.flushed(job)  # no flush: a review saves its own findings
     return replace(session, compression=job, compressions_requested=number)
 
 
@@ -67,7 +67,7 @@ def _failed(session: Session, job: compressions.Compression, event: e.Compressio
     session = replace(session, compression=after)
     if after is not None:
         return session
-    # Not again before the next turn; a prompt that the model refuses cannot wait until then.
+    # Not again before the next turn, unless the model refuses the prompt: that cannot wait.
     session = replace(session, compression_paused=True)
     if event.kind in compressions.NO_EFFECT:
         session = replace(
@@ -110,7 +110,7 @@ def _fitted(turn: turns.Turn, job: compressions.Compression) -> turns.Turn:
 
 
 def measured(session: Session, event: e.ModelReplied) -> Session:
-    """The session with what the provider accepted, and counted for the messages so far."""
+    """The session with the provider's token count, which holds for the messages so far."""
     session = replace(session, accepted=len(session.messages))
     tokens = event.usage.prompt_tokens
     if tokens <= 0:
@@ -119,7 +119,7 @@ def measured(session: Session, event: e.ModelReplied) -> Session:
 
 
 def abandoned(session: Session, event: e.StepAbandoned) -> Session:
-    """The compression without its worker; after too many deaths it is given up."""
+    """The compression without its worker; it is given up after too many crashes."""
     job, turn = compression_of(session), session.current
     if turn is not None and turn.id == job.turn:
         books = turn.books.with_estimate(event.estimated, event.estimated_cost_usd)
@@ -131,17 +131,17 @@ def abandoned(session: Session, event: e.StepAbandoned) -> Session:
 
 
 def turn_ended(session: Session) -> Session:
-    """What the end of its turn means for a compression: only one that a person asked for goes on."""
+    """The effect of the turn's end: only a compression that a user requested continues."""
     job = session.compression
     kept = job is not None and job.reason == "manual"
     return replace(session, compression=job if kept else None, compression_paused=False)
 
 
-# --- what may be done --------------------------------------------------------------------------
+# --- decisions ----------------------------------------------------------------------------------
 
 
 def request(command: c.RequestCompression, session: Session) -> Iterator[e.SessionEvent]:
-    """Ask for a compression. Raises `Rejected` where there is nothing to compress."""
+    """Request a compression. Raises `Rejected` where there is nothing to compress."""
     if session.compression is not None or command.number not in {None, session.compressions_requested + 1}:
         return
     if session.ended_because is not None or session.started is None or not session.messages:
@@ -162,20 +162,20 @@ def request(command: c.RequestCompression, session: Session) -> Iterator[e.Sessi
 
 
 def begin(session: Session, step: str, reserved: Reservation | None) -> Iterator[e.SessionEvent]:
-    """A worker begins with the due step of the compression."""
+    """A worker starts the due step of the compression."""
     job = due(session, step)
     yield e.CompressionStarted(turn=job.turn, step=step, attempt=job.attempt, reserved=reserved)
 
 
 def finish_flush(command: c.FinishFlush, session: Session) -> Iterator[e.SessionEvent]:
-    """The flush is over, whatever came of it."""
+    """End the flush, with whatever result."""
     job = due(session, command.step)
     yield from command.responses
     yield e.ContextFlushed(turn=job.turn, step=command.step, saved=command.saved, message=command.message)
 
 
 def finish(command: c.FinishCompression, session: Session) -> Iterator[e.SessionEvent]:
-    """The history gives way to a summary, in a session that continues this one; or stays as it is."""
+    """Replace the history by a summary, in a session that continues this one; or leave it unchanged."""
     due(session, command.step)
     yield from command.responses
     if isinstance(command.outcome, e.CompressionFailed):
@@ -197,8 +197,9 @@ def finish(command: c.FinishCompression, session: Session) -> Iterator[e.Session
 
 
 def give_up(session: Session) -> Iterator[e.SessionEvent]:
-    """The end of a compression that nobody has begun, as its session ends. Raises `Rejected` for one under
-    way, which would go on with the session."""
+    """End a compression that has not started, because its session ends. Raises `Rejected` for a running one:
+    it would have to continue the session.
+    """
     job = session.compression
     if job is None:
         return

@@ -1,4 +1,4 @@
-"""What people are told of a conversation's size: that it fills the window, and what was done about it."""
+"""Notices for users about the context's size: it fills the window, or was compressed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hermes_jobs.domain.session.compression import MAX_FUTILE
 
 
 def notices(event: Event) -> tuple[str, ...]:
-    """The sentences about that event, without a full stop; none for an event that is about something else."""
+    """The sentences about that event, without a full stop; none for other events."""
     match event:
         case ContextPressure(high=True):
             filled = (

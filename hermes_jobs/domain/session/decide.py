@@ -1,7 +1,7 @@
-"""`decide(command, session) → events`: what may happen, and what follows from it at once.
+"""`decide(command, session) → events`: which commands are permitted, and their events.
 
-Every decision ends with `settle`: a turn that is cancelled or has failed, and on which nobody works any
-more, ends in the same append as the event that made it so.
+Every decision ends with `close_turn_if_idle`: a turn that is cancelled or failed ends, once no step of it is
+running, in the same append as the last event.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from hermes_jobs.errors import Rejected
 
 
 def decide(command: c.SessionCommand, session: Session) -> tuple[e.SessionEvent, ...]:
-    """The events that follow from the command, in order; none where nothing is left to do.
+    """The command's events, in order; none where nothing is left to do.
 
-    Raises `Rejected` where a person asked for what cannot be, `StepLost` where the step is no longer due.
+    Raises `Rejected` for an invalid user command, `StepLost` where the step is no longer due.
     """
     facts = tuple(_decide(command, session))
     facts += tuple(close_turn_if_idle(fold(session, facts)))
@@ -35,7 +35,7 @@ def decide(command: c.SessionCommand, session: Session) -> tuple[e.SessionEvent,
 
 
 def close_turn_if_idle(session: Session) -> Iterator[e.SessionEvent]:
-    """The end of the running turn, where it has to end and nobody works on it."""
+    """End the running turn if it has to end and no step of it is running."""
     turn = session.current
     if turn is None or not turn.is_idle or (turn.cancelled_by is None and turn.failure is None):
         return
@@ -54,7 +54,7 @@ def close_turn_if_idle(session: Session) -> Iterator[e.SessionEvent]:
 
 
 def usage_recorded(session: Session, turn: Turn) -> e.UsageRecorded:
-    """The turn's books as an event."""
+    """The turn's unrecorded usage, as an event."""
     books = turn.books
     return e.UsageRecorded(
         turn=turn.id,
@@ -126,7 +126,7 @@ def _decide(command: c.SessionCommand, session: Session) -> Iterator[e.SessionEv
             assert_never(command)
 
 
-# --- asked by people ---------------------------------------------------------------------------
+# --- from users --------------------------------------------------------------------------------
 
 
 def _submit(command: c.SubmitTurn, session: Session) -> Iterator[e.SessionEvent]:
@@ -206,7 +206,7 @@ def _end(command: c.EndSession, session: Session) -> Iterator[e.SessionEvent]:
     yield e.SessionEnded(session=session.id, reason=command.reason)
 
 
-# --- asked by the engine -----------------------------------------------------------------------
+# --- from the engine ---------------------------------------------------------------------------
 
 
 def _begin(step_id: str, session: Session, reserved: Reservation | None) -> Iterator[e.SessionEvent]:

@@ -1,4 +1,4 @@
-"""`evolve(session, event) → session`: the one place that says what each event means for a session."""
+"""`evolve(session, event) → session`: the effect of every event on a session's state."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def evolve(session: Session, event: e.SessionEvent) -> Session:
 
 
 def _news(session: Session, event: e.SessionEvent) -> tuple[str, ...]:
-    """What the next answer has to tell; an answer or a failure has told it."""
+    """Notices for the next answer; an answer or a failure empties them."""
     if isinstance(event, e.TurnCompleted | e.TurnFailed):
         return ()
     told = news.news_of(event)
@@ -173,16 +173,16 @@ def _prefetched(session: Session, event: e.ContextPrefetched) -> Session:
 
 
 def _closing(session: Session) -> tuple[AssistantMessage, ...]:
-    """What stands between what was said last and a new request, where that was not the model's."""
+    """A message between the last text and a new request, where the last one was not the model's."""
     if not session.messages or _speaks_last(session, AssistantMessage):
         return ()
     last = session.ended.get(session.last_ended or "")
-    # Behind an answer there may still be a note that a compression has left.
+    # After an answer there may still be a note left by a compression.
     return (AssistantMessage(ACKNOWLEDGED if last and last.status == "completed" else ENDED_UNANSWERED),)
 
 
 def _merged(session: Session, event: e.TurnMerged) -> Session:
-    """A collected text joins a turn that has not begun; a steered one is heard by a turn that has."""
+    """A collected text joins a turn that has not begun; a steered one joins a turn that has."""
     merged = session.find(event.turn)
     into = running_turn(session)
     assert merged is not None, f"{event.turn} is not open"
@@ -217,8 +217,9 @@ def _resumed(session: Session, event: e.TurnResumed) -> Session:
 
 
 def _without_open_calls(session: Session, turn: Turn) -> Session:
-    """The session without calls that never got a result: older logs have such of turns that were cancelled
-    while their model was asked. The words beside them stay."""
+    """The session without calls that never got a result: older logs have them where a turn was cancelled
+    during its model call. Texts beside them stay.
+    """
     if not turn.calls:
         return session
     *before, asked = session.messages
@@ -259,7 +260,7 @@ def _answered(session: Session, call_id: str, content: str, **ended: Any) -> Ses
 
 
 def _saved(session: Session, event: e.ToolFinished) -> Session:
-    """A call that has worked, seen by who counts what the agent saves."""
+    """A successful call, counted towards the next review."""
     turn = running_turn(session)
     asked = _call(turn, event.call).asked
     if asked.name in reviews.SAVING:

@@ -1,4 +1,4 @@
-"""The loop guard: a call whose result stays the same is warned of at its third time, refused at its fifth."""
+"""Loop guard: a call with the same result is warned about the third time, and blocked the fifth time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WARNING = (
     "[You have made this very call before in this request, and its result is still the same. Do not repeat "
     "it: change something, try another way, or answer from what you have.]\n\n"
 )
-"""Stands before a result, so that it is still read where a long result is cut."""
+"""Precedes a result, so that it stays in the preview of a long one."""
 
 REFUSAL = (
     "Error: this call was not run. It has been made with the same arguments four times in this request, and "
@@ -24,7 +24,7 @@ REFUSAL = (
 
 
 class RepeatedCall(msgspec.Struct, frozen=True):
-    """A call of the turn, its last result, and how many times in a row that was its result."""
+    """A call of the turn, its last result, and how often in a row that was the result."""
 
     name: str
     arguments: str
@@ -35,9 +35,9 @@ class RepeatedCall(msgspec.Struct, frozen=True):
 def count_call(
     repeats: Sequence[RepeatedCall], call: str, asked: ToolCall, result: str
 ) -> tuple[RepeatedCall, ...]:
-    """The counts after one more call; another result begins again, a refusal changes nothing.
+    """The counts after one more call; a different result resets its count, a refusal changes nothing.
 
-    `call` is the call's id, which a result that was kept apart names.
+    `call` is the call's id, which occurs in the path of a stored result.
     """
     if is_blocked(repeats, asked):
         return tuple(repeats)
@@ -49,13 +49,13 @@ def count_call(
 
 
 def is_blocked(repeats: Sequence[RepeatedCall], asked: ToolCall) -> bool:
-    """Whether the call is not to be run once more."""
+    """Whether the call must not run again."""
     last = _last(repeats, asked)
     return last is not None and last.count >= REFUSE_FROM - 1
 
 
 def with_warning(repeats: Sequence[RepeatedCall], call: str, asked: ToolCall, result: str) -> str:
-    """The result as it will stand in the log, behind a warning where it was the same too often."""
+    """The result as stored in the log, with a warning before it where it repeated too often."""
     last = _last(repeats, asked)
     same = last is not None and last.result == _plain(result, call) and last.count >= WARN_FROM - 1
     return WARNING + result if same else result
@@ -71,7 +71,7 @@ def _last(repeats: Sequence[RepeatedCall], asked: ToolCall) -> RepeatedCall | No
 
 
 def _canonical(arguments: str) -> str:
-    """The same text for the same arguments, however they are spaced and ordered."""
+    """The same text for equal arguments, whatever their spaces and order."""
     try:
         return msgspec.json.encode(msgspec.json.decode(arguments), order="sorted").decode()
     except (msgspec.DecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""The canonical history: what was said, in the one form from which every request is rendered."""
+"""The canonical history: the messages from which every request is rendered."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hermes_jobs.text.tokens import token_weight
 
 
 class ToolCall(msgspec.Struct, frozen=True):
-    """A call as the model wrote it: `id` is the provider's, `arguments` the model's own string."""
+    """A call as the model wrote it: `id` is the provider's id, `arguments` the model's own string."""
 
     id: str
     name: str
@@ -16,10 +16,10 @@ class ToolCall(msgspec.Struct, frozen=True):
 
 
 class Payload(msgspec.Struct, frozen=True):
-    """What a provider attached to an assistant message: reasoning fields, signatures, encrypted items.
+    """Provider data attached to an assistant message: reasoning fields, signatures, encrypted items.
 
     `data` is a JSON object as text, in the form of `dialect`; only an adapter of that dialect reads it.
-    `model` and `endpoint` (host and port) tell where it came from, since some providers bind it to either.
+    `model` and `endpoint` (host and port) are its origin, since some providers bind it to either.
     """
 
     dialect: str
@@ -29,15 +29,15 @@ class Payload(msgspec.Struct, frozen=True):
 
 
 class UserMessage(msgspec.Struct, frozen=True, tag_field="role", tag="user"):
-    """What a user said, or the system in a user's place: see `interjections`."""
+    """A text of the user, or a synthetic one in its place: see `synthetic_messages`."""
 
     content: str
 
 
 class AssistantMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="role", tag="assistant"):
-    """What the model said, with the calls it asked for, and the payload that goes back with them.
+    """A reply of the model: its text, its calls, and the payload to send back with them.
 
-    Readable reasoning stays in the log: only `payload` is ever sent, and only to its own dialect.
+    Readable reasoning stays in the log: only `payload` is sent, and only to its own dialect.
     """
 
     content: str
@@ -46,7 +46,7 @@ class AssistantMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_fiel
 
 
 class ToolMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="role", tag="tool"):
-    """The one result of a call, or why there is none. `tool_call` is the `ToolCall.id` that it answers."""
+    """The only result of a call, or the reason why there is none. `tool_call` is the `ToolCall.id`."""
 
     tool_call: str
     name: str
@@ -58,5 +58,5 @@ Message = UserMessage | AssistantMessage | ToolMessage
 
 
 def payload_weight(message: AssistantMessage) -> int:
-    """What the message's payload weighs in a request: it counts where it stands beside tool calls."""
+    """The size of the message's payload in a request; it counts only beside tool calls."""
     return token_weight(message.payload.data) if message.payload is not None and message.tool_calls else 0

@@ -1,4 +1,4 @@
-"""What a model's reply does to its turn: tool calls, an answer, or the same asked for again."""
+"""Effects of a model's reply on its turn: tool calls, an answer, or another attempt."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def replied(session: Session, event: e.ModelReplied) -> Session:
         if cut:
             return _enlarge(session, turn)
         asked = AssistantMessage(event.content, event.tool_calls, event.payload)
-        if not is_cancelled:  # else its calls end as cancelled ones, and nobody has used a tool
+        if not is_cancelled:  # else its calls end as cancelled: no tool was used
             session = replace(session, review_counters=reviews.round_opened(session.review_counters))
         return append_messages(session, turns.round_opened(turn, event), asked)
     if cut and event.content and turn.continuations < turns.MAX_CONTINUATIONS:
@@ -64,7 +64,7 @@ def replied(session: Session, event: e.ModelReplied) -> Session:
 
 
 def call_failed(session: Session, event: e.ModelCallFailed) -> Session:
-    """The session after a failed call; what had been said of a cancelled answer stays, with a mark."""
+    """The session after a failed call; the partial text of a cancelled answer stays, with a mark."""
     turn = turns.call_failed(running_turn(session), event)
     if is_unfinished(event):
         return append_messages(session, turn, AssistantMessage(unfinished(event.content)))
@@ -84,7 +84,9 @@ def _answer(
 
 
 def _ask_again(session: Session, turn: Turn, *, cut: bool) -> Session:
-    """An empty answer that was cut off, as by much reasoning, is asked for with room for more."""
+    """An empty answer that was cut off, as by long reasoning, is requested
+    again with a higher output limit.
+    """
     if turn.empty_replies >= turns.MAX_EMPTY_REPLIES:
         message = f"The model gave an empty answer {turn.empty_replies + 1} times in a row."
         hint = "Try again with `hermes-jobs turns retry`, or with another model."
@@ -97,7 +99,7 @@ def _ask_again(session: Session, turn: Turn, *, cut: bool) -> Session:
 
 
 def _enlarge(session: Session, turn: Turn) -> Session:
-    """Cut arguments are never run: the same is asked for again, with room for more."""
+    """Cut-off arguments are never run: the call is repeated with a higher output limit."""
     if turn.output_limit_raises >= turns.MAX_OUTPUT_LIMIT_RAISES:
         message = "The model's tool calls were cut off by the output limit, also with a larger one."
         hint = "Raise model.max_tokens, or ask for less at once."

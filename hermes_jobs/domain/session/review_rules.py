@@ -1,4 +1,4 @@
-"""How a conversation is reviewed: what each event does to it, and which review may begin."""
+"""Rules of reviews: the effect of each event on a conversation, and which review may start."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ def evolve(session: Session, event: ReviewEvent) -> Session:
 
 
 def is_its_turn(session: Session, turn: Turn) -> bool:
-    """Whether the session is a review's and the turn the review itself: people may write there too."""
+    """Whether the turn is the review itself: users may write into a review's session too."""
     return session.is_review and session.started is not None and turn.source == session.started.source
 
 
 def known_turn(session: Session, turn: str) -> Turn | None:
-    """The turn with that id, open or, where it can be taken up again, ended."""
+    """The turn with that id: open, or ended and resumable."""
     ended = session.ended.get(turn)
     return session.find(turn) or (ended.turn if ended else None)
 
 
 def end_of(review: str, turn: Turn, end: e.TurnEnd) -> e.ReviewCompleted | e.ReviewFailed:
-    """What the end of its turn means for a review."""
+    """The review's event at the end of its turn."""
     if isinstance(end, e.TurnCompleted):
-        # Where it was stopped, its last words are about the limit, not about what it saved.
+        # A stopped review's last text is about the limit, not about its findings.
         words = ", ".join(turn.saves) if end.stopped_by else " ".join(end.answer.split())
         saved = words if turn.saves else ""
         return e.ReviewCompleted(review=review, saved=saved, failures="; ".join(turn.failures))
@@ -56,7 +56,7 @@ def end_of(review: str, turn: Turn, end: e.TurnEnd) -> e.ReviewCompleted | e.Rev
 
 
 def taken_up(review: str, turn: str, conversation: Session) -> e.ReviewStarted:
-    """The event that a review goes on after its end. Raises `Rejected` beside another of its conversation."""
+    """The event of a review that is resumed after its end. Raises `Rejected` while another one runs."""
     if conversation.active_review is not None:
         raise Rejected(
             f"Review {conversation.active_review} of the same conversation is under way.",
@@ -67,7 +67,7 @@ def taken_up(review: str, turn: str, conversation: Session) -> e.ReviewStarted:
 
 
 def of_curator(session: Session, facts: Iterable[e.SessionEvent]) -> Iterator[e.SessionEvent]:
-    """What the events mean for a curator's review, which has a stream of its own: it continues or ends."""
+    """A curator's review events in its own stream: it continues or ends."""
     if session.started is None or session.started.source != reviews.CURATED:
         return
     review = session.lineage
@@ -82,7 +82,7 @@ def of_curator(session: Session, facts: Iterable[e.SessionEvent]) -> Iterator[e.
 
 
 def cancel(command: c.CancelReview, session: Session) -> Iterator[e.SessionEvent]:
-    """Keep a review from beginning. Raises `Rejected` where it does not wait for that."""
+    """Cancel a waiting review. Raises `Rejected` if it does not wait."""
     if all(each.id != command.review for each in session.reviews):
         state = "has begun" if session.active_review == command.review else "has ended"
         raise Rejected(f"Review {command.review} {state}.", kind="not_waiting")
@@ -90,5 +90,5 @@ def cancel(command: c.CancelReview, session: Session) -> Iterator[e.SessionEvent
 
 
 def to_begin(session: Session) -> reviews.Review | None:
-    """The review whose turn it is to begin: the oldest, while no other is under way."""
+    """The next review to start: the oldest one, if none is running."""
     return next(iter(session.reviews), None) if session.active_review is None else None

@@ -1,8 +1,8 @@
-"""Nudges and reviews as folds of a conversation: when one is due, and which are under way.
+"""State of nudges and reviews of a conversation: which reviews are due, waiting or running.
 
-A review runs in a session of its own, `ID` of the review being its stream's; the conversation only holds that
-it was asked for and what it came to. One at a time; the others wait. A curator looks at the skills and at no
-conversation: its own stream holds all that.
+A review runs in its own session, whose stream is named after the review's `ID`; the conversation only records
+its request and its outcome. One runs at a time; the others wait. A curator reviews the skills and no
+conversation: all its events are in its own stream.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from hermes_jobs.domain.session.messages import ToolCall
 SOURCE = "review:"
 MEMORY_TOOL, SKILL_TOOL = "memory", "skill_manage"
 CURATED = f"{SOURCE}curate"
-"""The source of a curator's session, which goes on from no conversation: its own stream holds its review."""
+"""The source of a curator's session, which continues no conversation."""
 SAVING = frozenset({MEMORY_TOOL, SKILL_TOOL, "propose_merge", "propose_archive"})
-"""Tools after which a review has come to something."""
+"""Tools whose success gives a review a result."""
 
 
 MAX_SAVED_WORDS = 60
-"""Characters of an entry by which a person recognises it."""
+"""Characters that are shown of an entry."""
 
 
 def saved_by(call: ToolCall) -> str:
-    """What a call of a saving tool did, in a few words for a person."""
+    """A few words for users about the effect of a saving tool's call."""
     try:
         asked = msgspec.json.decode(call.arguments, type=dict[str, object])
     except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
@@ -49,7 +49,7 @@ def _saved(tool: str, asked: Mapping[str, object]) -> str:
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True):
-    """A review that has not begun. `at`: the version of the conversation that it looks at."""
+    """A review that has not started. `at`: the version of the conversation that it reads."""
 
     id: str
     kind: e.ReviewKind
@@ -57,7 +57,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReviewCounters(msgspec.Struct, frozen=True, kw_only=True):
-    """What counts towards the next review: user turns, and rounds of tool calls. An interval of 0 is off."""
+    """Counters towards the next review: user turns, and rounds of tool calls. An interval of 0 is off."""
 
     turns: int = 0
     iterations: int = 0
@@ -66,7 +66,7 @@ class ReviewCounters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def turn_begun(nudges: ReviewCounters, *, memory_interval: int, skill_interval: int) -> ReviewCounters:
-    """One more user turn; the intervals as they are configured by now."""
+    """One more user turn, with the currently configured intervals."""
     return replace(
         nudges, turns=nudges.turns + 1, memory_interval=memory_interval, skill_interval=skill_interval
     )
@@ -78,7 +78,7 @@ def round_opened(nudges: ReviewCounters) -> ReviewCounters:
 
 
 def tool_used(nudges: ReviewCounters, tool: str) -> ReviewCounters:
-    """Who saves by itself needs no reminder."""
+    """The counters after a tool call: a saving tool resets its counter."""
     if tool == MEMORY_TOOL:
         return replace(nudges, turns=0)
     if tool == SKILL_TOOL:
@@ -87,7 +87,7 @@ def tool_used(nudges: ReviewCounters, tool: str) -> ReviewCounters:
 
 
 def due_kind(nudges: ReviewCounters) -> e.ReviewKind | None:
-    """Which review the counters ask for, if any."""
+    """The kind of the due review, if any."""
     memory = 0 < nudges.memory_interval <= nudges.turns
     skills = 0 < nudges.skill_interval <= nudges.iterations
     if memory and skills:
@@ -96,7 +96,7 @@ def due_kind(nudges: ReviewCounters) -> e.ReviewKind | None:
 
 
 def fired(nudges: ReviewCounters, kind: e.ReviewKind) -> ReviewCounters:
-    """The counters after a review was asked for."""
+    """The counters after a review was requested."""
     return replace(
         nudges,
         turns=0 if kind in {"memory", "combined"} else nudges.turns,
@@ -105,7 +105,7 @@ def fired(nudges: ReviewCounters, kind: e.ReviewKind) -> ReviewCounters:
 
 
 def reason(nudges: ReviewCounters, kind: e.ReviewKind) -> str:
-    """Why the review is due, for people."""
+    """The reason why the review is due, for users."""
     turns, rounds = f"{nudges.turns} turns", f"{nudges.iterations} rounds of tool calls"
     since = {"memory": turns, "skills": rounds, "combined": f"{turns} and {rounds}"}.get(kind, "")
     return f"{since} since the last"

@@ -1,4 +1,4 @@
-"""A session's lineage as state: what was said, the turn that runs, the texts that wait."""
+"""State of a session's lineage: messages, the running turn, waiting texts, reviews."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ _PAST: dict[EndStatus, str] = {"cancelled": "been cancelled", "merged": "been me
 
 
 class EndedTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """How a turn ended. `turn` is kept where it can be taken up again; `into` says where it was merged."""
+    """How a turn ended. `turn` is kept where it can be resumed; `into` is the
+    turn that it was merged into.
+    """
 
     status: EndStatus
     turn: Turn | None = None
@@ -31,23 +33,23 @@ class EndedTurn(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def past(self) -> str:
-        """What the turn has done, as people say it."""
+        """The status as a past participle for messages."""
         return _PAST.get(self.status, self.status)
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
     """The fold of one `session-ID` stream at `version`.
 
-    `messages` is the canonical history: complete rounds only ever grow it. While a round is open its
-    results wait in `current.calls`, so that the order in which they arrive leaves no trace.
+    `messages` is the canonical history: only complete rounds are appended. While a round is open its results
+    are in `current.calls`, so that their order of arrival has no effect.
 
-    `named` is the title that it was given, `title` that of the tip, which has a number after a compression.
-    `forked_from` is the lineage that this one goes on from, if any. `prompt_tokens` is what the provider
-    counted for the first `measured` messages, 0 where nothing is known; the last request that it accepted
-    held the first `accepted` of them. `futile` compressions in a row had no real effect, the last when a
-    request took `futile_at` tokens; while `resting` none is tried by itself. `pressed`: the user was told
-    that the context fills up. `reviews` wait for each other and for the one under way, `reviewed_by`.
-    `news` is what a chat is told with the next answer.
+    `named` is the given title, `title` that of the newest session, which has a number after a compression.
+    `forked_from` is the lineage that this one continues, if any. `prompt_tokens` is the provider's count for
+    the first `measured` messages, 0 if unknown; the last accepted request held the first `accepted` of them.
+    `futile` counts compressions in a row without real effect; the request size at the last one was
+    `futile_at` tokens; while `resting` is true none is started automatically. `pressed`: the user was
+    notified of a full context. `reviews` are waiting, `reviewed_by` is the running one. `news` are notices
+    for the next answer in a chat.
     """
 
     stream: str
@@ -83,17 +85,17 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """The id of the session at the lineage's tip."""
+        """The id of the lineage's newest session."""
         return self.started.session if self.started else self.lineage
 
     @property
     def lineage(self) -> str:
-        """The id of the session that the lineage began with."""
+        """The id of the lineage's first session."""
         return lineage_of(self.stream)
 
     @property
     def is_review(self) -> bool:
-        """Whether it is a review's own session."""
+        """Whether this is a review's own session."""
         return self.started is not None and self.started.kind == "review"
 
     @property
@@ -108,37 +110,37 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fork_of(parent: Session, stream: str) -> Session:
-    """A session that goes on from what its parent had heard and said; nothing of its work is taken along."""
+    """A session that continues its parent's messages; no turn or review of the parent is inherited."""
     said = parent.messages
     if parent.current is not None and parent.current.calls:
-        said = said[:-1]  # calls without results: the parent was still at them
+        said = said[:-1]  # calls without results: the parent was still running them
     return Session(stream=stream, opening=parent.opening, model=parent.model, messages=said)
 
 
 def stream_of(session: str) -> str:
-    """The stream of the lineage that the session with that id began."""
+    """The stream of the lineage whose first session has that id."""
     return f"{PREFIX}{session}"
 
 
 def lineage_of(stream: str) -> str:
-    """The id of the session that the lineage of that stream began with."""
+    """The id of the first session in the lineage of that stream."""
     return stream.removeprefix(PREFIX)
 
 
 def running_turn(session: Session) -> Turn:
-    """The turn that runs, which there is wherever one of its steps is due."""
+    """The running turn. It exists whenever one of its steps is due."""
     assert session.current is not None, f"{session.stream} has no running turn at version {session.version}"
     return session.current
 
 
 def compression_of(session: Session) -> Compression:
-    """The compression that is due or under way, which there is wherever one of its steps is."""
+    """The due or running compression. It exists whenever one of its steps is due."""
     assert session.compression is not None, f"{session.stream} is not being compressed at {session.version}"
     return session.compression
 
 
 def require_open_turn(session: Session, turn_id: str) -> Turn:
-    """The turn, which runs or waits. Raises `Rejected`, kind `already_ended` or `unknown_turn`."""
+    """The turn if it runs or waits. Raises `Rejected`, kind `already_ended` or `unknown_turn`."""
     ended = session.ended.get(turn_id)
     if ended is not None:
         raise Rejected(f"Turn {turn_id} has already {ended.past}.", kind="already_ended")
@@ -149,12 +151,12 @@ def require_open_turn(session: Session, turn_id: str) -> Turn:
 
 
 def replace_turn(session: Session, turn: Turn) -> Session:
-    """The session with that turn, which runs or waits, in the place of the one with its id."""
+    """The session with its running or waiting turn of that id replaced."""
     if session.current is not None and session.current.id == turn.id:
         return replace(session, current=turn)
     return replace(session, waiting=tuple(turn if each.id == turn.id else each for each in session.waiting))
 
 
 def append_messages(session: Session, turn: Turn, *said: Message) -> Session:
-    """The session in which this was said last, and the running turn as it is after it."""
+    """The session with these messages appended, and with that running turn."""
     return replace(session, current=turn, messages=(*session.messages, *said))

@@ -1,4 +1,4 @@
-"""What is due of a session: the only place that knows in which order a turn's work is done.
+"""Due steps of a session; the only module that knows the order of a turn's steps.
 
 | the session                  | its due steps                                                     |
 |------------------------------|-------------------------------------------------------------------|
@@ -6,15 +6,15 @@
 | stands between two calls     |                                                                   |
 | has a turn that              |                                                                   |
 |   has not begun              | `turn.prefetch`                                                   |
-|   is being cancelled         | those already under way                                           |
+|   is being cancelled         | those that are running                                            |
 |   has an open round of calls | `turn.run_tool` a call whose predecessors have ended; a call that |
 |                              | waits for approval is due when the approval expires               |
 |   has its answer             | `turn.record_usage`                                               |
 |   else                       | `turn.call_model`, not before its retry time                      |
-| waits for a review           | beside all that, `review.KIND`, which begins it                   |
-| has news for a listener      | beside all that, `listener.KIND`, which tells it                  |
+| waits for a review           | in addition, `review.KIND`, which starts it                       |
+| has events for a listener    | in addition, `listener.KIND`, which notifies it                   |
 
-A review's own session has the same steps, carried by the task `review.KIND`: `act_of` says what is done.
+A review's own session has the same steps with the kind `review.KIND`: see `operation_of`.
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ QUEUES_BY_KIND: dict[StepKind, Queue] = {
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """One piece of due work. `kind` is the task that carries it; `not_before` is seconds since the epoch, 0
-    for at once."""
+    """One due piece of work. `kind` is its Celery task; `not_before` is seconds since the epoch, 0 for at
+    once.
+    """
 
     id: str
     stream: str
@@ -79,12 +80,12 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def lane(self) -> Queue:
-        """The queue that carries it."""
+        """The Celery queue of its task."""
         return QUEUES_BY_KIND[self.kind]
 
 
 def next_steps(session: Session) -> tuple[Step, ...]:
-    """Every step of the session that is due or under way, in a fixed order."""
+    """Every due or running step of the session, in a fixed order."""
     carried_by = _review_task(session)
     steps = _own_steps(session)
     if carried_by is not None:
@@ -93,7 +94,7 @@ def next_steps(session: Session) -> tuple[Step, ...]:
 
 
 def find_step(session: Session, step_id: str) -> Step | None:
-    """The due step with that id."""
+    """The due step with that id; None if there is none."""
     return next((step for step in next_steps(session) if step.id == step_id), None)
 
 
@@ -106,8 +107,9 @@ def require_due(session: Session, step_id: str) -> tuple[Step, Turn]:
 
 
 def operation_of(session: Session, step_id: str) -> StepKind | None:
-    """What performing a due step means, whatever task carries it; None where it begins a review or tells
-    a listener."""
+    """The operation of a due step, whatever task runs it; None for the start of a review or a notification of
+    a listener.
+    """
     return next((step.kind for step in _own_steps(session) if step.id == step_id), None)
 
 
@@ -167,7 +169,7 @@ def _listeners(session: Session) -> tuple[Step, ...]:
 
 
 def _review_task(session: Session) -> StepKind | None:
-    """The task that carries the steps of a review's own session."""
+    """The task of all steps in a review's own session; None in other sessions."""
     if session.started is None or not session.is_review:
         return None
     return cast(StepKind, f"review.{session.started.source.removeprefix(reviews.SOURCE)}")
@@ -184,6 +186,6 @@ def _tool(stream: str, call: Call) -> Step:
 
 
 def _due_calls(turn: Turn) -> tuple[Call, ...]:
-    """The calls without a result whose predecessors have theirs."""
+    """The calls without a result whose predecessors have one."""
     ended = {call.id for call in turn.calls if call.result is not None}
     return tuple(call for call in turn.calls if call.result is None and ended.issuperset(call.after))

@@ -1,4 +1,4 @@
-"""What the transcript holds that nobody said: in the user's place, in the model's, or in a tool's."""
+"""Synthetic messages: texts that the program inserts as user, assistant or tool."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONCLUDE: dict[ClosingReason, str] = {
     ),
 }
 NUDGES = frozenset({ASK_AGAIN, CONTINUE, *CONCLUDE.values()})
-"""What the agent is told in the user's place."""
+"""Texts inserted in the user's place."""
 STEERING_PREFIX = "[The user adds, while you work]\n"
 CONTINUING = "(I am on it.)"
 STOPPED_WITHOUT_WORDS: dict[ClosingReason, str] = {
@@ -40,10 +40,10 @@ INTERRUPTED: dict[InterruptReason, str] = {
 
 
 def unfinished(said: str) -> str:
-    """What had been said of an answer that was cancelled, with a mark that there is no more of it."""
+    """The partial text of a cancelled answer, with a mark at its end."""
     return f"{said.rstrip()}\n\n{UNFINISHED}"
 
 
 def is_unfinished(event: ModelCallFailed) -> bool:
-    """Whether something had been said of an answer that was then cancelled."""
+    """Whether the event holds the partial text of a cancelled answer."""
     return event.kind == "cancelled" and bool(event.content.strip())

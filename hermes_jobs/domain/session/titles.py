@@ -1,4 +1,4 @@
-"""What a session may be called, when two titles are the same name, and which characters a text may show."""
+"""Titles of sessions: cleaning, uniqueness, continuation numbers; and which characters are printable."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import unicodedata
 from hermes_jobs.errors import Rejected
 
 MAX_LENGTH = 100  # characters
-# Escape sequences and control and bidi characters that a text could play with a terminal or a list by.
+# Escape sequences, and control and bidi characters that could manipulate a terminal or a list.
 UNPRINTABLE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
 
-# What shows nothing: soft hyphens, fillers, zero-width spaces, tags, the blank Braille cell.
+# Invisible characters: soft hyphens, fillers, zero-width spaces, tags, the blank Braille cell.
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u2060-\u2065\u206a-\u206f\u2800\u3164\ufeff"
     "\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
@@ -26,12 +26,12 @@ _ROOM = len(" #9999")
 
 
 def printable(text: str) -> str:
-    """The text without what a terminal would obey instead of showing; tabs and line ends stay."""
+    """The text without terminal control characters; tabs and line ends stay."""
     return UNPRINTABLE.sub("", text)
 
 
 def seen(text: str) -> str:
-    """The text without characters that take no room; joiners stay where a script or an emoji needs them."""
+    """The text without zero-width characters; joiners stay where a script or an emoji needs them."""
     text = _UNSEEN.sub("", text)
     if not any(joiner in text for joiner in _JOINERS):
         return text
@@ -48,7 +48,7 @@ def _joins(before: str, after: str) -> bool:
 
 
 def clean_title(title: str) -> str:
-    """The title on one line, without control and bidi characters and without those that nobody sees.
+    """The title on one line, without control, bidi and invisible characters.
 
     Raises `Rejected`, kind `usage`, where nothing is left or it is longer than `MAX_LENGTH`.
     """
@@ -65,18 +65,19 @@ def clean_title(title: str) -> str:
 
 
 def continued_title(named: str | None, number: int) -> str | None:
-    """What the `number`th session of a lineage is called; None where nobody gave the lineage a title."""
+    """The title of the lineage's session with that number; None where the lineage has no title."""
     return None if named is None else f"{named[: MAX_LENGTH - _ROOM]} #{number}"
 
 
 def given_title(title: str, named: str | None) -> str:
-    """The title that a lineage was given, when its newest session is called `title`: it may be the number
-    of a continuation of what the lineage was called before."""
+    """The title given to the lineage if its newest session is called `title`, which may be the old title with
+    a continuation number.
+    """
     return named if named is not None and number_of(title, named) else title
 
 
 def number_of(title: str, named: str) -> int | None:
-    """The number of the continuation of a lineage that a title names; None where it names none."""
+    """The continuation number in a title of the lineage; None if it has none."""
     match = _NUMBERED.fullmatch(title)
     if match is None or title_key(match["name"]) != title_key(named[: MAX_LENGTH - _ROOM]):
         return None
@@ -84,12 +85,12 @@ def number_of(title: str, named: str) -> int | None:
 
 
 def numbered(title: str) -> str | None:
-    """The title of which this one would be a continuation's; None where it has no number."""
+    """The title without its continuation number; None where it has no number."""
     match = _NUMBERED.fullmatch(title)
     return match["name"] if match else None
 
 
 def title_key(title: str) -> str:
-    """Titles with the same key are the same name, whatever the case, the spaces and the form of letters."""
+    """The key under which titles are unique: case, spaces and Unicode form do not count."""
     text = unicodedata.normalize("NFKC", title).casefold()
     return " ".join("".join(each for each in text if unicodedata.category(each) != "Cf").split())

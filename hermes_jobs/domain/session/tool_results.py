@@ -1,4 +1,4 @@
-"""Tool results that are too large for a message: what stands there in their place."""
+"""Large tool results: the previews that replace them in messages."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from hermes_jobs.domain.session.turn import Call
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
 
 UNLIMITED = 2**31
-"""A window that every result fits."""
+"""A window large enough for every result."""
 OPEN, CLOSE = "<persisted-output>", "</persisted-output>"
 _SAYS = f"{OPEN}\nThis result is large"
 _BEGINS = "It begins:\n"
 
 
 class ResultBudget(msgspec.Struct, frozen=True):
-    """How many characters one result, and all results of one message, may have."""
+    """The most characters of one result, and of all results of one message."""
 
     result_chars: int
     turn_chars: int
 
 
 def result_budget(window: int) -> ResultBudget:
-    """What results may take of a window (in tokens): 15 % and 30 % of it, and in any case a little."""
+    """The budget for a window (in tokens): 15 % and 30 % of it, with a minimum."""
     characters = window * CHARACTERS_A_TOKEN
     return ResultBudget(max(8_000, characters * 15 // 100), max(16_000, characters * 30 // 100))
 
 
 def result_path(call: str) -> str:
-    """Where a kept result is read: a path that `read_file` knows on every host."""
+    """The path of a stored result, which `read_file` resolves on every host."""
     return f"results/{call}.txt"
 
 
 def preview_of(content: str, path: str, preview_chars: int) -> str:
-    """The text in the place of a large result: how large it is, where it is whole, and how it begins."""
+    """The text in place of a large result: its size, its path, and its beginning."""
     beginning = content[:preview_chars]
     return (
         f"{_SAYS} ({len(content):,} characters). It is kept whole as {path}: "
@@ -47,10 +47,10 @@ def preview_of(content: str, path: str, preview_chars: int) -> str:
 
 
 def truncate_round(calls: Sequence[Call], limit: int, preview_chars: int) -> tuple[Call, ...]:
-    """The calls of a complete round with the largest results replaced until all fit into `limit` characters.
+    """The calls of a complete round, the largest results replaced until all fit into `limit` characters.
 
-    A result that came from a file points at that file; what was replaced before stays so. Where there are so
-    many that even what stands in their place does not fit, less is shown of each beginning.
+    A result read from a file refers to that file; earlier previews stay unchanged. If the previews of many
+    calls do not fit, they are shortened.
     """
     while True:
         fitting = _replaced(calls, limit, preview_chars)
@@ -60,7 +60,7 @@ def truncate_round(calls: Sequence[Call], limit: int, preview_chars: int) -> tup
 
 
 def _replaced(calls: Sequence[Call], limit: int, preview_chars: int) -> tuple[Call, ...]:
-    """The same with beginnings of that length, whether or not all fit."""
+    """The same with previews of that length, whether or not all fit."""
     size = sum(map(_size, calls))
     fitting: dict[str, Call] = {}
     for call in sorted(calls, key=_size, reverse=True):

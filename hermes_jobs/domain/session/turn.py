@@ -1,4 +1,4 @@
-"""One turn and its open round of tool calls, as state; and what each of its events does to it.
+"""State of one turn and of its open round of tool calls, and the effect of each of its events.
 
 submitted ─ prefetched ─▶ model call ─▶ tool calls ─▶ model call ─▶ … ─▶ answer ─▶ recorded
                              │  ▲           │                             (a failure or a cancel
@@ -25,11 +25,11 @@ from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.usage_tally import EMPTY, UsageTally
 from hermes_jobs.domain.usage import NO_USAGE, Reservation
 
-MAX_EMPTY_REPLIES = 2  # an empty answer is asked for again
+MAX_EMPTY_REPLIES = 2  # an empty answer is requested again
 MAX_CONTINUATIONS = 3  # a text cut by the output limit is continued
-MAX_OUTPUT_LIMIT_RAISES = 3  # a tool call cut by the output limit is asked for with a larger one
-MAX_INVALID_ROUNDS = 3  # rounds in a row that hold invalid calls only
-MAX_WORKER_CRASHES = 5  # workers that died with the same step in their hands
+MAX_OUTPUT_LIMIT_RAISES = 3  # a tool call cut off by the output limit is requested again with a higher one
+MAX_INVALID_ROUNDS = 3  # rounds in a row with invalid calls only
+MAX_WORKER_CRASHES = 5  # workers that died while running the same step
 
 Approval = Literal["none", "waiting", "given"]
 ClosingReason = Literal["max_iterations", "loop_guard"]
@@ -44,10 +44,10 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """One tool call of the open round. `result` is None until it has ended, however it ended.
+    """One tool call of the open round. `result` is None until it has ended in any way.
 
-    `failed`: what was asked was not done, and the result says why. `reserved`: what was set aside for the
-    model that it asks while it runs.
+    `failed`: it did not have the requested effect, for the reason in the result. `reserved`: the reservation
+    for the model that it calls.
     """
 
     id: str
@@ -67,7 +67,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Exhausted(msgspec.Struct, frozen=True):
-    """A model whose quota is used up, and when it resets, in seconds since the epoch."""
+    """A model with a used-up quota, and its reset time in seconds since the epoch."""
 
     model: str
     until: float
@@ -76,15 +76,14 @@ class Exhausted(msgspec.Struct, frozen=True):
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """A turn from its first text to just before its end.
 
-    The *spine* (prefetch, model calls, record) has one step at a time: `attempt`, `retry_at`, `deaths`,
-    `running`, `reserved` (what was set aside for its model call) and `max_tokens` (the longest answer that
-    the call may still ask for) speak of that one, as do `quota_until` (when the quota resets that it waits
-    for, 0 where it waits for none) and `quota_waits` (how many times it has). `fallbacks` counts the fallback
-    models that the turn has gone to, `exhausted` is the first one that it left for its quota. `step` numbers
-    the model calls. `recalled` stands beside the message `asked` in its requests. `compressions` are those
-    since the model last answered, `refits` those of the whole turn whose reason was a prompt that was refused
-    as too long. `failures` are those of models for which another one answered. `cut_at`: the tokens
-    after which the newest answer was cut off that met its limit, 0 where nobody said.
+    The *spine* (prefetch, model calls, record) has one step at a time, described by `attempt`, `retry_at`,
+    `deaths`, `running`, `reserved` (the reservation of its model call) and `max_tokens` (its output limit);
+    also by `quota_until` (when the quota resets that it waits for, 0 for none) and `quota_waits` (the number
+    of such waits). `fallbacks` counts the fallback models used so far; `exhausted` is the first model left
+    because of its quota. `step` numbers the model calls. `recalled` is added to the message `asked` in its
+    requests. `compressions` counts those since the model last answered, `refits` those of the whole turn
+    after prompts refused as too long. `failures` are those of models that another one replaced. `cut_at`: the
+    output tokens of the newest answer that was cut off, 0 if unknown.
     """
 
     id: str
@@ -139,12 +138,12 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def step_id(self) -> str:
-        """The id of the model call that is due or under way."""
+        """The id of the due or running model call."""
         return f"{self.id}-{self.step}"
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody is at work on any of its model or tool calls."""
+        """Whether none of its model and tool calls is running."""
         return not self.running and not any(call.running for call in self.calls)
 
     def call(self, call_id: str) -> Call | None:
@@ -153,7 +152,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def submitted(event: TurnSubmitted) -> Turn:
-    """The turn that an accepted text begins."""
+    """The turn of an accepted text."""
     return Turn(
         id=event.turn,
         texts=(event.text,),
@@ -168,7 +167,7 @@ def submitted(event: TurnSubmitted) -> Turn:
 
 
 def next_call(turn: Turn) -> Turn:
-    """The turn with its next model call due, at its first attempt."""
+    """The turn with its next model call due, at the first attempt."""
     return replace(
         turn,
         step=turn.step + 1,
@@ -185,12 +184,12 @@ def next_call(turn: Turn) -> Turn:
 
 
 def failed(turn: Turn, kind: str, message: str, hint: str = "") -> Turn:
-    """The turn with a reason to end."""
+    """The turn with a failure, which ends it."""
     return replace(turn, running=False, failure=Failure(kind, message, hint))
 
 
 def call_failed(turn: Turn, event: ModelCallFailed) -> Turn:
-    """A failed model call: due again at `retry_at`, or the end of the turn."""
+    """The turn after a failed model call: due again at `retry_at`, or failed."""
     billed = event.usage != NO_USAGE
     books = turn.books.booked(event.usage, event.cost_usd if billed else 0.0)
     books = books.with_estimate(event.estimated, event.estimated_cost_usd)
@@ -217,7 +216,7 @@ def call_failed(turn: Turn, event: ModelCallFailed) -> Turn:
 
 
 def moved(turn: Turn, model: str) -> Turn:
-    """The turn without its wait for a quota, with that model where one is named."""
+    """The turn without its wait for a quota, with that model where one is given."""
     return replace(turn, retry_at=0.0, quota_until=0.0, model=model or turn.model, retries=0)
 
 
@@ -240,7 +239,7 @@ def round_opened(turn: Turn, event: ModelReplied) -> Turn:
 
 
 def _default_plan(turn: Turn, event: ModelReplied) -> tuple[PlannedCall, ...]:
-    """Without a plan every call is treated as the most delicate kind, one after the other."""
+    """The plan without a stored one: every call needs the most care and runs alone, in order."""
     ids = [f"{turn.step_id}-{index}" for index in range(len(event.tool_calls))]
     return tuple(
         PlannedCall(call=call, effect="write", after=tuple(ids[:index])) for index, call in enumerate(ids)
@@ -248,22 +247,22 @@ def _default_plan(turn: Turn, event: ModelReplied) -> tuple[PlannedCall, ...]:
 
 
 def with_call(turn: Turn, call: Call) -> Turn:
-    """The turn with that call in the place of the one with its id."""
+    """The turn with its call of that id replaced."""
     return replace(turn, calls=tuple(call if each.id == call.id else each for each in turn.calls))
 
 
 def round_is_complete(turn: Turn) -> bool:
-    """Whether every call of the open round has its result."""
+    """Whether every call of the open round has a result."""
     return bool(turn.calls) and all(call.result is not None for call in turn.calls)
 
 
 def round_closed(turn: Turn) -> Turn:
-    """The turn after a complete round: the next model call is due, or it has shown that it cannot go on."""
+    """The turn after a complete round: the next model call is due, or the turn has failed."""
     all_invalid = all(call.invalid for call in turn.calls)
     invalid_rounds = turn.invalid_rounds + 1 if all_invalid else 0
     looping = any(is_blocked(turn.repeats, call.asked) for call in turn.calls)
     repeats = turn.repeats
-    for call in turn.calls:  # in the order of the reply, so that the order of results leaves no trace
+    for call in turn.calls:  # in the order of the reply: the order of results has no effect
         repeats = count_call(repeats, call.id, call.asked, call.result or "")
     turn = replace(next_call(turn), invalid_rounds=invalid_rounds, repeats=repeats)
     if invalid_rounds >= MAX_INVALID_ROUNDS:
@@ -281,9 +280,9 @@ def round_closed(turn: Turn) -> Turn:
 
 
 def resume(turn: Turn, *, at_the_tail: bool) -> Turn:
-    """The turn taken up again after its last outcome.
+    """The turn resumed after its last outcome.
 
-    Where other turns have come in between, its text is said again at the end of the conversation.
+    If other turns ran in between, its text is appended to the conversation again.
     """
     fresh = replace(
         next_call(turn) if turn.started else turn,

@@ -1,4 +1,4 @@
-"""A turn's books: what its responses used and cost since they were last recorded."""
+"""A turn's unrecorded usage and cost: the sums of its responses since the last record."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
 
 
 class UsageTally(msgspec.Struct, frozen=True, kw_only=True):
-    """Sums; a cost is None where the price of one of its responses is not known.
+    """Sums of usage; a cost is None where the price of one of its responses is unknown.
 
-    `estimated` stands apart from what was reported: calls that ended without their response.
+    `estimated` is separate from reported usage: calls that ended without a response.
     """
 
     usage: Usage = NO_USAGE
@@ -22,7 +22,7 @@ class UsageTally(msgspec.Struct, frozen=True, kw_only=True):
     estimated_cost_usd: float | None = 0.0
 
     def booked(self, usage: Usage, cost_usd: float | None) -> UsageTally:
-        """With one more response."""
+        """The tally with one more response."""
         return replace(
             self,
             usage=self.usage + usage,
@@ -31,7 +31,7 @@ class UsageTally(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def with_estimate(self, usage: Usage, cost_usd: float | None) -> UsageTally:
-        """With what a call may have used that ended without its response."""
+        """The tally with the estimated usage of a call without a response."""
         return replace(
             self,
             estimated=self.estimated + usage,
@@ -39,7 +39,9 @@ class UsageTally(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def without_estimate(self, reserved: Reservation) -> UsageTally:
-        """Without the estimate for a call whose response came after all; it may have been recorded before."""
+        """The tally without the estimate for a call whose response came late; the estimate may be recorded
+        already.
+        """
         if self.estimated.total_tokens < reserved.usage.total_tokens:
             return self
         cost = None if reserved.cost_usd is None else -reserved.cost_usd
