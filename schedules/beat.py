@@ -1,7 +1,7 @@
-"""Celery beat without entries: it wakes whoever fires the schedules' due times, which stand in the log.
+"""Celery beat without entries: sends messages for due times of schedules, which are in the log.
 
-Any number of beats may run, and be killed: what becomes of a due time is decided once, against the schedule's
-stream. The workers' relay sends timers that ran out too, so a beat that is away costs a moment at most.
+Any number of beats may run, and be killed: each due time is decided once, against the schedule's stream. The
+workers' relay sends expired timers too, so a missing beat costs a second at most.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from workers.dispatch import CeleryDispatcher
 logger = logging.getLogger(__name__)
 
 LANE: Queue = "schedules"
-LOOK_EVERY = 1.0  # seconds between looks at the log: another process may have added a schedule
-LONGEST = 30.0  # seconds between two messages for a step that nobody claims
+LOOK_EVERY = 1.0  # seconds between polls of the log: another process may have added a schedule
+LONGEST = 30.0  # longest interval in seconds between two messages for an unclaimed step
 
 
 class Sender(Protocol):
     """Sends messages for steps."""
 
     def send_again(self, steps: Sequence[Step]) -> bool:
-        """Send steps, each under an id of its own; whether the broker took them."""
+        """Send steps, each under a new task id; returns whether the broker accepted them."""
 
 
 class _Sent(msgspec.Struct):
-    """When a step is to be sent again, in monotonic seconds, and the wait after that."""
+    """When a step is sent again, in monotonic seconds, and the interval after it."""
 
     at: float
     wait: float = LOOK_EVERY
 
 
 class DuePoller:
-    """Sends each due time as it comes, and again, ever more seldom, while nobody claims it."""
+    """Sends a message at each due time, and again at growing intervals while the step is unclaimed."""
 
     def __init__(self, log: EventLog, clock: Clock, sender: Sender) -> None:
         self._log = log
@@ -54,7 +54,7 @@ class DuePoller:
         self._sent: dict[Step, _Sent] = {}
 
     def look(self) -> float:
-        """Send what has to be sent by now; seconds until the next look. Raises `LogUnavailable`."""
+        """Send the messages that are due; returns seconds until the next poll. Raises `LogUnavailable`."""
         now = self._clock.monotonic()
         wall = self._clock.now()
         due = [row.step for row in self._log.due(wall, lane=LANE)]
@@ -72,24 +72,24 @@ class DuePoller:
 
 
 class LogScheduler(Scheduler):
-    """What Celery's beat asks when it wakes up: `look` acts, and says when to ask again."""
+    """Celery beat's scheduler: `look` polls, and returns when to poll again."""
 
     def __init__(self, look: Callable[[], float], **options: Any) -> None:
         self._look = look
         super().__init__(**options)
 
     def setup_schedule(self) -> None:
-        """There are no entries, not even Celery's own."""
+        """No entries, not even Celery's own."""
 
     def tick(self, *_event: Any, **_helpers: Any) -> float:
-        """Do what is due; seconds to sleep."""
+        """Poll; returns seconds to sleep."""
         return self._look()
 
 
 def run(application: Application, broker_url: str) -> int:
-    """Wake due schedules until told to stop; the exit code. Call it from the main thread.
+    """Run beat until a stop signal; returns the exit code. Call it from the main thread.
 
-    Raises `LogUnavailable` where the log cannot be reached to begin with.
+    Raises `LogUnavailable` where the log cannot be reached at the start.
     """
     app = make_app(broker_url, prefix=f"{application.log.log_id}.")
     waking = DuePoller(application.log, application.clock, CeleryDispatcher(app, application.ids))
@@ -110,7 +110,7 @@ def run(application: Application, broker_url: str) -> int:
         signal.signal(number, _leave)
     tenure.start()
     try:
-        service.start()  # ends where a signal raises
+        service.start()  # ends when a signal handler raises
     finally:
         _sign_off(tenure)
     return 0

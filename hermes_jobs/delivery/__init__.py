@@ -1,1 +1,1 @@
-"""Answers on their way to where they were asked for: one channel a kind of target."""
+"""Delivery of answers to their targets: one channel per kind of target."""

@@ -1,7 +1,7 @@
-"""`file:PATH`: answers one below the other in a text file, each once, between two lines that name it.
+"""`file:PATH`: appends answers to a text file, each once, between two lines with the delivery's id.
 
-A record is looked for by its last line before it is written: what was written by a process that died before
-it could say so is not written again, and what was cut short by a machine that stopped is.
+Before a write the file is searched for the record's last line: a record written by a process that died before
+it could append the event is not written again; a record truncated by a crash of the machine is.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.clock_and_ids import iso
 from hermes_jobs.engine.ports import Cancel, Clock, StepInterrupted
 
-LOCK_TRIES = 100  # of LOCK_PAUSE seconds each: as long as others may write
+LOCK_TRIES = 100  # of LOCK_PAUSE seconds each: the longest wait for other writers
 LOCK_PAUSE = 0.05
 
 
 class FileChannel:
-    """Appends to files. `home` is hermes-jobs' own folder, where it writes nothing for others."""
+    """Appends to files. `home` is the application's folder, where deliveries are refused."""
 
     def __init__(self, *, home: Path, environ: Mapping[str, str], clock: Clock) -> None:
         self._home = home
@@ -48,7 +48,9 @@ class FileChannel:
         return Delivered(str(path))
 
     def _path(self, address: str, workdir: str | None) -> Path:
-        """The file that is meant: a relative path counts from the session's folder, `~` is this process's."""
+        """The file's path: a relative one is resolved against the session's folder, `~` is this process's
+        user.
+        """
         if address.startswith("~/"):
             path = self._user_home / address[2:]
         else:
@@ -88,8 +90,8 @@ def _last_line(delivery: str) -> bytes:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[int]:
-    """The file, made for its owner alone where it is missing; its folder is not made."""
-    # Not blocking: a pipe without a reader would be waited for.
+    """The file, created with access for its owner only; its folder is not created."""
+    # Non-blocking: opening a pipe without a reader would block.
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     file = os.open(path, flags, 0o600)
     try:
@@ -101,7 +103,7 @@ def _opened(path: Path) -> Iterator[int]:
 
 
 def _lock(file: int, path: Path, cancel: Cancel) -> None:
-    """Hold the file against other deliveries. Raises `DeliveryError` where somebody does not let go of it."""
+    """Lock the file against other deliveries. Raises `DeliveryError` where the lock stays taken."""
     pause = Event()
     for _ in range(LOCK_TRIES):
         try:

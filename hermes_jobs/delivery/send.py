@@ -1,4 +1,4 @@
-"""`delivery.send`: one act of one delivery, by the channel of its kind, and what came of it as an event."""
+"""`delivery.send`: one attempt of one delivery, by its target's channel, and the attempt's event."""
 
 from __future__ import annotations
 
@@ -19,20 +19,22 @@ logger = logging.getLogger(__name__)
 
 
 class PlaceholderSent(msgspec.Struct, frozen=True):
-    """A placeholder for that part stands at the target under that receipt; the next act changes it."""
+    """A placeholder message for the part was sent, with that receipt; the next attempt replaces it."""
 
     part: int
     receipt: str
 
 
 class Delivered(msgspec.Struct, frozen=True):
-    """All of it has arrived; `receipt` is what the target calls it."""
+    """The whole answer has arrived; `receipt` is the target's id for it."""
 
     receipt: str = ""
 
 
 class DeliveryError(Exception):
-    """An act that failed. `lasting`: so would every further one. `retry_after`: the seconds asked for."""
+    """A failed attempt. `lasting`: every further one would fail too. `retry_after`: the requested wait in
+    seconds.
+    """
 
     def __init__(self, message: str, *, lasting: bool = False, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -42,21 +44,21 @@ class DeliveryError(Exception):
 
 
 class DeliveryChannel(Protocol):
-    """Brings deliveries to one kind of target. Safe for many threads."""
+    """Delivers to one kind of target. Safe for many threads."""
 
     def deliver(self, delivery: Delivery, address: str, cancel: Cancel) -> PlaceholderSent | Delivered:
-        """Do what comes next for the delivery. It may have been done before, by a process that died then.
+        """Run the next attempt of the delivery. It may repeat one of a process that died.
 
         Raises `DeliveryError`; `StepInterrupted`, soon, when `cancel` fires.
         """
 
 
 Couriers = Callable[[TargetKind], DeliveryChannel]
-"""The channel of a kind of target. Raises `DeliveryError` where this process has none."""
+"""Returns the channel of a kind of target. Raises `DeliveryError` where this process has none."""
 
 
 class SendDelivery:
-    """The `Job`. `redact` takes the secrets out of what a failure says."""
+    """Handles the step. `redact` removes secrets from error messages."""
 
     def __init__(
         self,
@@ -72,7 +74,7 @@ class SendDelivery:
         self._redact = redact
 
     def perform(self, state: Delivery, step: Step, cancel: Cancel) -> Decision:
-        """Act, and say what is to be written. Raises `StepInterrupted`."""
+        """Run the attempt; returns the decision with its event. Raises `StepInterrupted`."""
         changed = DecisionResult(writes=(StreamEvents(state.stream, (self._fact(state, cancel),)),))
         return lambda load: changed
 

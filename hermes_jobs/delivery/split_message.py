@@ -1,4 +1,4 @@
-"""Cutting a long text into messages, at the largest seams that fit."""
+"""Splits a long text into messages, at the largest boundaries that fit."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ SEAMS = tuple(
     re.compile(seam)
     for seam in (r"\n[ \t]*\n\s*", r"\n\s*", r"(?<=[.!?…])\s+|(?<=[。！？])", r"\s+|(?<=[，、；：])")
 )
-"""Between paragraphs, lines, sentences, words; the best first."""
+"""Boundaries: between paragraphs, lines, sentences, words; the largest first."""
 
 FULL_ENOUGH = 0.5
-"""A seam is passed over for a smaller one where the part before it would fill less than this."""
+"""A boundary is skipped for a smaller one where the part before it would fill less than this share."""
 
 
 def split_message(text: str, limit: int) -> list[str]:
     """The text in parts of at most `limit` UTF-16 units (at least 2), in order; none for a blank text.
 
-    Put together again they are the text, but for the white space at the seams and around it.
+    Joined they are the text, except for white space at the boundaries and around the text.
     """
     return list(_parts(text.strip(), limit))
 
 
 def units(text: str) -> int:
-    """The text's length as platforms that count in UTF-16 see it."""
+    """The text's length in UTF-16 units, as some platforms count."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
@@ -40,7 +40,7 @@ def _parts(rest: str, limit: int) -> Iterator[str]:
 
 
 def _fitting(text: str, limit: int) -> int:
-    """How many characters of the text's beginning fit; those beyond the first plane count twice."""
+    """The number of the text's first characters that fit; characters beyond the first plane count twice."""
     head = text[:limit]
     if units(head) <= limit:
         return len(head)
@@ -53,8 +53,8 @@ def _fitting(text: str, limit: int) -> int:
 
 
 def _cut(text: str, room: int) -> tuple[int, int]:
-    """Where the first part ends, and where the rest begins."""
-    window = text[: room + 1]  # a seam that begins right behind the last character counts too
+    """The end of the first part, and the start of the rest."""
+    window = text[: room + 1]  # a boundary right after the last character counts too
     for least in (int(room * FULL_ENOUGH), 0):
         for seam in SEAMS:
             found = [match for match in seam.finditer(window) if least < match.start() <= room]

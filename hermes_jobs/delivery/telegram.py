@@ -1,8 +1,8 @@
-"""`telegram:CHAT`: a placeholder first, which is then changed into the answer; long answers in several parts.
+"""`telegram:CHAT`: sends a placeholder, then replaces it by the answer; long answers in several parts.
 
-Sending a message is not repeatable, changing it is. So the placeholder's id stands in the log before the
-answer is seen: whoever dies where, the answer stands in the chat once. The worst that a death between sending
-a placeholder and recording it leaves behind is that placeholder.
+Sending a message is not idempotent, editing it is. So the placeholder's id is recorded in the log before it
+shows the answer, and the answer appears in the chat once, wherever a process dies. A crash between sending
+and recording a placeholder leaves that placeholder, and nothing else.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ PLACEHOLDER = "…"
 NO_TEXT = "(an answer without words)"
 SECONDS = 45.0
 MORE_PLACEMENTS = 5
-"""Placeholders beyond one a part that are sent where they vanish, before the delivery is given up."""
+"""Placeholders in excess of the parts that are sent where some vanish, before the delivery fails."""
 
 UNCHANGED = ("not modified",)
 GONE = ("message to edit not found", "message can't be edited", "message_id_invalid")
 
 
 class TelegramChannel:
-    """Sends as one bot."""
+    """Sends messages as one bot."""
 
     def __init__(self, token: str | None, base_url: str | None) -> None:
         self._token = token
         self._base_url = base_url
 
     def deliver(self, delivery: Delivery, address: str, cancel: Cancel) -> PlaceholderSent | Delivered:
-        """Change the newest placeholder into its part, place the next.
+        """Replace the newest placeholder by its part, and send the next placeholder.
 
         Raises `DeliveryError`, `StepInterrupted`.
         """
@@ -62,7 +62,7 @@ class TelegramChannel:
             if part:
                 receipt = delivery.receipts[-1]
                 if not await _write(bot, chat, receipt, texts[min(part, len(texts)) - 1]):
-                    part -= 1  # somebody has deleted it
+                    part -= 1  # a user has deleted it
                 elif part >= len(texts):
                     return Delivered(receipt)
             placed = await bot.send_message(chat, PLACEHOLDER)
@@ -70,7 +70,7 @@ class TelegramChannel:
 
 
 async def _write(bot: Bot, chat: int | str, receipt: str, text: str) -> bool:
-    """Change that message into the text; false where it is not there any more."""
+    """Replace that message by the text; false where it does not exist any more."""
     plain = LinkPreviewOptions(is_disabled=True)
     try:
         await bot.edit_message_text(text, chat_id=chat, message_id=int(receipt), link_preview_options=plain)

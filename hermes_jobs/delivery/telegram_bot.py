@@ -27,17 +27,19 @@ _TOKEN_FORM = re.compile(r"(?P<bot>\d+):[\w-]{16,}", re.ASCII)
 
 
 def bot_of(token: str) -> str | None:
-    """The id of the bot that a token is for; None for what is no token."""
+    """The id of the bot that a token belongs to; None for an invalid token."""
     found = _TOKEN_FORM.fullmatch(token)
     return found["bot"] if found else None
 
 
 @asynccontextmanager
 async def opened_bot(token: str, base_url: str | None) -> AsyncIterator[Bot]:
-    """A bot whose connections end with the block. `base_url`: a Bot API server's, None for Telegram's own."""
-    # It tells of every request, and the token is a part of their URLs.
+    """A bot whose connections are closed after the block. `base_url`: a Bot API server's, None for Telegram's
+    own.
+    """
+    # It logs every request, and the token is a part of their URLs.
     logging.getLogger("httpx").setLevel(logging.WARNING)
-    # How the library is told to give times as what they will be in its next version, instead of warning.
+    # The option that returns times in the form of the library's next version, instead of warning.
     os.environ.setdefault("PTB_TIMEDELTA", "1")
     request = HTTPXRequest(
         connection_pool_size=CONNECTIONS,
@@ -60,7 +62,7 @@ async def opened_bot(token: str, base_url: str | None) -> AsyncIterator[Bot]:
 
 @cache
 def _trust() -> SSLContext:
-    """Whose certificates are believed: a tenth of a second of reading, once a process."""
+    """The trusted certificates: reading them takes 0.1 s, once per process."""
     from httpx import create_ssl_context
 
     context: SSLContext = create_ssl_context()
@@ -68,6 +70,6 @@ def _trust() -> SSLContext:
 
 
 def retry_after_seconds(error: RetryAfter) -> float:
-    """How long Telegram wants to be left alone."""
+    """The wait that Telegram requests, in seconds."""
     wait = error.retry_after
     return wait.total_seconds() if isinstance(wait, timedelta) else float(wait)

@@ -1,4 +1,4 @@
-"""Asking something of the network from a step's thread: for so long at most, and not beyond a cancel."""
+"""Runs a coroutine from a step's thread, with a timeout and a cancel token."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ T = TypeVar("T")
 
 
 def waited_for(work: Coroutine[Any, Any, T], cancel: Cancel, seconds: float) -> T:
-    """What the coroutine returns, run on a loop of its own.
+    """The result of the coroutine, run on its own loop.
 
-    Raises `StepInterrupted` at once when `cancel` fires, `TimeoutError` after so many seconds.
+    Raises `StepInterrupted` at once when `cancel` fires, `TimeoutError` after `seconds`.
     """
     return asyncio.run(_within(work, cancel, seconds))
 
@@ -25,7 +25,7 @@ async def _within(work: Coroutine[Any, Any, T], cancel: Cancel, seconds: float) 
     task = asyncio.ensure_future(work)
 
     def stop() -> None:
-        with suppress(RuntimeError):  # the loop has ended in this moment
+        with suppress(RuntimeError):  # the loop has just ended
             loop.call_soon_threadsafe(task.cancel)
 
     forget = cancel.on_cancel(stop)

@@ -26,17 +26,17 @@ from hermes_jobs.domain.events import DeliveryRequested
 from hermes_jobs.engine.ports import Cancel, Clock
 
 SECRET = "WEBHOOK_SECRET"
-"""The variable, of the environment or `.env`, that holds what deliveries are signed with."""
+"""The variable, of the environment or `.env`, with the secret that signs deliveries."""
 
 SECONDS = 30.0
 TRY_LATER = frozenset({408, 425, 429})
-"""Client errors that may pass by themselves (RFC 9110, 8470, 6585)."""
+"""Client errors that may be transient (RFC 9110, 8470, 6585)."""
 
 _ENCODED = "whsec_"
 
 
 class WebhookChannel:
-    """Posts to URLs. Redirects are not followed: where answers go is what people have said."""
+    """Posts to URLs. Redirects are not followed: answers go only to the configured URL."""
 
     def __init__(self, secret: str | None, *, clock: Clock, seconds: float = SECONDS) -> None:
         self._secret = secret
@@ -84,7 +84,7 @@ class WebhookChannel:
 
 
 async def _post(url: str, headers: dict[str, str], body: bytes) -> tuple[int, str | None]:
-    """The response's status and `Retry-After`; its content is not read."""
+    """The response's status and `Retry-After`; its body is not read."""
     from httpx2 import AsyncClient
 
     async with (
@@ -96,14 +96,14 @@ async def _post(url: str, headers: dict[str, str], body: bytes) -> tuple[int, st
 
 @cache
 def _trust() -> SSLContext:
-    """Whose certificates are believed: a tenth of a second of reading, once a process."""
+    """The trusted certificates: reading them takes 0.1 s, once per process."""
     from httpx2 import create_ssl_context
 
     return create_ssl_context()
 
 
 def body_of(requested: DeliveryRequested) -> bytes:
-    """The JSON that is posted, byte for byte the same at every attempt."""
+    """The JSON body, byte for byte the same at every attempt."""
     data = {
         name: getattr(requested, name) for name in ("delivery", "turn", "session", "source", "ok", "text")
     }
@@ -117,7 +117,7 @@ def signature(key: bytes, delivery: str, sent_at: int, body: bytes) -> str:
 
 
 def retry_after_seconds(retry_after: str | None, now: float) -> float | None:
-    """What `Retry-After` (RFC 9110: seconds or a date) says, in seconds from `now`; None for nothing."""
+    """The wait in `Retry-After` (RFC 9110: seconds or a date), in seconds from `now`; None without one."""
     if not retry_after:
         return None
     if retry_after.strip().isdecimal():

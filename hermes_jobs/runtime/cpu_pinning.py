@@ -1,9 +1,9 @@
-"""One interpreter, one CPU: a busy worker's threads stay on the CPU where the system has placed them.
+"""CPU affinity: pins a busy worker process to the CPU on which it runs.
 
-Python's threads take turns at one lock, and release it around every call of the database or a socket. With
-several CPUs each release wakes a thread on another one, which mostly finds the lock taken again: half of a
-busy worker's time went there. What a second CPU would do besides is little. Where other processes crowd the
-CPU, the worker is let go, and stays where the system places it next.
+Python's threads share one lock and release it around every call of the database or a socket. With several
+CPUs each release wakes a thread on another CPU, which mostly finds the lock taken again: that took half of a
+busy worker's time. A second CPU is of little use beside it. When other processes load the CPU, the worker is
+unpinned, and pinned again where the system schedules it next.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ import msgspec
 
 from hermes_jobs.system import cpu_affinity
 
-BUSY = 0.1  # of a CPU: a process that takes less has no need of a place
-CROWDED = 0.25  # of a CPU that others take; a worker moves for that, if there is
-ROOM = 0.15  # more of another CPU
+BUSY = 0.1  # of a CPU: a process that uses less is not pinned
+CROWDED = 0.25  # of a CPU used by other processes, from which a worker moves if there is room
+ROOM = 0.15  # more idle time of another CPU
 
 _TICKS = 0.01  # seconds, Linux's unit of a CPU's time
-_IDLE = (3, 4)  # the columns of a CPU's time in which it has nothing to do, or waits for a disk
-_PROCESSOR = 36  # the column of a thread's state that says where it ran last, behind the thread's name
+_IDLE = (3, 4)  # the columns of a CPU's idle time, and of its wait for a disk
+_PROCESSOR = 36  # the column of a thread's last CPU, counted after the thread's name
 
 
 class Load(msgspec.Struct, frozen=True):
-    """Seconds until now: by the clock, of CPU time that this process took, and in which each CPU was busy
-    where it may run."""
+    """CPU use so far, in seconds: wall clock, CPU time of this process, and
+    busy time of each permitted CPU.
+    """
 
     at: float
     own: float
@@ -36,23 +37,23 @@ class Load(msgspec.Struct, frozen=True):
 
 
 class Machine(Protocol):
-    """The CPUs, and this process on them."""
+    """Port: the CPUs, and this process's affinity."""
 
     def load(self) -> Load:
-        """What was used until now. Raises `OSError` where the system does not tell."""
+        """The use so far. Raises `OSError` where the system does not report it."""
 
     def last_cpu(self) -> int:
-        """Where the process's main thread ran last. Raises `OSError`."""
+        """The CPU of the main thread's last run. Raises `OSError`."""
 
     def pin(self, cpu: int) -> None:
-        """Keep the process there. Raises `OSError`."""
+        """Pin the process to the CPU. Raises `OSError`."""
 
     def unpin(self) -> None:
-        """Let the system place it."""
+        """Permit all CPUs again."""
 
 
 class CpuPinning:
-    """Minds where this process runs. `mind` is called every half second or so, by one thread."""
+    """The affinity of this process. `adjust` is called about every half second, by one thread."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -60,12 +61,12 @@ class CpuPinning:
         self._before: Load | None = None
 
     def adjust(self) -> None:
-        """Take a place, keep it or give it up, by what has happened since the last time."""
+        """Pin, stay pinned or unpin, by the use since the last call."""
         try:
             before, self._before = self._before, self._machine.load()
             if before is not None:
                 self._mind(before, self._before)
-        except (OSError, LookupError, ValueError):  # another system, or one that tells it otherwise, decides
+        except (OSError, LookupError, ValueError):  # not supported: the system decides
             self._leave()
 
     def _mind(self, before: Load, now: Load) -> None:
@@ -88,7 +89,7 @@ class CpuPinning:
 
 
 class Linux:
-    """The machine as `/proc` tells of it."""
+    """The machine as reported by `/proc`."""
 
     def load(self) -> Load:
         lines = map(str.split, Path("/proc/stat").read_text("ascii").splitlines())

@@ -1,7 +1,7 @@
-"""A worker within the calling process: the engine's steps on a few threads, without Celery or broker.
+"""Inline worker: runs the engine's steps on a few threads of the calling process, without Celery or broker.
 
-`hermes-jobs send` works like this where no other worker is alive. It finds due steps as every worker does:
-those that its own appends name at once, the others by looking at the log.
+`hermes-jobs send` uses it if no other worker is alive. It finds due steps as every worker does: those of its
+own appends at once, the others by polling the log.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from hermes_jobs.runtime.worker_lease import WorkerLease
 logger = logging.getLogger(__name__)
 
 THREADS = 16
-LOOK_EVERY = 0.5  # seconds between looks at the log where nothing is heard of
-OBSERVE_EVERY = 1.0  # seconds between looks at the other workers
+LOOK_EVERY = 0.5  # seconds between polls of the log without notifications
+OBSERVE_EVERY = 1.0  # seconds between checks of the other workers
 
 
 class InlineWorker:
     """Runs due steps of one stream (or all) in this process while `work` is called.
 
-    `heard` hears the answers' text as it comes, `news` every event of the log from the moment
-    the worker was entered.
+    `heard` is called with text deltas of answers, `news` with every event appended after the worker was
+    entered.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class InlineWorker:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Claim nothing more, stop what is under way so that it is due for somebody else, leave."""
+        """Claim no more steps, interrupt running ones so that they are due again, and release the lease."""
         self._open = False
         running = self.engine.running
         running.stop("shutdown", lambda act: not act.is_write)
@@ -77,16 +77,16 @@ class InlineWorker:
             self._tenure.close()
 
     def dispatch(self, steps: Sequence[Step]) -> None:
-        """The `Dispatcher`: what this process's own appends make due goes straight to its threads."""
+        """The `Dispatcher`: steps that this process's appends make due go directly to its threads."""
         for step in steps:
             self._launch(step)
 
     def work(
         self, done: Callable[[], bool], *, stream: str | None = None, seconds: float | None = None
     ) -> bool:
-        """Perform due steps until `done`, or for `seconds`; whether it was done.
+        """Run due steps until `done`, or for `seconds`; returns whether `done` was met.
 
-        Raises what keeps this process from working: `LogUnavailable` above all.
+        Raises the error that keeps this process from working, such as `LogUnavailable`.
         """
         clock = self.engine.clock
         until = None if seconds is None else clock.monotonic() + seconds
@@ -104,15 +104,15 @@ class InlineWorker:
             self._open = False
 
     def drain(self) -> None:
-        """Perform everything that is due by now, of all streams."""
+        """Run all steps that are due, of all streams."""
         self.work(lambda: not self._in_hand and not self.engine.log.due(self.engine.clock.now(), limit=1))
 
     def remaining_steps(self) -> int:
-        """How many steps are due now, besides those that other processes work on."""
+        """The number of due steps that no other process has claimed."""
         log = self.engine.log
         with self._lock:
             in_hand = tuple(self._in_hand)
-        # In this order: what a step in hand makes due in between is then among what is due.
+        # In this order: a step that a running one makes due in between is then counted as due.
         held = {step for step in in_hand if log.step(step) is not None}
         due = {row.step.id for row in log.due(self.engine.clock.now())}
         return len(held | due)

@@ -1,7 +1,7 @@
-"""The thread of a worker process that needs neither pool nor broker: it keeps the process honest and useful.
+"""Maintenance thread of a worker process, independent of Celery's pool and broker.
 
-It hears cancels, appends outcomes that had found the log unreachable, gives up what the process does when its
-lease has run out, takes over from the dead, and, where it is elected, relays.
+Applies cancellations, appends outcomes that were held while the log was unreachable, interrupts steps whose
+lease has expired, reclaims steps of dead workers, and relays unclaimed steps where it is elected.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from hermes_jobs.runtime.worker_lease import WorkerLease
 
 logger = logging.getLogger(__name__)
 
-LOOK_EVERY = 0.25  # seconds between looks at all due work, where that takes little time
-LOOK_AT_MOST = 1 / 40  # of the time: a long backlog takes long to look at, and is no reason to hurry
+LOOK_EVERY = 0.25  # seconds between polls of all due steps, where they are short
+LOOK_AT_MOST = 1 / 40  # of the time spent in polls: those of a long backlog are slow, and not urgent
 LOOK_LATEST = 1.0  # seconds
-OBSERVE_EVERY = 0.5  # seconds between looks at the other workers
-BREATH = 0.02  # seconds from one round to the next: a busy log has news all the time
+OBSERVE_EVERY = 0.5  # seconds between checks of the other workers
+BREATH = 0.02  # seconds between rounds: a busy log always has new events
 LOG_AWAY = 1.0  # seconds before an unreachable log is tried again
 
 
 class MaintenanceThread:
-    """One a process. `place` is minded where the process stays on one CPU."""
+    """One per process. `place` keeps the process pinned to one CPU."""
 
     def __init__(
         self,
@@ -54,12 +54,12 @@ class MaintenanceThread:
         self._thread = threading.Thread(target=self._run, name="attendant", daemon=True)
 
     def start(self) -> None:
-        """Renew the lease and attend, in threads."""
+        """Start the threads that renew the lease and run `tick`."""
         self._tenure.start()
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread and leave the list of workers."""
+        """Stop the thread and remove the process from the list of workers."""
         self._stopping.set()
         self._thread.join()
         try:
@@ -68,7 +68,7 @@ class MaintenanceThread:
             logger.warning("the log is unreachable: this worker could not sign off")
 
     def tick(self) -> None:
-        """One round: everything that an attendant does, once. Raises `LogUnavailable`."""
+        """Run every task of the thread once. Raises `LogUnavailable`."""
         news = self._watch.poll()
         self._engine.retry_unsaved()
         self._tenure.ensure()
@@ -88,19 +88,19 @@ class MaintenanceThread:
             self._look_at = now + max(LOOK_EVERY, min(took / LOOK_AT_MOST, LOOK_LATEST))
 
     def reclaim(self) -> None:
-        """Take over from the dead; remember the others."""
+        """Reclaim the steps of dead workers; store the list of live ones."""
         taken = reclaim_from_dead_workers(self._engine, self._observer)
         for row in taken:
             logger.info("step %s of %s is taken over: its worker has ended", row.step.id, row.owner)
         self._alive = self._engine.log.workers()
 
     def _unsent(self, news: Sequence[RecordedEvent]) -> set[str]:
-        """The streams that somebody wrote to who sends no messages: the command line, another tool."""
+        """The streams written by processes that send no messages: the command line, another tool."""
         senders = {worker.id for worker in self._alive if worker.lanes} | {self._engine.worker}
         return {recorded.stream for recorded in news if recorded.meta.worker not in senders}
 
     def _throttle(self) -> None:
-        """Rest before the next round. Who writes elsewhere cuts that short, but no more often than that."""
+        """Wait before the next round. A write by another process ends the wait, but not before `BREATH`."""
         if self._engine.log.wait_for_others(BREATH):
             now = self._engine.clock.monotonic()
             self._stopping.wait(max(0.0, self._hurried_at + BREATH - now))

@@ -1,9 +1,9 @@
-"""The queues by name: the one of each Celery task."""
+"""The Celery queue of each task."""
 
 from __future__ import annotations
 
 from hermes_jobs.domain.session.steps import QUEUES_BY_KIND
 
 QUEUES = dict[str, str](QUEUES_BY_KIND.items()) | {"recovery.sweep": "recovery"}
-"""The queue of each task: the queue of its kind of step. One task belongs to no step."""
+"""The queue of each task, by the kind of its step; `sweep` belongs to no step."""
 ALL_QUEUES = tuple(dict.fromkeys(QUEUES.values()))

@@ -1,4 +1,4 @@
-"""What keeps a process honest about itself and others: cancels that reach it, and steps of the dead."""
+"""Cancellations from other processes, and recovery of steps of dead workers."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ logger = logging.getLogger(__name__)
 
 
 class FailureDetector(Protocol):
-    """Tells which workers are dead."""
+    """Detects dead workers."""
 
     def dead(self, workers: Sequence[WorkerRow], owners: Collection[str]) -> set[str]:
-        """The ids, among the workers and the owners of steps, whose process is known to be gone."""
+        """The ids, among the workers and the owners of steps, whose process is known to be dead."""
 
 
 class LogFollower:
-    """Follows the log: stops this process's acts for a turn whose cancellation was asked for, and lets
-    this host's files follow what others wrote."""
+    """Follows the log: interrupts this process's running steps of cancelled turns, and updates this host's
+    files after writes by other processes.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -32,7 +33,7 @@ class LogFollower:
         self.position = engine.log.last_position()
 
     def poll(self) -> list[RecordedEvent]:
-        """Act on what is new; all of it, in order."""
+        """Handle new events; returns all of them, in order."""
         news: list[RecordedEvent] = []
         while batch := self._readable():
             news.extend(batch)
@@ -50,7 +51,7 @@ class LogFollower:
         return news
 
     def _readable(self) -> Sequence[RecordedEvent]:
-        """What follows, without events that only a newer build can read: their streams are left to it."""
+        """New events, without those that only a newer build can read: their streams are left to it."""
         while True:
             try:
                 return self._engine.log.tail(self.position)
@@ -62,12 +63,12 @@ class LogFollower:
 
 
 def reclaim_from_dead_workers(engine: Engine, observer: FailureDetector) -> Sequence[StepRow]:
-    """Abandon the steps of dead workers so that they are due again; those that were taken."""
+    """Abandon the steps of dead workers so that they are due again; returns those steps."""
     log = engine.log
     held = log.claimed_by_others(engine.worker)
     workers = [worker for worker in log.workers() if worker.id != engine.worker]
     dead = observer.dead(workers, {row.owner for row in held if row.owner})
-    # Off the list first: a process that wakes up at this moment either renews its lease before, and keeps its
-    # steps, or is told by its next beat that it has lost them, and starts nothing under them any more.
+    # Off the list first: a process that resumes at this moment either renews its lease before, and keeps its
+    # steps, or learns from its next renewal that it has lost them, and starts nothing more under that lease.
     dead -= {worker.id for worker in workers if worker.id in dead and not log.evict(worker)}
     return [row for row in held if row.owner in dead and engine.take_over(row)]

@@ -1,8 +1,7 @@
-"""The live channel over the broker: Redis pub/sub, one channel a turn.
+"""Live deltas over the broker: Redis pub/sub, one channel per turn.
 
-Two threads a process do it, made when they are first wanted: one tells, one listens. Those who work on turns
-and those who watch only leave something for them. A broker that is away, or of a kind without pub/sub, costs
-the liveliness and nothing else.
+Two threads per process, started on first use: a publisher and a subscriber. Other threads only queue work for
+them. If the broker is unreachable, or has no pub/sub, live deltas are missing and nothing else.
 """
 
 from __future__ import annotations
@@ -24,32 +23,35 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PACE = 0.05  # seconds from one message of a turn to the next at least
-PROBE_EVERY = 0.25  # seconds between looks at who listens
-ANSWER_SECONDS = 2.0  # after which a broker that does not answer counts as gone
-AWAY = 2.0  # seconds before one that is gone is tried again
-GLANCE = 0.1  # seconds that a listener waits at a time, before it looks which turns are wanted
+PACE = 0.05  # shortest interval in seconds between two messages of a turn
+PROBE_EVERY = 0.25  # seconds between checks for subscribers
+ANSWER_SECONDS = 2.0  # seconds until a broker without an answer counts as unreachable
+AWAY = 2.0  # seconds before an unreachable broker is tried again
+GLANCE = 0.1  # seconds that the subscriber waits for messages before it checks its list of turns
 
 
 def channel_of(application: Application) -> RedisLiveChannel:
-    """The channel of this home's broker, looked up when it is first wanted, and again when it was gone."""
+    """The channel of this home's broker, which is looked up on first use, and
+    again after a lost connection.
+    """
     return RedisLiveChannel(lambda: broker_url(application.settings), prefix=f"{application.log.log_id}.")
 
 
 class RedisLiveChannel:
-    """The `LiveChannel` between processes. `url` finds the broker, None where there is none; `prefix` keeps
-    installations that share it apart."""
+    """The `LiveChannel` between processes. `url` returns the broker's URL, None if there is none; `prefix`
+    separates applications that share a broker.
+    """
 
     def __init__(self, url: Callable[[], str | None], *, prefix: str) -> None:
         self._teller = _Publisher(url, prefix)
         self._listener = _Subscriber(url, prefix)
 
     def publish(self, piece: TextDelta) -> None:
-        """See `LiveChannel.tell`."""
+        """See `LiveChannel.publish`."""
         self._teller.tell(piece)
 
     def subscribe(self, turn: str, hear: OnDelta) -> Callable[[], None]:
-        """See `LiveChannel.listen`."""
+        """See `LiveChannel.subscribe`."""
         return self._listener.listen(turn, hear)
 
     def close(self) -> None:
@@ -59,13 +61,13 @@ class RedisLiveChannel:
 
 
 class _PendingText(msgspec.Struct):
-    """An attempt under way: its text, how much of it was sent, and to how many."""
+    """A running attempt: its text, the length already sent, and the number of subscribers."""
 
     piece: TextDelta
     text: list[str] = []
     length: int = 0
     sent: int = 0
-    listeners: int = -1  # nobody has looked yet
+    listeners: int = -1  # not checked yet
     over: bool = False
 
     def take(self, piece: TextDelta) -> None:
@@ -74,7 +76,7 @@ class _PendingText(msgspec.Struct):
         self.over = self.over or piece.over
 
     def unsent(self) -> TextDelta:
-        """What was not sent yet, as one piece."""
+        """The unsent text, as one delta."""
         whole = "".join(self.text)
         self.text[:] = [whole]
         at, self.sent = self.sent, len(whole)
@@ -82,7 +84,7 @@ class _PendingText(msgspec.Struct):
 
 
 class _Loop:
-    """A thread that is there once it is wanted, and talks to the broker while there is one."""
+    """A thread that starts on first use, with a connection to the broker where there is one."""
 
     def __init__(self, url: Callable[[], str | None], prefix: str, name: str) -> None:
         self._url = url
@@ -94,14 +96,14 @@ class _Loop:
         self._client: Redis | None = None
 
     def close(self) -> None:
-        """End the thread, which sends what is left."""
+        """End the thread, which sends its remaining text."""
         self._stopping.set()
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join(ANSWER_SECONDS)
 
     def _want(self) -> None:
-        """Have the thread look; to be called under the lock."""
+        """Start or wake the thread; the caller holds the lock."""
         if not self._thread.is_alive() and not self._stopping.is_set():
             self._thread.start()
         self._wake.set()
@@ -120,7 +122,7 @@ class _Loop:
         raise NotImplementedError
 
     def _connected(self) -> Redis | None:
-        """The broker's client; None where there is no broker, or one of another kind."""
+        """The broker's client; None where there is no broker, or one without pub/sub."""
         if self._client is None:
             url = _redis_url(self._url() or "")
             if url is None:
@@ -143,7 +145,7 @@ class _Loop:
 
 
 def _redis_url(url: str) -> str | None:
-    """A Celery broker's URL as redis-py reads it; None where the broker is of another kind."""
+    """A Celery broker's URL in redis-py's form; None for another kind of broker."""
     scheme, _, rest = url.partition("://")
     if scheme not in LIVE_SCHEMES:
         return None
@@ -153,7 +155,7 @@ def _redis_url(url: str) -> str | None:
 
 
 class _Publisher(_Loop):
-    """Sends what was said since it last looked, where somebody listens; to one who came late, all of it."""
+    """Sends new text to channels with subscribers; a new subscriber gets the whole text."""
 
     def __init__(self, url: Callable[[], str | None], prefix: str) -> None:
         super().__init__(url, prefix, "live-teller")
@@ -192,7 +194,7 @@ class _Publisher(_Loop):
         self._stopping.wait(PACE)
 
     def _probe(self, client: Redis, under_way: list[_PendingText]) -> None:
-        """Look who listens, every now and then, and at once where nobody has looked."""
+        """Count the subscribers: periodically, and at once for a new attempt."""
         now = time.monotonic()
         if now - self._probed_at < PROBE_EVERY and all(each.listeners >= 0 for each in under_way):
             return
@@ -214,7 +216,7 @@ class _Publisher(_Loop):
 
 
 class _Subscriber(_Loop):
-    """Hears the channels of the turns that are wanted."""
+    """Subscribes to the channels of the requested turns."""
 
     def __init__(self, url: Callable[[], str | None], prefix: str) -> None:
         super().__init__(url, prefix, "live-listener")

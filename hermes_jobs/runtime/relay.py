@@ -1,6 +1,7 @@
-"""The relay: sends what is due and what nobody has claimed, whoever forgot or lost its message.
+"""Relay: sends messages for due steps that have none, or whose message was lost.
 
-Every worker carries one and the elected one acts. Two that act at once only wake twice, which is harmless.
+Every worker has one, and the elected one is active. Two active relays only send duplicates, which are
+harmless.
 """
 
 from __future__ import annotations
@@ -15,29 +16,29 @@ from hermes_jobs.domain.session.steps import Queue, Step
 from hermes_jobs.engine.ports import Clock
 from hermes_jobs.eventlog.log import EventLog, WorkerRow
 
-PATIENCE = 1.0  # seconds for a message to be claimed before it is sent again
-LONGEST = 30.0  # seconds between two messages for the same step
-FEW = 4  # streams; for more than that, one look at all due steps costs less than one at each
-MOST_DUE = 1000  # steps that one look sees; a longer backlog hides those that became due last
-OVERHEARD = 15.0  # seconds for which another relay may have ended unnoticed, on another host
-MOST_OUT = 64  # messages of one queue that wait to be claimed and may be second ones
+PATIENCE = 1.0  # seconds until an unclaimed step is sent again
+LONGEST = 30.0  # longest interval in seconds between two messages for the same step
+FEW = 4  # streams; for more, one query of all due steps is cheaper than one per stream
+MOST_DUE = 1000  # steps in one query; a longer backlog hides the newest ones
+OVERHEARD = 15.0  # seconds in which another relay may have ended unnoticed, on another host
+MOST_OUT = 64  # unclaimed messages per queue that may be duplicates
 
 
 class Sender(Protocol):
-    """Sends messages; each method says whether the broker took them."""
+    """Sends messages; each method returns whether the broker accepted them."""
 
     def send(self, steps: Sequence[Step]) -> bool:
-        """Send steps for which there was no message yet."""
+        """Send the first messages of steps."""
 
     def send_again(self, steps: Sequence[Step]) -> bool:
-        """Send steps whose first message may be lost."""
+        """Send further messages of steps whose first one may be lost."""
 
 
 class _Seen(msgspec.Struct):
-    """A due step, in monotonic seconds: seen first, to be sent next, and the wait after that.
+    """A due step, in monotonic seconds: first seen, next sending, and the interval after it.
 
-    `sent` is whether this relay has sent it: what it has merely seen may have no message at all. `again`:
-    as one whose first message may be lost.
+    `sent`: whether this relay has sent it; a step that was only seen may have no message at all. `again`: as
+    one whose first message may be lost.
     """
 
     since: float
@@ -48,15 +49,16 @@ class _Seen(msgspec.Struct):
 
 
 class _Progress(msgspec.Struct):
-    """How a queue's steps get claimed by their first messages: when that was last seen, and since when the
-    latest had been due."""
+    """A queue's progress with first messages: when the last claim was seen, and since when the claimed step
+    had been due.
+    """
 
     at: float
     reached: float = float("-inf")
 
 
 class Relay:
-    """Remembers what it has seen due, and for how long."""
+    """Remembers the due steps that it has seen, and since when."""
 
     def __init__(self, log: EventLog, clock: Clock, sender: Sender) -> None:
         self._log = log
@@ -67,17 +69,18 @@ class Relay:
         self._overheard: dict[str, float] = {}
 
     def remember(self, streams: Collection[str]) -> None:
-        """Leave streams to the elected relay, but remember them: it may end before it sends what is due."""
+        """Leave streams to the elected relay, but remember them: it may end before it sends their steps."""
         now = self._clock.monotonic()
         for stream in streams:
             self._overheard.pop(stream, None)
-            self._overheard[stream] = now  # behind all others: the oldest stands first
+            self._overheard[stream] = now  # moved behind all others: the oldest is first
         while self._overheard and now - next(iter(self._overheard.values())) >= OVERHEARD:
             del self._overheard[next(iter(self._overheard))]
 
     def send_now(self, streams: Collection[str]) -> int:
-        """Send what is due in streams that were written to by somebody who sends nothing, and in those that
-        were overheard; how many steps."""
+        """Send the due steps of streams written by processes that send nothing, and of remembered streams;
+        returns the number of steps.
+        """
         now = self._clock.monotonic()
         streams = self._overheard.keys() | streams
         self._overheard = {}
@@ -89,12 +92,12 @@ class Relay:
         return len(unsent)
 
     def poll(self) -> int:
-        """Send everything else that has to be sent by now; how many steps.
+        """Send all other steps that need a message; returns the number of steps.
 
-        Timers that ran out at once. Others when they were not claimed for a second, then at twice the
-        interval up to half a minute; but not while the queue is merely busy: its steps are being claimed by
-        their first messages, and none that became due later. What is sent may be a second message, so only
-        as many are out at a time as keep the workers busy.
+        Expired timers are sent at once. Other steps are sent after a second without a claim, then at doubled
+        intervals up to half a minute; but not while the queue is merely busy, that is, while steps that
+        became due no later are being claimed by their first messages. A message may be a duplicate, so their
+        number in the queue is limited.
         """
         now = self._clock.monotonic()
         due = [row.step for row in self._log.due(self._clock.now(), limit=MOST_DUE)]
@@ -129,7 +132,7 @@ class Relay:
         self._seen = {step: self._seen.get(step) or _first(step, now) for step in due}
 
     def _late(self, due: Sequence[Step], now: float) -> list[Step]:
-        """What has to be sent by now: what is out already, and the oldest that a queue has room for."""
+        """The steps to send now: those sent before, and the oldest ones for which the queue has room."""
         out = Counter(step.lane for step in due if self._seen[step].again)
         late = []
         for step in due:
@@ -148,10 +151,10 @@ class Relay:
 
 
 def _first(step: Step, now: float) -> _Seen:
-    """A timer that ran out has no message on its way; anything else gets the time to be claimed."""
+    """An expired timer has no message yet; any other step gets time to be claimed."""
     return _Seen(since=now, at=now if step.not_before > 0 else now + PATIENCE)
 
 
 def is_elected(worker: str, alive: Sequence[WorkerRow]) -> bool:
-    """Whether this worker's relay acts: it is the first by id among those that consume queues."""
+    """Whether this worker's relay is active: it has the lowest id of the workers that consume queues."""
     return worker == min((each.id for each in alive if each.lanes), default=None)

@@ -1,6 +1,7 @@
-"""Which `up` holds a home: one at most, and where the others find it.
+"""The supervisor `up` of a home: at most one, found through its state file.
 
-`run/up.lock` is locked as long as it lives; `run/up.json` says who it is. The file of a dead one is not read.
+`run/up.lock` is locked while it runs; `run/up.json` holds its state. The file of a dead supervisor is
+ignored.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from hermes_jobs.system.file_lock import is_locked
 
 
 class UpState(msgspec.Struct, frozen=True, kw_only=True):
-    """The supervisor's process id, Flower's address, and whether everything has come up."""
+    """The supervisor's process id, Flower's address, and whether all processes are ready."""
 
     pid: int
     flower: str | None = None
@@ -26,10 +27,10 @@ class UpState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UpLock:
-    """Held by the supervisor from its start to its end, however that comes."""
+    """A lock held by the supervisor until its process ends."""
 
     def __init__(self, paths: Paths) -> None:
-        """Raises `Rejected` where another one holds the home."""
+        """Raises `Rejected` where another supervisor holds the lock."""
         self._state = _state_file(paths)
         self._file = os.open(_lock_file(paths), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -39,17 +40,17 @@ class UpLock:
             raise already_up(read_state(paths)) from None
 
     def publish(self, state: UpState) -> None:
-        """Let others know."""
+        """Write the state file."""
         write_bytes(self._state, msgspec.json.encode(state), durable=False)
 
     def release(self) -> None:
-        """Give the home free."""
+        """Release the lock."""
         self._state.unlink(missing_ok=True)
         os.close(self._file)
 
 
 def read_state(paths: Paths) -> UpState | None:
-    """Who holds the home; None where nobody does, or has not said so yet."""
+    """The running supervisor's state; None if none runs, or it has not published its state yet."""
     if not is_held(paths):
         return None
     try:
@@ -59,7 +60,7 @@ def read_state(paths: Paths) -> UpState | None:
 
 
 def already_up(state: UpState | None) -> Rejected:
-    """What `up` is told where another one holds the home."""
+    """The error for a second `up` of a home."""
     pid = f" (process {state.pid})" if state else ""
     return Rejected(
         f"This home is up already{pid}.",
@@ -69,7 +70,7 @@ def already_up(state: UpState | None) -> Rejected:
 
 
 def is_held(paths: Paths) -> bool:
-    """Whether a supervisor lives."""
+    """Whether a supervisor is running."""
     return is_locked(_lock_file(paths))
 
 

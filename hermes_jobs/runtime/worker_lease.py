@@ -1,4 +1,4 @@
-"""A process's place among the workers: held while its lease is renewed, taken again when it was lost."""
+"""A worker process's lease: renewed periodically, and acquired again after it was lost."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hermes_jobs.eventlog.leases import Lease
 logger = logging.getLogger(__name__)
 
 
-BREATH = 0.1  # seconds between two looks at a lease that is not fresh
+BREATH = 0.1  # seconds between two checks of an expired lease
 
 
 class WorkerLease:
-    """The lease under which an engine claims. `new_lease` enters the process among the workers.
+    """The lease under which an engine claims steps. `new_lease` registers the process as a worker.
 
-    A thread that never waits for the log ends what is under way when the lease runs out, also where the log
-    does not answer.
+    A thread that never waits for the log interrupts running steps when the lease expires, also while the log
+    is unreachable.
     """
 
     def __init__(self, engine: Engine, new_lease: Callable[[], Lease]) -> None:
@@ -32,12 +32,12 @@ class WorkerLease:
         self._begin_under(self._lease)
 
     def start(self) -> None:
-        """Renew the lease from now on and watch that it is, in threads."""
+        """Start the threads that renew and watch the lease."""
         self._lease.start()
         self._guard.start()
 
     def close(self) -> None:
-        """Leave the list of workers. Raises `LogUnavailable`."""
+        """Remove the process from the list of workers. Raises `LogUnavailable`."""
         self._closing.set()
         if self._guard.is_alive():
             self._guard.join()
@@ -45,19 +45,19 @@ class WorkerLease:
 
     @property
     def is_valid(self) -> bool:
-        """Whether something new may be begun."""
+        """Whether a new step may be started."""
         return self._lease.is_fresh()
 
     def ensure(self) -> bool:
-        """Give up what is under way where the lease has run out, and take a new one where it was lost.
+        """Interrupt running steps if the lease has expired, and acquire a new one if it was lost.
 
-        Whether something new may be begun. Raises `LogUnavailable`, to be called again.
+        Returns whether a new step may be started. Raises `LogUnavailable`; call it again then.
         """
         if self._lease.is_fresh():
             return True
         self._give_up()
         if self._lease.is_lost:
-            # Where there is no new one to be had, the lost one stays, and the next look tries again.
+            # If no new lease can be acquired, the lost one stays, and the next check tries again.
             lost, self._lease = self._lease, self._new_lease()
             lost.close()
             self._lease.start()

@@ -1,4 +1,4 @@
-"""When something is due: four kinds of timing as values, their canonical text, and the next due time."""
+"""Timings: four kinds of values, their canonical text, and the next due time."""
 
 from schedules.timing.cron import as_cron
 from schedules.timing.due import next_due, upcoming

@@ -1,4 +1,4 @@
-"""Which days a calendar names, and its times on the wall clock."""
+"""Calendar rules: the matching days, and their times on the wall clock."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from schedules.timing.values import (
 
 ONE_DAY = timedelta(days=1)
 HORIZON = 45
-"""Years in which a rule is looked for; the rarest that can be written is due every 40 years."""
+"""Years in which a match is searched; the rarest possible rule matches every 40 years."""
 
 
 def after_wall(calendar: Calendar, wall: datetime) -> datetime | None:
-    """The first time of the wall clock after `wall`, both without a zone; None where there is none."""
+    """The first matching wall-clock time after `wall`, both without a zone; None where there is none."""
     minutes = minutes_of(calendar.times)
     for day in days_from(calendar, wall.date()):
         for minute in minutes:
@@ -35,7 +35,7 @@ def after_wall(calendar: Calendar, wall: datetime) -> datetime | None:
 
 
 def days_from(calendar: Calendar, first: date) -> Iterator[date]:
-    """The days that count, from `first` on, ascending."""
+    """The matching days, from `first` on, ascending."""
     day = max(first, calendar.starting or first)
     end = min(calendar.until or date.max, date(min(day.year + HORIZON, date.max.year), 12, 31))
     while day <= end:
@@ -52,7 +52,7 @@ def days_from(calendar: Calendar, first: date) -> Iterator[date]:
 
 
 def falls_on(days: Days, day: date, starting: date | None) -> bool:
-    """Whether the rule names the day; counted from `starting` where it counts."""
+    """Whether the rule matches the day; periods are counted from `starting`."""
     match days:
         case Daily():
             return days.every == 1 or (day - _origin(starting)).days % days.every == 0
@@ -105,7 +105,7 @@ def _length(day: date) -> int:
 
 
 def _next_month(day: date) -> date:
-    """The first day of the month after; the last of all days where there is none."""
+    """The first day of the next month; the last possible date where there is none."""
     if (day.year, day.month) == (date.max.year, 12):
         return date.max
     return date(day.year + day.month // 12, day.month % 12 + 1, 1)

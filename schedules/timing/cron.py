@@ -1,7 +1,7 @@
-"""Cron expressions: what is one, what is wrong with one, and its times on the wall clock.
+"""Cron expressions: parsing, error messages, and times on the wall clock.
 
-Fields and their meaning are those of Debian's cron(8), by the package `cronsim`. It is asked in wall-clock
-time alone: what daylight saving makes of a time is decided in one place for every kind of timing.
+Fields and their meaning are those of Debian's cron(8), by the package `cronsim`. It is used for wall-clock
+times only: daylight saving is handled in one place for all kinds of timing.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ NAMES = (
 
 _SOMEWHERE = datetime(2000, 1, 1)  # noqa: DTZ001 - a wall clock's
 _LONE = re.compile(r"\b(\w+)-\1/\d+")
-"""A range of one value in steps: cron takes it for that value, `cronsim` for all that follow it too."""
+"""A range of one value with a step: cron reads that value only, `cronsim` also all that follow it."""
 
 _ITEM = re.compile(r"(?:\*|([0-9A-Z]+)(?:-([0-9A-Z]+))?)(?:/(\d+))?")
 
 
 class BadCron(ValueError):
-    """The text is no cron expression; the message says which part is wrong and what it may be."""
+    """The text is no cron expression; the message names the wrong part and its permitted values."""
 
 
 def as_cron(text: str) -> Cron:
-    """The expression with its macro expanded and its spaces and names made alike. Raises `BadCron`."""
+    """The expression with macros expanded, and spaces and names normalised. Raises `BadCron`."""
     stripped = text.strip()
     if stripped.startswith("@"):
         return Cron(_macro(stripped.lower()))
@@ -70,13 +70,13 @@ def as_cron(text: str) -> Cron:
 
 
 def after_wall(cron: Cron, wall: datetime) -> datetime | None:
-    """The first time of the wall clock after `wall`, both without a zone; None where there is none."""
+    """The first matching wall-clock time after `wall`, both without a zone; None where there is none."""
     return next(CronSim(cron.expression, wall), None)
 
 
 @lru_cache(maxsize=256)
 def runs_each_hour(cron: Cron) -> bool:
-    """Whether no hour of a day is left out."""
+    """Whether it matches in every hour of a day."""
     return len(CronSim(cron.expression, _SOMEWHERE).hours) == 24
 
 
@@ -87,7 +87,7 @@ def _macro(name: str) -> str:
 
 
 def _check_item(number: int, item: str) -> None:
-    """Refuse what cron refuses, and what it takes but nobody means, in words that name the field."""
+    """Reject what cron rejects, and valid but unintended forms, with a message that names the field."""
     name, (low, high) = FIELDS[number], RANGES[number]
     if number == 4 and re.fullmatch(r"(?:[0-7]|[A-Z]{3})#[1-5]|[0-7]L", item):
         return

@@ -1,8 +1,8 @@
-"""The next due time of a timing in a zone. Pure: the moment to count from is passed in.
+"""The next due time of a timing in a zone. Pure: the current moment is a parameter.
 
-A time of the wall clock is due once a day: right after the gap where daylight saving skips it, at the first
-of both where it occurs twice. A rule that leaves out no hour of a day names no time of day: it goes on
-through a change as if nothing had happened, and neither pauses for a repeated hour nor hurries after a gap.
+A wall-clock time is due once a day: right after the gap where daylight saving skips it, and the first time
+where it occurs twice. A rule that matches in every hour of a day is not a time of day: it runs by elapsed
+time through a change, without a pause in a repeated hour or a rush after a gap.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from schedules.timing.values import Calendar, Cron, Interval, Once, Timing, minu
 from schedules.timing.wall import SECOND, moment_of, next_transition, wall_of
 
 WINDOW = timedelta(days=4)
-"""So long is looked at a time: no zone changes its offset twice in it, nor by as much as half of it."""
+"""The span of one search: no zone changes its offset twice in it, nor by as much as half of it."""
 
 Walled: TypeAlias = Cron | Calendar
 
@@ -24,11 +24,11 @@ Walled: TypeAlias = Cron | Calendar
 def next_due(
     timing: Timing, after: datetime, zone: tzinfo, *, since: datetime | None = None
 ) -> datetime | None:
-    """The first due time after `after`, in UTC; None where it is never due again.
+    """The first due time after `after`, in UTC; None if there is none.
 
     Intervals are counted from their start; from `since` where they have none, or from `after`.
     """
-    after = after.astimezone(UTC)  # sums of moments with a zone count on its wall clock
+    after = after.astimezone(UTC)  # arithmetic of datetimes with a zone uses the zone's wall clock
     since = after if since is None else since.astimezone(UTC)
     try:
         match timing:
@@ -45,7 +45,7 @@ def next_due(
 
 
 def upcoming(timing: Timing, after: datetime, zone: tzinfo) -> Iterator[datetime]:
-    """The due times after `after`, from which intervals count too; in UTC, one after the other."""
+    """The due times after `after`, from which intervals count too; in UTC, ascending."""
     due = next_due(timing, after, zone, since=after)
     while due is not None:
         yield due
@@ -61,7 +61,7 @@ def _next_interval(interval: Interval, after: datetime, since: datetime) -> date
 
 
 def _next_once_a_day(timing: Walled, after: datetime, zone: tzinfo) -> datetime | None:
-    """Times of the wall clock never come before earlier ones: the first that is late enough is the next."""
+    """Wall-clock times follow each other in order, so the first one that is late enough is the next."""
     wall = _after_wall(timing, wall_of(after, zone))
     while wall is not None:
         moment = moment_of(wall, zone)
@@ -72,9 +72,9 @@ def _next_once_a_day(timing: Walled, after: datetime, zone: tzinfo) -> datetime 
 
 
 def _next_elapsed(timing: Walled, after: datetime, zone: tzinfo) -> datetime | None:
-    """The first moment at which the wall clock shows one of the times, be it for the second time.
+    """The first moment at which the wall clock shows a matching time, for the first or the second time.
 
-    From `moment` on the clock counts up from `shown`; it does so since `seen` and until the next change.
+    From `moment` on the clock counts up from `shown`, since `seen` and until the next change of offset.
     """
     moment, shown, seen = after, wall_of(after, zone), after
     while (wall := _after_wall(timing, shown)) is not None:

@@ -1,4 +1,4 @@
-"""What weekdays, months and ordinals are called, and how a list of words is written and read."""
+"""Names of weekdays, months and ordinals; formatting and parsing of lists of words."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def joined(words: Sequence[str], link: str = "and") -> str:
 
 
 def parted(text: str, link: str = "and") -> list[str]:
-    """The words of such a list."""
+    """The words of a list written like that."""
     return re.split(rf", | {link} ", text)
 
 

@@ -1,4 +1,4 @@
-"""Reads the canonical text of a timing back. What people write is read by `schedules.phrases`."""
+"""Parses the canonical text of a timing. Other texts are parsed by `schedules.phrases`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from schedules.timing.writing import UNITS, written
 
 
 class Unreadable(ValueError):
-    """The text is not the canonical text of any timing."""
+    """The text is no timing's canonical text."""
 
 
 _MOMENT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d(?::\d\d)?)"
@@ -53,7 +53,7 @@ _ORDINAL_NUMBERS = {ordinal_word(ordinal): ordinal for ordinal in (1, 2, 3, 4, 5
 
 
 def read(text: str) -> Timing:
-    """The timing whose canonical text this is. Raises `Unreadable`."""
+    """The timing with this canonical text. Raises `Unreadable`."""
     try:
         timing = _read(text)
     except (ValueError, LookupError, OverflowError) as error:
@@ -66,7 +66,7 @@ def read(text: str) -> Timing:
 
 
 def _is_ordered(calendar: Calendar) -> bool:
-    """Whether everything that is listed stands there once, in its order."""
+    """Whether all lists are sorted and without duplicates."""
     lists = [calendar.months]
     if isinstance(calendar.times, At):
         lists.append(calendar.times.minutes)

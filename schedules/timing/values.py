@@ -1,4 +1,4 @@
-"""The four kinds of timing, as values that can be stored. None of them knows its zone: a schedule does."""
+"""The four kinds of timing as stored values. A timing has no zone: its schedule has one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DAY = 24 * 60
 """Minutes of a day on the wall clock."""
 
 LONGEST = 3_660 * DAY * 60
-"""Seconds of the longest interval; nobody waits longer for the next run."""
+"""Seconds of the longest interval."""
 
 WORKDAYS = (0, 1, 2, 3, 4)
 WEEKEND = (5, 6)
@@ -21,15 +21,15 @@ LAST = -1
 
 
 class Cron(msgspec.Struct, frozen=True, tag="cron"):
-    """Five fields as cron reads them; `as_cron` makes it."""
+    """Five fields of a cron expression; created by `as_cron`."""
 
     expression: str
 
 
 class Interval(msgspec.Struct, frozen=True, tag="interval"):
-    """Every so many seconds of elapsed time, 60 or more.
+    """A period of elapsed time in seconds, 60 or more.
 
-    The first is due at `starting`, or one interval after whatever moment it is counted from.
+    The first due time is `starting`, or one interval after the moment from which it is counted.
     """
 
     seconds: int
@@ -43,15 +43,15 @@ class Once(msgspec.Struct, frozen=True, tag="once"):
 
 
 class At(msgspec.Struct, frozen=True, tag="at"):
-    """These times of a day: minutes since midnight on the wall clock, ascending, at least one."""
+    """Times of a day: minutes since midnight on the wall clock, ascending, at least one."""
 
     minutes: tuple[int, ...]
 
 
 class Every(msgspec.Struct, frozen=True, tag="every"):
-    """Every so many minutes from `first` on, not after `last`; both are minutes since midnight.
+    """Every `minutes` from `first` on, not after `last`; both are minutes since midnight.
 
-    `last` before `first` lies on the other side of midnight, which only `Daily()` may have.
+    `last` before `first` is after midnight, which only `Daily()` may have.
     """
 
     minutes: int
@@ -63,29 +63,29 @@ Times: TypeAlias = At | Every
 
 
 class Daily(msgspec.Struct, frozen=True, tag="daily"):
-    """Every day, or every so many days."""
+    """Every day, or every `every` days."""
 
     every: int = 1
 
 
 class Weekly(msgspec.Struct, frozen=True, tag="weekly"):
-    """These weekdays (0 is Monday, ascending), of every week or of every so many weeks."""
+    """These weekdays (0 is Monday, ascending), of every week or of every `every` weeks."""
 
     weekdays: tuple[int, ...]
     every: int = 1
 
 
 class MonthDays(msgspec.Struct, frozen=True, tag="month_days"):
-    """These days of a month (ascending; `LAST` stands first), of every month or of every so many."""
+    """These days of a month (ascending; `LAST` is first), of every month or of every `every` months."""
 
     days: tuple[int, ...]
     every: int = 1
 
 
 class MonthWeekdays(msgspec.Struct, frozen=True, tag="month_weekdays"):
-    """The first, second … or last (`LAST`) of a month's days that fall on one of these weekdays.
+    """The first, second … or last (`LAST`) day of a month that falls on one of these weekdays.
 
-    With one weekday that is the first Monday, with the workdays the first working day.
+    With one weekday that is the first Monday, with all workdays the first working day.
     """
 
     ordinals: tuple[int, ...]
@@ -97,10 +97,10 @@ Days: TypeAlias = Daily | Weekly | MonthDays | MonthWeekdays
 
 
 class Calendar(msgspec.Struct, frozen=True, tag="calendar", kw_only=True):
-    """Times on the wall clock of certain days.
+    """Wall-clock times on matching days.
 
-    `months` (1 to 12) are the only ones where any are named. `starting` and `until` are the first and the
-    last day that may count. Where the days are counted (`every` is not 1), they are counted from `starting`.
+    `months` (1 to 12) restricts the months if not empty. `starting` and `until` are the first and the last
+    possible day. Periods (`every` is not 1) are counted from `starting`.
     """
 
     days: Days

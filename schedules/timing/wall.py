@@ -1,4 +1,4 @@
-"""What daylight saving makes of the wall clock: which moment a time is that is skipped or occurs twice.
+"""Wall-clock times and daylight saving: the moment of a time that is skipped or occurs twice.
 
 A wall-clock time is a datetime without a zone, a moment is one in UTC.
 """
@@ -11,12 +11,12 @@ SECOND = timedelta(seconds=1)
 
 
 def wall_of(moment: datetime, zone: tzinfo) -> datetime:
-    """What the wall clock shows at the moment."""
+    """The wall-clock time at the moment."""
     return moment.astimezone(zone).replace(tzinfo=None, fold=0)
 
 
 def moment_of(wall: datetime, zone: tzinfo) -> datetime:
-    """The moment at which the wall clock first shows the time; the end of the gap where it never does."""
+    """The moment at which the wall clock first shows the time; the end of the gap where it is skipped."""
     before = wall.replace(tzinfo=zone, fold=0)
     moment = before.astimezone(UTC)
     if wall_of(moment, zone) == wall:
@@ -25,7 +25,7 @@ def moment_of(wall: datetime, zone: tzinfo) -> datetime:
 
 
 def next_transition(after: datetime, end: datetime, zone: tzinfo) -> datetime | None:
-    """The first moment in (`after`, `end`] at which the clock is put forward or back: at most one."""
+    """The first moment in (`after`, `end`] at which the clock changes; at most one change is in it."""
     if _offset(after, zone) == _offset(end, zone):
         return None
     return _transition(after, end, zone)

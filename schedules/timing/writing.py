@@ -1,4 +1,4 @@
-"""The canonical text of a timing: for people to read, for events to keep. `read` gives the value back."""
+"""The canonical text of a timing, for users and for events. `read` parses it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
 
 def written(timing: Timing) -> str:
-    """The one text of this timing."""
+    """The canonical text of this timing."""
     match timing:
         case Cron():
             return timing.expression
@@ -41,9 +41,9 @@ def written(timing: Timing) -> str:
 
 
 def duration(seconds: int) -> str:
-    """So many seconds after `every`, in the largest unit that fits: `2 hours`, `minute`.
+    """A number of seconds as the text after `every`, in the largest unit that fits: `2 hours`, `minute`.
 
-    A single day is 24 hours: `every day` is a time of the wall clock.
+    One day is written as 24 hours: `every day` is a wall-clock timing.
     """
     unit, size = next(
         (unit, size) for unit, size in UNITS if seconds % size == 0 and not seconds == size == 86_400
