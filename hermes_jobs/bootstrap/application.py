@@ -95,7 +95,7 @@ class Application:
         paths = self.settings.paths
         return open_log(
             self.settings.log_url or sqlite_url(paths.events_db),
-            doorbells=paths.run / "doorbells",
+            notifier_folder=paths.run / "doorbells",
             notify=self._notify,
         )
 

@@ -152,9 +152,9 @@ class StepHandlers:
         tracing = self._parts.tracing
         if tracing is None:
             return self._performers()
-        from hermes_jobs.telemetry.traced_handler import Traced
+        from hermes_jobs.telemetry.traced_handler import TracedHandler
 
-        return {kind: Traced(each, tracing.within) for kind, each in self._performers().items()}
+        return {kind: TracedHandler(each, tracing.within) for kind, each in self._performers().items()}
 
     def _performers(self) -> Mapping[StepKind, Performer]:
         of = self._parts

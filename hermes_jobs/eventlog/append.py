@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from hermes_jobs.domain.decision import UniqueKey
 from hermes_jobs.domain.session.steps import Step
@@ -52,13 +52,13 @@ class PreparedAppend:
         contents = sum(len(result.content) for result in self._change.results)
         return contents + sum(len(event.data) for events in self._encoded for event in events)
 
-    def __call__(self, connection: Connection) -> tuple[RecordedEvent, ...]:
+    def execute(self, connection: Connection) -> tuple[RecordedEvent, ...]:
         """Raises `Conflict`, `KeyTaken`, `StepLost`, `OverBudget` or `NewerSchema`, with no event written."""
         change = self._change
         heads, position = self._checked_ends(connection)
         _check_keys(connection, change.keys)
         if change.guard is not None:
-            _pass_guard(connection, change.guard, drops=change.guard.step in self._dropped)
+            _apply_guard(connection, change.guard, drops=change.guard.step in self._dropped)
         if change.charges:
             charge(connection, change.charges, change.limits)
         recorded = self._write_events(connection, heads, position)
@@ -80,9 +80,9 @@ class PreparedAppend:
                 [(*state, position)] = connection.execute(sql.SELECT_END, {"name": escaped(name)}).fetchall()
                 heads[name] = head = _head(name, *state)
                 versions[name] = head.version
-                if head.reader == IMPORTING:
+                if head.min_build_level == IMPORTING:
                     raise still_importing(name)
-                if head.reader > self._level:
+                if head.min_build_level > self._level:
                     raise NewerSchema(needs_newer(head))
             if write.expected not in {None, versions[name]}:
                 raise Conflict(f"{name} is at version {versions[name]}, not {write.expected}: load it again.")
@@ -99,7 +99,7 @@ class PreparedAppend:
         for write, encoded in zip(self._change.writes, self._encoded, strict=True):
             for each in encoded:
                 rows.append(self._row(each, ends[write.stream], position + len(rows) + 1))
-                ends[write.stream] = _advanced(ends[write.stream], rows[-1], each.reader)
+                ends[write.stream] = _advanced(ends[write.stream], rows[-1], each.min_build_level)
                 recorded.append(to_recorded_event(rows[-1], each.event, self._change.meta))
         _run_each(connection, sql.INSERT_EVENT, [{**row, "stream": escaped(row["stream"])} for row in rows])
         for name, end in ends.items():
@@ -123,7 +123,8 @@ class PreparedAppend:
 
 def needs_newer(head: Head) -> str:
     """Says that this build cannot read the stream."""
-    return f"{head.stream} holds events of a newer hermes-jobs (level {head.reader}): upgrade this one."
+    level = head.min_build_level
+    return f"{head.stream} holds events of a newer hermes-jobs (level {level}): upgrade this one."
 
 
 def still_importing(stream: str) -> Rejected:
@@ -135,13 +136,14 @@ def still_importing(stream: str) -> Rejected:
     )
 
 
-def _head(stream: str, version: int | None, digest: str | None, reader: int | None) -> Head:
-    """A stream's head as selected; all null where it does not exist."""
-    return Head(stream=stream, version=version or 0, hash=digest or "", reader=reader or 1)
+def _head(stream: str, version: int | None, digest: str | None, level: int | None) -> Head:
+    """A stream's head as selected; all values are None where it does not exist."""
+    return Head(stream=stream, version=version or 0, hash=digest or "", min_build_level=level or 1)
 
 
-def _advanced(head: Head, row: dict[str, Any], reader: int) -> Head:
-    return replace(head, version=row["version"], hash=row["hash"], reader=max(head.reader, reader))
+def _advanced(head: Head, row: dict[str, Any], level: int) -> Head:
+    needed = max(head.min_build_level, level)
+    return replace(head, version=row["version"], hash=row["hash"], min_build_level=needed)
 
 
 def _run_each(connection: Connection, statement: str, rows: Sequence[Values]) -> None:
@@ -169,7 +171,7 @@ def _dropped_with_its_guard(change: Append) -> frozenset[str]:
     return frozenset(guard.step for write in change.writes if guard.step in write.gone)
 
 
-def _pass_guard(connection: Connection, guard: StepGuard, *, drops: bool) -> None:
+def _apply_guard(connection: Connection, guard: StepGuard, *, drops: bool) -> None:
     finish = sql.DROP_STEP if drops else sql.FINISH_STEP
     statement = sql.CLAIM_STEP if guard.action == "claim" else finish
     values = {"name": escaped(guard.step), "owner": escaped(guard.owner), "fence": guard.fence}
@@ -184,7 +186,12 @@ def _write_head(connection: Connection, head: Head, *, is_new: bool) -> None:
 
 def head_values(head: Head) -> dict[str, Any]:
     """The row of a stream's end."""
-    return {**asdict(head), "stream": escaped(head.stream)}
+    return {
+        "stream": escaped(head.stream),
+        "version": head.version,
+        "hash": head.hash,
+        "reader": head.min_build_level,
+    }
 
 
 def _write_steps(connection: Connection, write: StreamWrite, dropped: frozenset[str]) -> None:

@@ -29,7 +29,7 @@ class EncodedEvent(msgspec.Struct, frozen=True):
     type: str
     data: str
     schema: int
-    reader: int
+    min_build_level: int
 
 
 class Codec:
@@ -84,7 +84,7 @@ def to_json(value: object) -> str:
     try:
         return _json.encode(value).decode()
     except UnicodeEncodeError:
-        return _json.encode(_mended(msgspec.to_builtins(value))).decode()
+        return _json.encode(_valid_unicode(msgspec.to_builtins(value))).decode()
 
 
 def to_meta(text: str) -> EventMeta:
@@ -115,14 +115,14 @@ def chain_hash(previous: str, *texts: str) -> str:
     return digest.hexdigest()
 
 
-def _mended(value: Any) -> Any:
+def _valid_unicode(value: Any) -> Any:
     match value:
         case str():
             # Over UTF-16 two halves that stand side by side become the character that they mean.
             return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         case list() | tuple():
-            return [_mended(each) for each in value]
+            return [_valid_unicode(each) for each in value]
         case dict():
-            return {_mended(key): _mended(each) for key, each in value.items()}
+            return {_valid_unicode(key): _valid_unicode(each) for key, each in value.items()}
         case _:
             return value

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-PATIENCE = 30.0  # seconds that a thread waits for a connection of another
+WAIT_SECONDS = 30.0  # seconds that a thread waits for a connection of another
 
 
 class TooManyReaders(Exception):
@@ -19,16 +19,16 @@ class ReadPool:
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], size: int) -> None:
         self._connect = connect
-        self._room = threading.BoundedSemaphore(size)
+        self._slots = threading.BoundedSemaphore(size)
         self._idle: list[sqlite3.Connection] = []
 
     @contextmanager
     def lend(self) -> Iterator[sqlite3.Connection]:
         """A connection without a transaction. Raises `TooManyReaders`, `sqlite3.Error`."""
-        if not self._room.acquire(timeout=PATIENCE):
+        if not self._slots.acquire(timeout=WAIT_SECONDS):
             raise TooManyReaders
         try:
-            connection = self._taken()
+            connection = self._idle_or_new()
             try:
                 yield connection
             except BaseException:
@@ -36,14 +36,14 @@ class ReadPool:
                 raise
             self._idle.append(connection)
         finally:
-            self._room.release()
+            self._slots.release()
 
     def close(self) -> None:
         """Close those that nobody has. Others may be lent later all the same."""
         while self._idle:
-            self._taken().close()
+            self._idle_or_new().close()
 
-    def _taken(self) -> sqlite3.Connection:
+    def _idle_or_new(self) -> sqlite3.Connection:
         try:
             return self._idle.pop()
         except IndexError:

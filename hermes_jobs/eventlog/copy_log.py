@@ -49,8 +49,8 @@ def copy_log(source: SqlEventLog, target: SqlEventLog, then: Callable[[Transacti
     def let_in(connection: Connection) -> T:
         for head in heads:
             here = _head(connection, head.stream)
-            if here.reader != IMPORTING or here.hash != head.hash:
-                raise _overtaken(head.stream)
+            if here.min_build_level != IMPORTING or here.hash != head.hash:
+                raise _already_exists(head.stream)
         connection.executemany(sql.UPDATE_HEAD, [head_values(head) for head in heads])
         for row in steps:  # in the order in which they came
             held = {"owner": None if row.owner is None else escaped(row.owner), "fence": row.fence}
@@ -99,8 +99,8 @@ def _write_events(lines: Sequence[EventLine], connection: Connection) -> None:
     ends, rows = dict(begins), list[dict[str, Any]]()
     for line in lines:
         head = ends[line.stream]
-        if head.reader != IMPORTING:
-            raise _overtaken(line.stream)
+        if head.min_build_level != IMPORTING:
+            raise _already_exists(line.stream)
         if line.version <= head.version:
             continue
         rows.append(event_row(line, position + len(rows) + 1))
@@ -125,11 +125,11 @@ def _write_key(line: KeyLine, connection: Connection) -> None:
 def _head(connection: Connection, stream: str) -> Head:
     """How far the stream has arrived; at version 0 nothing has."""
     row = connection.execute(sql.SELECT_HEAD, {"name": escaped(stream)}).fetchone()
-    nothing = Head(stream=stream, version=0, hash="", reader=IMPORTING)
+    nothing = Head(stream=stream, version=0, hash="", min_build_level=IMPORTING)
     return nothing if row is None else to_head(row)
 
 
-def _overtaken(stream: str) -> Rejected:
+def _already_exists(stream: str) -> Rejected:
     return Rejected(
         f"{stream} has come into being here meanwhile.",
         kind="other_content",

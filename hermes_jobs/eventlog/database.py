@@ -72,7 +72,7 @@ class Database(Protocol):
     poll_seconds: float
     """How long a change by another process may stay unseen by one who waits for it."""
 
-    outlived: bool
+    durable_always: bool
     """Whether processes may go on when the database's machine has crashed. What they have seen must be there
     then: no event is seen by anybody before it is on disk."""
 
@@ -103,11 +103,11 @@ class Database(Protocol):
         """Release every connection."""
 
 
-class Foundation(Database, Protocol):
+class LogDatabase(Database, Protocol):
     """A database that may not have the log's tables yet."""
 
     def has_table(self, connection: Connection, name: str) -> bool:
         """Whether there is a table of that name."""
 
-    def creation(self) -> Sequence[str]:
+    def schema_statements(self) -> Sequence[str]:
         """The statements that make the tables which are missing."""

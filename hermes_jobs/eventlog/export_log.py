@@ -17,9 +17,9 @@ from hermes_jobs.eventlog.log import IMPORTING
 from hermes_jobs.eventlog.portable import (
     FORMAT,
     AnyLine,
-    End,
     EventLine,
-    Header,
+    ExportEnd,
+    ExportHeader,
     KeyLine,
     ResultLine,
     StepLine,
@@ -42,7 +42,7 @@ def export_log(
     """
     digest, num_events = sha256(), 0
     with log.snapshot() as connection:
-        header = Header(
+        header = ExportHeader(
             format=FORMAT,
             version=version,
             log=log.log_id,
@@ -54,10 +54,12 @@ def export_log(
             digest.update(raw)
             num_events += isinstance(line, EventLine)
             yield raw
-    yield to_bytes(End(events=num_events, sha256=digest.hexdigest()))
+    yield to_bytes(ExportEnd(events=num_events, sha256=digest.hexdigest()))
 
 
-def _lines(connection: Connection, header: Header, streams: Collection[str] | None) -> Iterator[AnyLine]:
+def _lines(
+    connection: Connection, header: ExportHeader, streams: Collection[str] | None
+) -> Iterator[AnyLine]:
     coming = connection.execute(select(t.streams.c.stream).where(t.streams.c.reader == IMPORTING)).scalars()
     for stream in coming:
         if streams is None or stream in streams:

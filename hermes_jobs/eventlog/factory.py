@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote_to_bytes
 from hermes_jobs.errors import Corrupt, Misconfigured, NewerSchema
 from hermes_jobs.eventlog import statements as sql
 from hermes_jobs.eventlog.codec import Codec
-from hermes_jobs.eventlog.database import Foundation
+from hermes_jobs.eventlog.database import LogDatabase
 from hermes_jobs.eventlog.notifier import ProcessNotifier
 from hermes_jobs.eventlog.sql import SqlEventLog
 
@@ -32,21 +32,21 @@ def open_log(
     url: str,
     *,
     codec: Codec | None = None,
-    doorbells: Path | None = None,
+    notifier_folder: Path | None = None,
     notify: Callable[[str], None] = logger.warning,
 ) -> SqlEventLog:
     """Open the log that the URL names, and make it where it does not exist yet.
 
     `sqlite:///PATH` (percent-quoted: see `sqlite_url`) or `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`.
-    `doorbells` is the folder in which this host's processes tell each other that they have written; `notify`
-    hears for whom a writer has to wait.
+    `notifier_folder` is where this host's processes notify each other of writes; `notify` is called with a
+    sentence that names the process a writer waits for.
     Raises `Misconfigured` for any other URL, `LogUnavailable`, `NewerSchema`, and `Corrupt` where the
     database is damaged or holds something else.
     """
     database = _database(url, notify)
     try:
-        doorbell = None if doorbells is None else ProcessNotifier(doorbells)
-        return SqlEventLog(database, _entered(database), codec or Codec(), doorbell)
+        doorbell = None if notifier_folder is None else ProcessNotifier(notifier_folder)
+        return SqlEventLog(database, _log_id(database), codec or Codec(), doorbell)
     except Exception as error:
         database.close()
         translation = database.translated(error)
@@ -55,7 +55,7 @@ def open_log(
         raise translation from error
 
 
-def _database(url: str, notify: Callable[[str], None]) -> Foundation:
+def _database(url: str, notify: Callable[[str], None]) -> LogDatabase:
     if url.startswith(_SQLITE) and len(url) > len(_SQLITE):
         from hermes_jobs.eventlog.sqlite import SqliteDatabase
 
@@ -76,7 +76,7 @@ def _database(url: str, notify: Callable[[str], None]) -> Foundation:
     )
 
 
-def _entered(database: Foundation) -> str:
+def _log_id(database: LogDatabase) -> str:
     """The log's id, having made its tables where there are none. Where there are, nobody is waited for."""
     with database.reading() as reader:
         if database.has_table(reader, sql.NEWEST_TABLE):
@@ -85,7 +85,7 @@ def _entered(database: Foundation) -> str:
         connection = begin(True)
         if not database.has_table(connection, sql.NEWEST_TABLE):
             is_new = not database.has_table(connection, "log_info")
-            for statement in database.creation():
+            for statement in database.schema_statements():
                 connection.execute(statement)
             if is_new:
                 connection.execute(sql.INSERT_INFO, {"log_id": secrets.token_hex(6), "schema": sql.SCHEMA})

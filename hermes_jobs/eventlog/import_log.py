@@ -23,13 +23,13 @@ from hermes_jobs.eventlog.log import Head
 from hermes_jobs.eventlog.portable import (
     FORMAT,
     AnyLine,
-    End,
     EventLine,
-    Header,
+    ExportEnd,
+    ExportHeader,
     KeyLine,
     ResultLine,
     StepLine,
-    refused,
+    invalid_line,
     to_line,
 )
 from hermes_jobs.eventlog.rebuild import DayOf, rebuild_steps_and_budgets
@@ -48,12 +48,12 @@ class ImportResult(msgspec.Struct, frozen=True, kw_only=True):
     known: tuple[str, ...]
 
 
-class _End(msgspec.Struct):
+class _StreamEnd(msgspec.Struct):
     """How far a stream of the file has been read. `is_known`: it is there already."""
 
     version: int
     hash: str
-    reader: int
+    min_build_level: int
     is_known: bool
 
 
@@ -70,9 +70,9 @@ def import_log(
     is not what was written; for a stream that the target has with other content; and for what only a newer
     hermes-jobs understands.
     """
-    reading = _Reading(log, target, wanted)
+    reading = _Import(log, target, wanted)
     for number, line in _checked(raws):
-        reading.take(number, line)
+        reading.add(number, line)
     reading.finish()
     rebuild_steps_and_budgets(log, reading.added, reading.steps, day_of)
     return ImportResult(
@@ -88,24 +88,24 @@ def _checked(raws: Iterable[bytes]) -> Iterator[tuple[int, AnyLine]]:
     for number, raw in enumerate(raws, 1):
         line = to_line(raw, number)
         if ended:
-            raise refused(number, "nothing may follow on the end")
-        if isinstance(line, Header) != (number == 1):
-            raise refused(number, "an export begins with its header, and has one")
-        if isinstance(line, Header):
+            raise invalid_line(number, "nothing may follow on the end")
+        if isinstance(line, ExportHeader) != (number == 1):
+            raise invalid_line(number, "an export begins with its header, and has one")
+        if isinstance(line, ExportHeader):
             _check_header(line)
-        elif isinstance(line, End):
+        elif isinstance(line, ExportEnd):
             ended = True
             if (line.events, line.sha256) != (num_events, digest.hexdigest()):
-                raise refused(number, "what came before it is not what was written")
+                raise invalid_line(number, "what came before it is not what was written")
         else:
             yield number, line
         num_events += isinstance(line, EventLine)
         digest.update(raw)
     if not ended:
-        raise refused(number + 1, "it is missing; the file stops before its end")
+        raise invalid_line(number + 1, "it is missing; the file stops before its end")
 
 
-def _check_header(header: Header) -> None:
+def _check_header(header: ExportHeader) -> None:
     if header.format > FORMAT:
         raise Rejected(
             f"The export has format {header.format}, made by hermes-jobs {header.version}; "
@@ -115,12 +115,12 @@ def _check_header(header: Header) -> None:
         )
 
 
-class _Reading:
+class _Import:
     """One pass over the lines. What they say is written as it comes; the ends of streams gather in it."""
 
     def __init__(self, log: TransactionLog, target: SqlEventLog, wanted: Callable[[str], bool]) -> None:
         self.num_events = 0
-        self.ends: dict[str, _End] = {}
+        self.ends: dict[str, _StreamEnd] = {}
         self.steps: dict[str, StepLine] = {}
         self._log = log
         self._target = target
@@ -134,14 +134,14 @@ class _Reading:
         """The streams that the target does not have."""
         return [name for name, end in self.ends.items() if not end.is_known]
 
-    def take(self, number: int, line: AnyLine) -> None:
+    def add(self, number: int, line: AnyLine) -> None:
         match line:
             case EventLine():
                 if self._wanted(line.stream):
-                    self._take_event(number, line)
+                    self._add_event(number, line)
             case KeyLine():
                 if self._is_new(line.stream):
-                    self._take_key(number, line)
+                    self._add_key(number, line)
             case ResultLine():
                 if self._log.result(line.call) is None:
                     values = result_values(line.call, line.content)
@@ -149,7 +149,7 @@ class _Reading:
             case StepLine():
                 if self._is_new(line.stream):
                     self.steps[line.step] = line
-            case Header() | End():
+            case ExportHeader() | ExportEnd():
                 raise AssertionError("it was looked at before")
             case _:
                 assert_never(line)
@@ -160,10 +160,10 @@ class _Reading:
         for name, end in self.ends.items():
             if end.is_known:
                 self._check_known(name, end)
-        for head in self._target.arriving():
-            self._check_arriving(head)
+        for head in self._target.importing_streams():
+            self._check_importing(head)
         heads = [
-            Head(stream=name, version=end.version, hash=end.hash, reader=end.reader)
+            Head(stream=name, version=end.version, hash=end.hash, min_build_level=end.min_build_level)
             for name, end in self.ends.items()
             if not end.is_known
         ]
@@ -173,19 +173,21 @@ class _Reading:
         end = self.ends.get(stream)
         return end is not None and not end.is_known
 
-    def _take_event(self, number: int, line: EventLine) -> None:
+    def _add_event(self, number: int, line: EventLine) -> None:
         self._check_order(number, line)
         end = self.ends.get(line.stream)
         if end is None:
-            self.ends[line.stream] = end = _End(0, "", 1, self._target.head(line.stream) is not None)
+            self.ends[line.stream] = end = _StreamEnd(0, "", 1, self._target.head(line.stream) is not None)
         if line.version != end.version + 1:
-            raise refused(number, f"version {line.version} of {line.stream} follows on version {end.version}")
+            raise invalid_line(
+                number, f"version {line.version} of {line.stream} follows on version {end.version}"
+            )
         row = event_row(line, self._position + 1)
         if line.hash != row_hash(end.hash, {**row, "stream": line.stream}):
-            raise refused(number, f"version {line.version} of {line.stream} is not what was written")
+            raise invalid_line(number, f"version {line.version} of {line.stream} is not what was written")
         self._check_readable(number, line, row["data"])
         end.version, end.hash = line.version, line.hash
-        end.reader = max(end.reader, SINCE.get(line.type, 1))
+        end.min_build_level = max(end.min_build_level, SINCE.get(line.type, 1))
         if not end.is_known:
             self._position += 1
             self.num_events += 1
@@ -195,7 +197,7 @@ class _Reading:
 
     def _check_order(self, number: int, line: EventLine) -> None:
         if line.position <= self._last_read:
-            raise refused(number, f"position {line.position} follows on position {self._last_read}")
+            raise invalid_line(number, f"position {line.position} follows on position {self._last_read}")
         self._last_read = line.position
 
     def _check_readable(self, number: int, line: EventLine, data: str) -> None:
@@ -207,24 +209,26 @@ class _Reading:
                 f"Line {number} of the export: {error}", kind="newer_export", hint="Nothing was imported."
             ) from error
         except HermesJobsError as error:
-            raise refused(number, str(error).rstrip(".")) from error
+            raise invalid_line(number, str(error).rstrip(".")) from error
 
-    def _take_key(self, number: int, line: KeyLine) -> None:
+    def _add_key(self, number: int, line: KeyLine) -> None:
         self._flush()
         at = {"name": escaped(line.stream), "version": line.version}
         row = self._log.connection.execute(sql.SELECT_POSITION, at).fetchone()
         if row is None:
-            raise refused(number, f"it points at version {line.version} of {line.stream}, which is missing")
+            raise invalid_line(
+                number, f"it points at version {line.version} of {line.stream}, which is missing"
+            )
         key = UniqueKey(scope=line.scope, key=line.key, digest=line.digest)
         self._log.connection.execute(sql.INSERT_KEY, key_values(key, line.stream, row[0]))
 
-    def _check_known(self, stream: str, end: _End) -> None:
+    def _check_known(self, stream: str, end: _StreamEnd) -> None:
         """The stream that is here must begin with what the file has of it; hashes are chained."""
         here = self._target.read(stream, after=end.version - 1, upto=end.version)
         if not here or here[0].hash != end.hash:
             raise _other_content(stream)
 
-    def _check_arriving(self, head: Head) -> None:
+    def _check_importing(self, head: Head) -> None:
         """What an import that was broken off has brought of the stream must be the file's."""
         if head.stream not in self.ends:
             return

@@ -20,8 +20,8 @@ from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.eventlog.liveness_locks import LivenessLocks, moment
 from hermes_jobs.eventlog.log import EventLog, WorkerRow
 
-BEATS_PER_LEASE = 6
-LOOKS_PER_LEASE = 4
+HEARTBEATS_PER_LEASE = 6
+CHECKS_PER_LEASE = 4
 
 
 class Lease:
@@ -62,14 +62,14 @@ class Lease:
                     locks=folder.id,
                     lanes=tuple(lanes),
                     beats=0,
-                    reader=READS_UP_TO,
+                    build_level=READS_UP_TO,
                 )
             )
             self._renewed(renewed_at)
         except BaseException:
             self._lock.release()
             raise
-        self._thread = threading.Thread(target=self._keep, name=f"lease-{worker}", daemon=True)
+        self._thread = threading.Thread(target=self._renew_until_closed, name=f"lease-{worker}", daemon=True)
 
     def start(self) -> None:
         """Begin to renew it, in a thread."""
@@ -125,8 +125,8 @@ class Lease:
         finally:
             self._lock.release()
 
-    def _keep(self) -> None:
-        while not self._lost and not self._closing.wait(self._seconds / BEATS_PER_LEASE):
+    def _renew_until_closed(self) -> None:
+        while not self._lost and not self._closing.wait(self._seconds / HEARTBEATS_PER_LEASE):
             self.renew()
 
 
@@ -154,8 +154,8 @@ class FailureDetector:
         self._folder = folder
         self._seconds = lease_seconds
         self._monotonic = monotonic
-        self._looked_at = monotonic()
-        self._sightings: dict[str, _HeartbeatRecord] = {}
+        self._checked_at = monotonic()
+        self._records: dict[str, _HeartbeatRecord] = {}
 
     def dead(self, workers: Sequence[WorkerRow], owners: Collection[str] = ()) -> set[str]:
         """The ids, among all workers but oneself and the owners of steps, of those that have ended.
@@ -163,15 +163,15 @@ class FailureDetector:
         Read the owners first: who holds a step was registered before, so it is among the workers or has left.
         """
         now = self._monotonic()
-        elapsed = min(now - self._looked_at, self._seconds / LOOKS_PER_LEASE)
-        self._looked_at = now
+        elapsed = min(now - self._checked_at, self._seconds / CHECKS_PER_LEASE)
+        self._checked_at = now
         registered = {worker.id for worker in workers}
-        self._sightings = {worker.id: self._seen(worker, elapsed) for worker in workers}
+        self._records = {worker.id: self._updated_record(worker, elapsed) for worker in workers}
         ended = {worker.id for worker in workers if self._has_ended(worker)}
         return ended | (set(owners) - registered)
 
-    def _seen(self, worker: WorkerRow, elapsed: float) -> _HeartbeatRecord:
-        before = self._sightings.get(worker.id)
+    def _updated_record(self, worker: WorkerRow, elapsed: float) -> _HeartbeatRecord:
+        before = self._records.get(worker.id)
         if before is None or before.beats != worker.beats:
             return _HeartbeatRecord(worker.beats)
         return _HeartbeatRecord(worker.beats, before.still + elapsed)
@@ -179,4 +179,4 @@ class FailureDetector:
     def _has_ended(self, worker: WorkerRow) -> bool:
         if worker.locks == self._folder.id and self._folder.is_free(worker.id):
             return True
-        return self._sightings[worker.id].still >= self._seconds
+        return self._records[worker.id].still >= self._seconds

@@ -47,12 +47,12 @@ PROBE_WORKER = ""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream's end. `reader` is the build level (`domain.events.READS_UP_TO`) that it needs."""
+    """A stream's end. `min_build_level` is the build level (`domain.events.READS_UP_TO`) that it needs."""
 
     stream: str
     version: int
     hash: str
-    reader: int
+    min_build_level: int
 
 
 class StepRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,7 +129,7 @@ class Append(msgspec.Struct, frozen=True, kw_only=True):
 class WorkerRow(msgspec.Struct, frozen=True, kw_only=True):
     """A process that works. `beats` grows while it lives; `locks` names the lock folder of its host.
 
-    `lanes` are the queues it consumes; `name` is shown to people; `reader` is its build level.
+    `lanes` are the queues it consumes; `name` is shown to people; `build_level` is the level of its build.
     """
 
     id: str
@@ -137,7 +137,7 @@ class WorkerRow(msgspec.Struct, frozen=True, kw_only=True):
     locks: str
     lanes: tuple[str, ...]
     beats: int
-    reader: int
+    build_level: int
 
 
 class EventLog(Protocol):
@@ -233,7 +233,7 @@ class EventLog(Protocol):
 
     def evict(self, worker: WorkerRow) -> bool:
         """Take a process off the list that somebody else saw like this; false where it is not there, or has
-        renewed its row since. From then on `beat` tells the process so."""
+        renewed its row since. From then on `heartbeat` returns false for that process."""
 
     def workers(self) -> Sequence[WorkerRow]:
         """All registered processes."""

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-BREATH = 0.002  # seconds in which several rings count as one
+DEBOUNCE_SECONDS = 0.002  # seconds in which several rings count as one
 
 _HIDDEN = "."
 
@@ -32,15 +32,17 @@ class ProcessNotifier:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def subscribe(self, heard: Callable[[], None]) -> None:
+    def subscribe(self, on_notification: Callable[[], None]) -> None:
         """Call `heard` in a thread whenever others ring, from now on. Does nothing where it does so already,
         or where there can be no pipe."""
         with self._lock:
             if self._thread is not None or self._closing.is_set():
                 return
-            self._thread = threading.Thread(target=self._hear, args=(heard,), name="doorbell", daemon=True)
+            self._thread = threading.Thread(
+                target=self._run, args=(on_notification,), name="doorbell", daemon=True
+            )
             try:
-                self._put_up()
+                self._create_pipe()
             except OSError:
                 return
             self._thread.start()
@@ -50,7 +52,7 @@ class ProcessNotifier:
         with suppress(OSError):
             for name in os.listdir(self._folder):  # noqa: PTH208 - after each append: paths cost too much
                 if name != self._own and not name.startswith(_HIDDEN):
-                    _ring(f"{self._folder}/{name}")
+                    _notify_pipe(f"{self._folder}/{name}")
 
     def close(self) -> None:
         """Listen no more."""
@@ -64,7 +66,7 @@ class ProcessNotifier:
             self._thread.join()
             os.close(self._pipe)
 
-    def _put_up(self) -> None:
+    def _create_pipe(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         name = secrets.token_hex(6)
         hidden = self._folder / f"{_HIDDEN}{name}"
@@ -75,17 +77,17 @@ class ProcessNotifier:
         hidden.rename(self._folder / name)
         self._own = name
 
-    def _hear(self, heard: Callable[[], None]) -> None:
+    def _run(self, on_notification: Callable[[], None]) -> None:
         poll = select.poll()  # select.select knows but small numbers of files
         poll.register(self._pipe, select.POLLIN)
         while not self._closing.is_set():
             poll.poll()
             os.read(self._pipe, 4096)  # before it is told: who rings from here on is heard the next time
-            heard()
-            self._closing.wait(BREATH)
+            on_notification()
+            self._closing.wait(DEBOUNCE_SECONDS)
 
 
-def _ring(path: str) -> None:
+def _notify_pipe(path: str) -> None:
     try:
         pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:

@@ -25,11 +25,11 @@ FORMAT = 1
 Scope = Literal["home", "sessions"]
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
+class ExportLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
     """Root of all lines."""
 
 
-class Header(Line, frozen=True, kw_only=True, tag="header"):
+class ExportHeader(ExportLine, frozen=True, kw_only=True, tag="header"):
     """`log` is the id of the log that was written out, `version` that of the hermes-jobs that did so."""
 
     format: int
@@ -39,7 +39,7 @@ class Header(Line, frozen=True, kw_only=True, tag="header"):
     scope: Scope
 
 
-class EventLine(Line, frozen=True, kw_only=True, tag="event"):
+class EventLine(ExportLine, frozen=True, kw_only=True, tag="event"):
     """An event; `meta` and `data` are its stored texts as they are."""
 
     position: int
@@ -53,7 +53,7 @@ class EventLine(Line, frozen=True, kw_only=True, tag="event"):
     hash: str
 
 
-class KeyLine(Line, frozen=True, kw_only=True, tag="key"):
+class KeyLine(ExportLine, frozen=True, kw_only=True, tag="key"):
     """A key that points at that version of that stream."""
 
     scope: str
@@ -63,14 +63,14 @@ class KeyLine(Line, frozen=True, kw_only=True, tag="key"):
     digest: str
 
 
-class ResultLine(Line, frozen=True, kw_only=True, tag="result"):
+class ResultLine(ExportLine, frozen=True, kw_only=True, tag="result"):
     """A large result, whole."""
 
     call: str
     content: str
 
 
-class StepLine(Line, frozen=True, kw_only=True, tag="step"):
+class StepLine(ExportLine, frozen=True, kw_only=True, tag="step"):
     """A due step, and who held it when the file was made."""
 
     step: str
@@ -79,14 +79,14 @@ class StepLine(Line, frozen=True, kw_only=True, tag="step"):
     fence: int = 0
 
 
-class End(Line, frozen=True, kw_only=True, tag="end"):
+class ExportEnd(ExportLine, frozen=True, kw_only=True, tag="end"):
     """What must have come before."""
 
     events: int
     sha256: str
 
 
-AnyLine = Header | EventLine | KeyLine | ResultLine | StepLine | End
+AnyLine = ExportHeader | EventLine | KeyLine | ResultLine | StepLine | ExportEnd
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(AnyLine)
@@ -102,11 +102,11 @@ def to_line(raw: bytes, number: int) -> AnyLine:
     try:
         line: AnyLine = _decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise refused(number, f"it cannot be read: {error}") from error
+        raise invalid_line(number, f"it cannot be read: {error}") from error
     return line
 
 
-def refused(number: int, why: str) -> Rejected:
+def invalid_line(number: int, why: str) -> Rejected:
     """The refusal of a whole file for one of its lines."""
     return Rejected(
         f"Line {number} of the export: {why}.",

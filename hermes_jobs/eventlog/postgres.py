@@ -32,25 +32,27 @@ from sqlalchemy.exc import TimeoutError as PoolExhausted
 
 from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable, Misconfigured
 from hermes_jobs.eventlog.database import Begin, Connection, Cursor, Values
-from hermes_jobs.eventlog.schema import creation, is_unclaimed, unclaimed_steps
+from hermes_jobs.eventlog.schema import is_unclaimed, schema_statements, unclaimed_steps
 from hermes_jobs.eventlog.statements import SELECT_LAST_POSITION
 
 logger = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 5
-TOLD_AFTER = 2  # seconds of waiting for the turn after which people are told for whom
-SILENT_SECONDS = 8  # that a writer may say nothing in the middle of its turn
+NOTICE_SECONDS = 2  # seconds of waiting for the turn after which people are told for whom
+IDLE_SECONDS = 8  # that a writer may say nothing in the middle of its turn
 LOCK_SECONDS = 20  # of waiting for the turn: two writers may have vanished, one behind the other
 ANSWER_SECONDS = 40.0  # that a server may say nothing in the middle of an answer
 CONNECTIONS = 8  # of one process, at most
 
-_QUIET_SECONDS = 15  # after which a silent connection is tested by the network itself
-_UNHEARD_SECONDS = 30  # after which one is given up whose server acknowledges nothing that was sent to it
+_KEEPALIVE_SECONDS = 15  # after which a silent connection is tested by the network itself
+_UNACKNOWLEDGED_SECONDS = (
+    30  # after which one is given up whose server acknowledges nothing that was sent to it
+)
 
 # https://www.postgresql.org/docs/current/runtime-config-connection.html#RUNTIME-CONFIG-TCP, and
 # https://www.postgresql.org/docs/current/runtime-config-client.html
 _LIMITS = {
-    "idle_in_transaction_session_timeout": f"{SILENT_SECONDS}s",
+    "idle_in_transaction_session_timeout": f"{IDLE_SECONDS}s",
     "tcp_keepalives_idle": "5",
     "tcp_keepalives_interval": "3",
     "tcp_keepalives_count": "3",
@@ -59,7 +61,7 @@ _LIMITS = {
 _KEY = "hashtextextended('hermes-jobs log in ' || coalesce(current_schema(), ''), 0)"
 
 
-def _take_turn(seconds: float) -> str:
+def _lock_statement(seconds: float) -> str:
     """Wait for the turn for so long. The limits stand before it: they hold for one who vanishes waiting."""
     limits = {"lock_timeout": f"{round(seconds * 1000)}ms", **_LIMITS}
     settings = ", ".join(f"set_config('{name}', '{value}', true)" for name, value in limits.items())
@@ -81,7 +83,7 @@ class PostgresDatabase:
     """One schema of one server."""
 
     poll_seconds = 0.05
-    outlived = True
+    durable_always = True
 
     def __init__(self, url: str, notify: Callable[[str], None] = logger.warning) -> None:
         """Does not connect yet. `notify` hears for whom a writer waits. Raises `Misconfigured` where the URL
@@ -92,10 +94,10 @@ class PostgresDatabase:
         self._secret = str(parsed.password or "")
         defaults: dict[str, Any] = {
             "connect_timeout": CONNECT_SECONDS,
-            "keepalives_idle": _QUIET_SECONDS,
-            "keepalives_interval": _QUIET_SECONDS,
+            "keepalives_idle": _KEEPALIVE_SECONDS,
+            "keepalives_interval": _KEEPALIVE_SECONDS,
             "keepalives_count": 2,
-            "tcp_user_timeout": _UNHEARD_SECONDS * 1000,
+            "tcp_user_timeout": _UNACKNOWLEDGED_SECONDS * 1000,
             # A pool between us and the server (PgBouncer) gives each transaction another server connection:
             # a statement that one of them has prepared is unknown to, or another one in, the next.
             "prepare_threshold": None,
@@ -115,8 +117,8 @@ class PostgresDatabase:
 
     @contextmanager
     def write_lock(self) -> Iterator[Begin]:
-        with self._lent() as connection:
-            self._take_turn(connection)
+        with self._borrowed() as connection:
+            self._acquire_write_lock(connection)
 
             def begin(durable: bool) -> Connection:
                 if not durable:
@@ -125,17 +127,17 @@ class PostgresDatabase:
 
             yield begin
 
-    def _take_turn(self, connection: Connection) -> None:
+    def _acquire_write_lock(self, connection: Connection) -> None:
         """Raises `LogUnavailable` where it does not come."""
         try:
-            connection.execute(_take_turn(TOLD_AFTER))
+            connection.execute(_lock_statement(NOTICE_SECONDS))
         except errors.LockNotAvailable:
             connection.rollback()
             self._notify(f"Waiting for the log at {self._name}: {self._holder(connection)} writes to it.")
         else:
             return
         try:
-            connection.execute(_take_turn(LOCK_SECONDS - TOLD_AFTER))
+            connection.execute(_lock_statement(LOCK_SECONDS - NOTICE_SECONDS))
         except errors.LockNotAvailable as error:
             connection.rollback()
             raise LogUnavailable(
@@ -155,7 +157,7 @@ class PostgresDatabase:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        with self._lent() as connection:
+        with self._borrowed() as connection:
             yield connection
 
     @contextmanager
@@ -164,7 +166,7 @@ class PostgresDatabase:
             yield connection.execution_options(isolation_level="REPEATABLE READ")
 
     def change_counter(self) -> int:
-        with self._lent() as connection:
+        with self._borrowed() as connection:
             position: int = connection.execute(SELECT_LAST_POSITION).fetchone()[0]
             return position
 
@@ -172,11 +174,11 @@ class PostgresDatabase:
         found = "SELECT to_regclass(:name) IS NOT NULL"
         return bool(connection.execute(found, {"name": name}).fetchone()[0])
 
-    def creation(self) -> Sequence[str]:
-        return creation(self._engine.dialect)
+    def schema_statements(self) -> Sequence[str]:
+        return schema_statements(self._engine.dialect)
 
     @contextmanager
-    def _lent(self) -> Iterator[_NamedConnection]:
+    def _borrowed(self) -> Iterator[_NamedConnection]:
         """A connection of the pool's, without a transaction before and after."""
         with closing(self._engine.raw_connection()) as lent:
             driver = lent.driver_connection
@@ -192,21 +194,21 @@ class PostgresDatabase:
             return LogUnavailable(f"More threads use the log at {self._name} than may connect: try again.")
         cause = error.orig if isinstance(error, DBAPIError) else error  # SQLAlchemy wraps it now and then
         if isinstance(cause, errors.IntegrityError):
-            return Corrupt(f"The log at {self._name} contradicts itself: {self._said(cause)}.")
+            return Corrupt(f"The log at {self._name} contradicts itself: {self._first_line(cause)}.")
         if not isinstance(cause, Error):
             return None
         for kind, what in _FAILURES:
             if isinstance(cause, kind):
                 return LogUnavailable(f"The log at {self._name} {what}")
         return LogUnavailable(
-            f"The log at {self._name} cannot be used: {self._said(cause)}. "
+            f"The log at {self._name} cannot be used: {self._first_line(cause)}. "
             "See that PostgreSQL runs there and that the URL is right."
         )
 
     def close(self) -> None:
         self._engine.dispose()
 
-    def _said(self, cause: BaseException | None) -> str:
+    def _first_line(self, cause: BaseException | None) -> str:
         """The first line of what the server or its client said, without the password."""
         first = (str(cause).strip().splitlines() or [type(cause).__name__])[0].rstrip(".")
         return first.replace(self._secret, "…") if self._secret else first
@@ -245,7 +247,7 @@ _FAILURES: tuple[tuple[type[Error], str], ...] = (
     (errors.InsufficientPrivilege, "may not be used by this user: grant it the rights on the schema."),
     (
         errors.IdleInTransactionSessionTimeout,
-        f"has ended this process's append: it had said nothing for {SILENT_SECONDS} s in the middle of it (a "
+        f"has ended this process's append: it had said nothing for {IDLE_SECONDS} s in the middle of it (a "
         "frozen process, a network that was away). Nothing was recorded: try again.",
     ),
     (
@@ -255,7 +257,7 @@ _FAILURES: tuple[tuple[type[Error], str], ...] = (
 )
 
 
-class _Patient(DriverConnection[Any]):
+class _TimeoutConnection(DriverConnection[Any]):
     """Gives up where the server says nothing for too long: the network may have swallowed the question."""
 
     def wait(self, gen: Any, *arguments: Any, **named: Any) -> Any:
@@ -278,8 +280,8 @@ class _Patient(DriverConnection[Any]):
             return end.value
 
 
-def _connect(_dialect: Any, _record: Any, arguments: Any, named: Any) -> _Patient:
-    return _Patient.connect(*arguments, **named)
+def _connect(_dialect: Any, _record: Any, arguments: Any, named: Any) -> _TimeoutConnection:
+    return _TimeoutConnection.connect(*arguments, **named)
 
 
 def _parsed(url: str) -> URL:

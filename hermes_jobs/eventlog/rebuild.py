@@ -35,7 +35,7 @@ def rebuild_steps_and_budgets(
     """
     rows: dict[str, dict[str, Any]] = {}
     for stream in streams:
-        state = _charged(log, stream, day_of)
+        state = _with_budgets(log, stream, day_of)
         rows.update({step.id: step_values(step) for step in due_steps(state)})
     if rows.keys() != held.keys():
         differing = ", ".join(sorted(rows.keys() ^ held.keys())[:3])
@@ -49,7 +49,7 @@ def rebuild_steps_and_budgets(
         log.connection.execute(sql.INSERT_STEP, {**rows[line.step], "owner": owner, "fence": line.fence})
 
 
-def _charged(log: TransactionLog, stream: str, day_of: DayOf) -> StreamState:
+def _with_budgets(log: TransactionLog, stream: str, day_of: DayOf) -> StreamState:
     """The stream's state, once what its events cost stands on its accounts."""
     state, sums = initial_state(stream), dict[str, Charge]()
     for event, recorded_at in _events(log, stream):

@@ -23,7 +23,7 @@ _HASHED = ("version", "type", "schema", "recorded_at", "meta", "data")
 def to_head(row: AnyRow) -> Head:
     """The head of a stream, of the columns that `SELECT_HEAD` names."""
     stream, version, digest, reader = row
-    return Head(stream=unescaped(stream), version=version, hash=digest, reader=reader)
+    return Head(stream=unescaped(stream), version=version, hash=digest, min_build_level=reader)
 
 
 def to_recorded(row: AnyRow, codec: Codec) -> RecordedEvent:
@@ -107,5 +107,5 @@ def to_worker_row(row: AnyRow) -> WorkerRow:
         locks=unescaped(locks),
         lanes=tuple(msgspec.json.decode(lanes)),
         beats=beats,
-        reader=reader,
+        build_level=reader,
     )

@@ -164,7 +164,7 @@ log_info = Table(
 )
 
 
-def creation(dialect: Dialect) -> Sequence[str]:
+def schema_statements(dialect: Dialect) -> Sequence[str]:
     """The statements that make those tables and indexes which are missing."""
     tables = metadata.sorted_tables
     indexes = [index for table in tables for index in table.indexes]

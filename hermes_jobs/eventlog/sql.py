@@ -38,17 +38,17 @@ class SqlEventLog:
     """An `EventLog` in a database that speaks SQL. `hermes_jobs.eventlog.factory` makes one."""
 
     def __init__(
-        self, database: Database, log_id: str, codec: Codec, doorbell: ProcessNotifier | None = None
+        self, database: Database, log_id: str, codec: Codec, notifier: ProcessNotifier | None = None
     ) -> None:
         """Without a doorbell, other processes see what this one writes when they look by themselves."""
         self._database = database
-        self._doorbell = doorbell
+        self._notifier = notifier
         self._log_id = log_id
         self._codec = codec
-        self._queue = WriteQueue(database, self._tell)
+        self._queue = WriteQueue(database, self._notify_all)
         self._written = 0
-        self._news = threading.Condition()
-        self._others = threading.Event()
+        self._written_condition = threading.Condition()
+        self._notified = threading.Event()
 
     @property
     def log_id(self) -> str:
@@ -61,22 +61,24 @@ class SqlEventLog:
 
     def append(self, change: Append) -> tuple[RecordedEvent, ...]:
         prepared = PreparedAppend(change, self._codec)
-        durable = change.durable or self._database.outlived
-        return self._queue.run(prepared, durable=durable, size=prepared.size, news=prepared.has_events)
+        durable = change.durable or self._database.durable_always
+        return self._queue.run(
+            prepared.execute, durable=durable, size=prepared.size, notifies=prepared.has_events
+        )
 
     def head(self, stream: str) -> Head | None:
         row = self._first(sql.SELECT_HEAD, name=escaped(stream))
-        return _arrived(None if row is None else to_head(row))
+        return _unless_importing(None if row is None else to_head(row))
 
     def read(self, stream: str, after: int = 0, upto: int | None = None) -> Sequence[RecordedEvent]:
         """A stream's events. Raises `NewerSchema`, and `Corrupt` where its last events are missing."""
         with self._reading() as connection:
             name = escaped(stream)
             row = connection.execute(sql.SELECT_HEAD, {"name": name}).fetchone()
-            head = _arrived(None if row is None else to_head(row))
+            head = _unless_importing(None if row is None else to_head(row))
             if head is None:
                 return ()
-            if head.reader > self._codec.reads_up_to:
+            if head.min_build_level > self._codec.reads_up_to:
                 raise NewerSchema(needs_newer(head))
             values = {"name": name, "after": after, "upto": head.version if upto is None else upto}
             rows = connection.execute(sql.SELECT_STREAM, values).fetchall()
@@ -113,30 +115,30 @@ class SqlEventLog:
         return position
 
     def wait(self, after: int, seconds: float) -> bool:
-        if self._doorbell is not None:
-            self._doorbell.subscribe(self._hear)
+        if self._notifier is not None:
+            self._notifier.subscribe(self._on_notification)
         deadline = time.monotonic() + seconds
         while True:
-            written, pulse = self._written, self._pulse()
+            written, pulse = self._written, self._change_counter()
             if self.last_position() > after:
                 return True
-            while self._written == written and self._pulse() == pulse:
+            while self._written == written and self._change_counter() == pulse:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     return False
-                self._listen(written, min(left, self._database.poll_seconds))
+                self._wait_for_write(written, min(left, self._database.poll_seconds))
 
     def wait_for_others(self, seconds: float) -> bool:
-        rung = self._others.wait(seconds)
-        self._others.clear()
+        rung = self._notified.wait(seconds)
+        self._notified.clear()
         return rung
 
     def streams(self, prefix: str = "") -> Sequence[Head]:
         first = escaped(prefix)
         rows = self._all(sql.SELECT_HEADS, first=first, beyond=first + _LAST_CHARACTER)
-        return [head for row in rows if (head := _arrived(to_head(row))) is not None]
+        return [head for row in rows if (head := _unless_importing(to_head(row))) is not None]
 
-    def arriving(self) -> Sequence[Head]:
+    def importing_streams(self) -> Sequence[Head]:
         """How far streams have come in that an import has brought but a part of; nobody else sees them."""
         rows = self._all(sql.SELECT_HEADS_AT, level=IMPORTING)
         return [to_head(row) for row in rows]
@@ -186,7 +188,7 @@ class SqlEventLog:
             "locks": escaped(worker.locks),
             "lanes": to_json(worker.lanes),
             "beats": worker.beats,
-            "reader": worker.reader,
+            "reader": worker.build_level,
         }
 
         def enter(connection: Connection) -> None:
@@ -215,8 +217,8 @@ class SqlEventLog:
         return [to_worker_row(row) for row in self._all(sql.SELECT_WORKERS)]
 
     def close(self) -> None:
-        if self._doorbell is not None:
-            self._doorbell.close()
+        if self._notifier is not None:
+            self._notifier.close()
         self._database.close()
 
     @contextmanager
@@ -230,21 +232,21 @@ class SqlEventLog:
 
         Everybody else who writes waits meanwhile.
         """
-        return self._queue.run(act, durable=True, news=True)
+        return self._queue.run(act, durable=True, notifies=True)
 
-    def _tell(self) -> None:
-        self._wake()
-        if self._doorbell is not None:
-            self._doorbell.notify()
+    def _notify_all(self) -> None:
+        self._notify_threads()
+        if self._notifier is not None:
+            self._notifier.notify()
 
-    def _wake(self) -> None:
-        with self._news:
+    def _notify_threads(self) -> None:
+        with self._written_condition:
             self._written += 1
-            self._news.notify_all()
+            self._written_condition.notify_all()
 
-    def _hear(self) -> None:
-        self._others.set()
-        self._wake()
+    def _on_notification(self) -> None:
+        self._notified.set()
+        self._notify_threads()
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
@@ -273,19 +275,19 @@ class SqlEventLog:
         rows = self._all(statement, named, **values)
         return rows[0][0] if rows else None
 
-    def _pulse(self) -> int:
+    def _change_counter(self) -> int:
         with self._translated():
             return self._database.change_counter()
 
-    def _listen(self, written: int, seconds: float) -> None:
-        with self._news:
+    def _wait_for_write(self, written: int, seconds: float) -> None:
+        with self._written_condition:
             if self._written == written:
-                self._news.wait(seconds)
+                self._written_condition.wait(seconds)
 
 
-def _arrived(head: Head | None) -> Head | None:
+def _unless_importing(head: Head | None) -> Head | None:
     """The head of a stream that is there as a whole."""
-    return None if head is None or head.reader == IMPORTING else head
+    return None if head is None or head.min_build_level == IMPORTING else head
 
 
 def _of(name: str | None, everywhere: str, of_one: str) -> tuple[str, Values]:

@@ -39,7 +39,7 @@ class SqliteDatabase:
     """One file of one host."""
 
     poll_seconds = 0.02
-    outlived = False  # it lies on a local disk: whoever has seen it crashes with it
+    durable_always = False  # it lies on a local disk: whoever has seen it crashes with it
 
     def __init__(self, path: Path, notify: Callable[[str], None] = logger.warning) -> None:
         """Makes the file, readable by its owner alone, where it is missing. `notify` hears for whom a writer
@@ -172,12 +172,12 @@ class SqliteDatabase:
         found = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = :name"
         return connection.execute(found, {"name": name}).fetchone() is not None
 
-    def creation(self) -> Sequence[str]:
+    def schema_statements(self) -> Sequence[str]:
         from sqlalchemy.dialects import sqlite
 
-        from hermes_jobs.eventlog.schema import creation
+        from hermes_jobs.eventlog.schema import schema_statements
 
-        return creation(sqlite.dialect())
+        return schema_statements(sqlite.dialect())
 
     def _connect(self) -> sqlite3.Connection:
         # Transactions are begun by hand, and a connection is used by one thread at a time.

@@ -18,18 +18,18 @@ class TransactionLog(SqlEventLog):
     """Sees what the transaction has written so far, and appends to it. For one thread, while it is open."""
 
     def __init__(self, connection: Connection, log_id: str, codec: Codec) -> None:
-        super().__init__(_Open(connection), log_id, codec)
+        super().__init__(_OpenTransaction(connection), log_id, codec)
         self.connection = connection
 
     def append(self, change: Append) -> tuple[RecordedEvent, ...]:
-        return PreparedAppend(change, self._codec)(self.connection)
+        return PreparedAppend(change, self._codec).execute(self.connection)
 
 
-class _Open:
+class _OpenTransaction:
     """The `Database` that there is inside a transaction: one connection, for everything."""
 
     poll_seconds = 0.0
-    outlived = False
+    durable_always = False
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

@@ -19,29 +19,27 @@ from hermes_jobs.eventlog.codec import Codec
 from hermes_jobs.eventlog.log import IMPORTING, Head
 from hermes_jobs.eventlog.rows import row_hash
 from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.statements import HEAD
-from hermes_jobs.eventlog.verify_budgets import ExpectedAccounts
+from hermes_jobs.eventlog.verify_budgets import ExpectedBudgets
 
 AnyRow = Row[Any]
 
 _ROWS_AT_ONCE = 1000
-_HEAD = [t.streams.c[name] for name in HEAD]
 
 
-class Finding(msgspec.Struct, frozen=True):
+class LogFinding(msgspec.Struct, frozen=True):
     """One contradiction, as a sentence; `stream` null where it concerns the whole log."""
 
     stream: str | None
     message: str
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     """What was looked at, and what was found. `unread` are streams that only a newer hermes-jobs can fold."""
 
     num_events: int
     num_streams: int
     num_steps: int
-    findings: tuple[Finding, ...]
+    findings: tuple[LogFinding, ...]
     unread: tuple[str, ...]
 
     @property
@@ -50,29 +48,29 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return not self.findings
 
 
-def verify(log: SqlEventLog) -> Report:
+def verify(log: SqlEventLog) -> VerifyReport:
     """Look at everything that is stored, at one moment. Bad data is reported, never raised.
 
     Raises `LogUnavailable`, and `Corrupt` where the database itself cannot be read.
     """
     with log.snapshot() as connection:
-        return _Inspection(connection, log.codec).report()
+        return _Verification(connection, log.codec).report()
 
 
-class _Inspection:
+class _Verification:
     """One pass over the tables; the findings gather in it."""
 
     def __init__(self, connection: Connection, codec: Codec) -> None:
         self._connection = connection
         self._codec = codec
-        self._findings: list[Finding] = []
+        self._findings: list[LogFinding] = []
         self._unread: list[str] = []
         self._num_events = 0
         self._steps: dict[str, dict[str, AnyRow]] = {}
-        self._accounts = ExpectedAccounts()
+        self._accounts = ExpectedBudgets()
 
-    def report(self) -> Report:
-        heads = {row.stream: Head(**row._asdict()) for row in self._rows(select(*_HEAD))}
+    def report(self) -> VerifyReport:
+        heads = {row.stream: _head(row) for row in self._rows(select(t.streams))}
         steps = list(self._rows(select(t.steps)))
         for row in steps:
             self._steps.setdefault(row.stream, {})[row.id] = row
@@ -80,15 +78,15 @@ class _Inspection:
         ordered = select(t.events).order_by(t.events.c.stream, t.events.c.version)
         for stream, rows in groupby(self._rows(ordered), key=lambda row: cast(str, row.stream)):
             streams.add(stream)
-            self._look_at_stream(stream, rows, heads.get(stream))
+            self._check_stream(stream, rows, heads.get(stream))
         for stream in heads.keys() - streams:
             self._find(stream, f"The head says version {heads[stream].version}, but there are no events.")
         for stream in self._steps.keys() - streams:
             self._find(stream, f"{len(self._steps[stream])} steps are due in a stream without events.")
-        self._look_at_positions()
-        self._look_at_keys()
-        self._look_at_accounts()
-        return Report(
+        self._check_positions()
+        self._check_keys()
+        self._check_budgets()
+        return VerifyReport(
             num_events=self._num_events,
             num_streams=len(streams),
             num_steps=len(steps),
@@ -100,9 +98,9 @@ class _Inspection:
         return iter(self._connection.execute(statement, execution_options={"yield_per": _ROWS_AT_ONCE}))
 
     def _find(self, stream: str | None, message: str) -> None:
-        self._findings.append(Finding(stream, message))
+        self._findings.append(LogFinding(stream, message))
 
-    def _look_at_stream(self, stream: str, rows: Iterable[AnyRow], head: Head | None) -> None:
+    def _check_stream(self, stream: str, rows: Iterable[AnyRow], head: Head | None) -> None:
         version, digest, position = 0, "", 0
         folded = _Fold(stream, self._codec, self._accounts)
         for row in rows:
@@ -121,12 +119,12 @@ class _Inspection:
             self._find(stream, f"There are {version} versions, but no head.")
         elif (head.version, head.hash) != (version, digest):
             self._find(stream, f"The head says version {head.version}, the last event is version {version}.")
-        elif head.reader == IMPORTING:
+        elif head.min_build_level == IMPORTING:
             self._find(stream, "It is still coming in: run the same `hermes-jobs import` again.")
             return
-        self._look_at_steps(stream, folded)
+        self._check_steps(stream, folded)
 
-    def _look_at_steps(self, stream: str, folded: _Fold) -> None:
+    def _check_steps(self, stream: str, folded: _Fold) -> None:
         if folded.is_newer:
             self._unread.append(stream)
             return
@@ -141,22 +139,22 @@ class _Inspection:
         for step_id in sorted(stored.keys() - expected.keys()):
             self._find(stream, f"Step {step_id} is due, but does not follow from the events.")
         for step_id in sorted(stored.keys() & expected.keys()):
-            self._look_at_step(stream, stored[step_id], expected[step_id])
+            self._check_step(stream, stored[step_id], expected[step_id])
 
-    def _look_at_step(self, stream: str, row: AnyRow, expected: Step) -> None:
+    def _check_step(self, stream: str, row: AnyRow, expected: Step) -> None:
         step = Step(
             id=row.id, stream=row.stream, kind=row.kind, attempt=row.attempt, not_before=row.not_before
         )
         if step != expected or row.lane != expected.lane:
             self._find(stream, f"Step {step.id} is {step} in {row.lane}; the events say {expected}.")
 
-    def _look_at_positions(self) -> None:
+    def _check_positions(self) -> None:
         first, last = func.min(t.events.c.position), func.max(t.events.c.position)
         row = self._connection.execute(select(func.count(), first, last).select_from(t.events)).one()
         if row[0] and (row[1], row[2]) != (1, row[0]):
             self._find(None, f"{row[0]} events stand at positions {row[1]} to {row[2]}: some are missing.")
 
-    def _look_at_keys(self) -> None:
+    def _check_keys(self) -> None:
         event = t.events.alias("event")
         at_position = t.keys.outerjoin(event, event.c.position == t.keys.c.position)
         keys = select(t.keys, event.c.stream.label("found")).select_from(at_position)
@@ -168,7 +166,7 @@ class _Inspection:
                     "where no event of this stream stands.",
                 )
 
-    def _look_at_accounts(self) -> None:
+    def _check_budgets(self) -> None:
         """What only a newer hermes-jobs can fold, or nobody, cannot be added up either."""
         if self._unread or any(finding.stream is not None for finding in self._findings):
             return
@@ -177,10 +175,14 @@ class _Inspection:
             self._find(None, contradiction)
 
 
+def _head(row: AnyRow) -> Head:
+    return Head(stream=row.stream, version=row.version, hash=row.hash, min_build_level=row.reader)
+
+
 class _Fold:
     """A stream's events, decoded, folded and charged. Stops at the first that cannot be."""
 
-    def __init__(self, stream: str, codec: Codec, accounts: ExpectedAccounts) -> None:
+    def __init__(self, stream: str, codec: Codec, accounts: ExpectedBudgets) -> None:
         self._accounts = accounts
         self.is_newer = False
         self.failure = ""

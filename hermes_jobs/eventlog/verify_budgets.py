@@ -13,7 +13,7 @@ from hermes_jobs.domain.streams import StreamState
 _UNKNOWN_DAY = "?"
 
 
-class ExpectedAccounts:
+class ExpectedBudgets:
     """Adds up what events charge. Which day a response counts for that nobody had set anything aside for
     depends on the zone of whoever wrote it, so that such a sum is only checked over all days."""
 
@@ -34,7 +34,7 @@ class ExpectedAccounts:
             stands, expected = found.get(account, Charge(account=account)), self._of(account)
             is_open = account.startswith(DAY) and undated.spent != NOTHING
             if stands.reserved != expected.reserved or (stands.spent != expected.spent and not is_open):
-                yield f"The account {account} says {_told(stands)}; the events say {_told(expected)}."
+                yield f"The account {account} says {_describe(stands)}; the events say {_describe(expected)}."
         if undated.spent != NOTHING:
             total = _spent(found.values())
             expected_total = _spent(self._sums.values()) + undated.spent
@@ -49,5 +49,5 @@ def _spent(accounts: Iterable[Charge]) -> Amount:
     return sum((each.spent for each in accounts if each.account.startswith(DAY)), NOTHING)
 
 
-def _told(charge: Charge) -> str:
+def _describe(charge: Charge) -> str:
     return f"{charge.spent} spent and {charge.reserved} reserved"

@@ -22,30 +22,30 @@ from hermes_jobs.eventlog.database import Connection, Database
 T = TypeVar("T")
 Act = Callable[[Connection], Any]
 
-BATCH_ACTS = 64
+BATCH_WRITES = 64
 BATCH_CHARACTERS = 4_000_000
 
 
-class _Entry:
+class _QueuedWrite:
     """A waiting act. `bell` rings when it is settled, or when it is this entry's turn to lead."""
 
-    __slots__ = ("act", "bell", "durable", "error", "leads", "news", "result", "settled", "size")
+    __slots__ = ("act", "done", "durable", "error", "leads", "notifies", "result", "size", "wakeup")
 
-    def __init__(self, act: Act, durable: bool, size: int, news: bool) -> None:
+    def __init__(self, act: Act, durable: bool, size: int, notifies: bool) -> None:
         self.act = act
         self.durable = durable
         self.size = size
-        self.news = news
-        self.bell = threading.Lock()
-        self.bell.acquire()
+        self.notifies = notifies
+        self.wakeup = threading.Lock()
+        self.wakeup.acquire()
         self.leads = False
-        self.settled = False
+        self.done = False
         self.result: Any = None
         self.error: BaseException | None = None
 
-    def settle(self) -> None:
-        self.settled = True
-        self.bell.release()
+    def set_done(self) -> None:
+        self.done = True
+        self.wakeup.release()
 
 
 class WriteQueue:
@@ -54,32 +54,34 @@ class WriteQueue:
     `tell` is called once a transaction that holds news, by whoever led it, before anybody is answered.
     """
 
-    def __init__(self, database: Database, tell: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, database: Database, on_commit: Callable[[], None] = lambda: None) -> None:
         self._database = database
-        self._tell = tell
+        self._on_commit = on_commit
         self._mutex = threading.Lock()
-        self._waiting: deque[_Entry] = deque()
+        self._waiting: deque[_QueuedWrite] = deque()
         self._led = False
 
-    def run(self, act: Callable[[Connection], T], *, durable: bool, size: int = 0, news: bool = False) -> T:
+    def run(
+        self, act: Callable[[Connection], T], *, durable: bool, size: int = 0, notifies: bool = False
+    ) -> T:
         """Carry out the act and commit it; `size` is about how many characters it writes, and `news` whether
         others wait for such.
 
         Raises what the act raises, having undone it; or the database's own failure in the project's words,
         with nothing of it written.
         """
-        entry = _Entry(act, durable, size, news)
+        entry = _QueuedWrite(act, durable, size, notifies)
         with self._mutex:
             self._waiting.append(entry)
             entry.leads = not self._led
             self._led = True
         try:
             if not entry.leads:
-                entry.bell.acquire()
+                entry.wakeup.acquire()
             if entry.leads:
                 self._lead()
         finally:
-            self._leave(entry)
+            self._hand_over(entry)
         error, entry.error = entry.error, None
         try:
             if error is not None:
@@ -88,7 +90,7 @@ class WriteQueue:
             del error  # its traceback holds this frame: they would keep each other, and much else
         return cast(T, entry.result)
 
-    def _leave(self, entry: _Entry) -> None:
+    def _hand_over(self, entry: _QueuedWrite) -> None:
         """Hand the lead on; and, where an interrupt ended the wait, take back what nobody has begun."""
         with self._mutex:
             if entry in self._waiting:
@@ -98,49 +100,49 @@ class WriteQueue:
             self._led = bool(self._waiting)
             if self._waiting:
                 self._waiting[0].leads = True
-                self._waiting[0].bell.release()
+                self._waiting[0].wakeup.release()
 
     def _lead(self) -> None:
-        batch: Sequence[_Entry] = ()
+        batch: Sequence[_QueuedWrite] = ()
         try:
             with self._database.write_lock() as begin:
-                batch = self._take()
+                batch = self._next_batch()
                 connection = begin(any(entry.durable for entry in batch))
                 try:
-                    self._carry_out(connection, batch)
+                    self._execute_batch(connection, batch)
                     connection.commit()
                 except BaseException:
                     with suppress(connection.Error):  # of a connection that is lost: why it is, is told
                         connection.rollback()
                     raise
         except Exception as error:  # noqa: BLE001 - each of those who wait is given it
-            for entry in batch or self._take():
-                entry.error = self._worded(error)
-                entry.settle()
+            for entry in batch or self._next_batch():
+                entry.error = self._translated(error)
+                entry.set_done()
         except BaseException:
             for entry in batch:
                 entry.error = LogUnavailable("The write was interrupted together with its process.")
-                entry.settle()
+                entry.set_done()
             raise
         else:
             try:
-                if any(entry.news and entry.error is None for entry in batch):
-                    self._tell()
+                if any(entry.notifies and entry.error is None for entry in batch):
+                    self._on_commit()
             finally:  # also where a Ctrl-C came while others were told
                 for entry in batch:
-                    entry.settle()
+                    entry.set_done()
 
-    def _take(self) -> Sequence[_Entry]:
+    def _next_batch(self) -> Sequence[_QueuedWrite]:
         """The oldest waiting entries, at least one, up to the size of a batch."""
-        batch: list[_Entry] = []
+        batch: list[_QueuedWrite] = []
         size = 0
         with self._mutex:
-            while self._waiting and len(batch) < BATCH_ACTS and size < BATCH_CHARACTERS:
+            while self._waiting and len(batch) < BATCH_WRITES and size < BATCH_CHARACTERS:
                 batch.append(self._waiting.popleft())
                 size += batch[-1].size
         return batch
 
-    def _carry_out(self, connection: Connection, batch: Sequence[_Entry]) -> None:
+    def _execute_batch(self, connection: Connection, batch: Sequence[_QueuedWrite]) -> None:
         if len(batch) == 1:
             batch[0].result = batch[0].act(connection)
             return
@@ -153,9 +155,9 @@ class WriteQueue:
                 raise
             connection.execute("ROLLBACK TO SAVEPOINT batch")
             for entry in batch:
-                self._carry_out_alone(connection, entry)
+                self._execute_in_savepoint(connection, entry)
 
-    def _carry_out_alone(self, connection: Connection, entry: _Entry) -> None:
+    def _execute_in_savepoint(self, connection: Connection, entry: _QueuedWrite) -> None:
         """Carry out an act so that its failure is its own."""
         connection.execute("SAVEPOINT act")
         try:
@@ -164,10 +166,10 @@ class WriteQueue:
             if _is_fatal(error, connection):
                 raise
             connection.execute("ROLLBACK TO SAVEPOINT act")
-            entry.result, entry.error = None, self._worded(error)
+            entry.result, entry.error = None, self._translated(error)
         connection.execute("RELEASE SAVEPOINT act")
 
-    def _worded(self, error: Exception) -> Exception:
+    def _translated(self, error: Exception) -> Exception:
         """The error for one of those who wait: in the project's words where it is the database's."""
         worded = self._database.translated(error)
         if worded is None:

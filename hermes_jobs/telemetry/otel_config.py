@@ -24,7 +24,7 @@ def traces_are_wanted(environ: Mapping[str, str]) -> bool:
     return any(environ.get(name) for name in ENDPOINTS)
 
 
-def collector(environ: Mapping[str, str]) -> str:
+def collector_endpoint(environ: Mapping[str, str]) -> str:
     """Where spans go, as the variables say it."""
     everything, traces = (environ.get(name, "") for name in ENDPOINTS)
     return traces or everything

@@ -8,7 +8,7 @@ from opentelemetry.exporter.otlp.proto.http import trace_exporter
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 
-class _Kept(logging.Handler):
+class _LastRecord(logging.Handler):
     """The exporter tells its log alone why something was not taken."""
 
     def __init__(self) -> None:
@@ -19,9 +19,9 @@ class _Kept(logging.Handler):
         self.told = record.getMessage()
 
 
-def refusal(seconds: float) -> str:
+def probe_collector(seconds: float) -> str:
     """Why the collector takes nothing; empty where it does. Raises `ValueError` for a wrong variable."""
-    kept, told = _Kept(), logging.getLogger(trace_exporter.__name__)
+    kept, told = _LastRecord(), logging.getLogger(trace_exporter.__name__)
     before, told.propagate = told.propagate, False
     told.addHandler(kept)
     exporter: SpanExporter = trace_exporter.OTLPSpanExporter(timeout=seconds)

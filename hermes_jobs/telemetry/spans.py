@@ -85,7 +85,7 @@ def turn_of(step: Step) -> str | None:
     return step.id.split("-", 1)[0]
 
 
-def opens(fact: e.Event, closing: Closing) -> bool:
+def is_opened_by(fact: e.Event, closing: Closing) -> bool:
     """Whether the span that `closing` ends began with that fact."""
     match closing:
         case e.TurnCompleted() | e.TurnFailed() | e.TurnCancelled():
@@ -125,7 +125,7 @@ def span_of(
     turn = fact.turn
     if not turn:
         return None
-    what = _told(opening.event, fact, between, content=content)
+    what = _content_of(opening.event, fact, between, content=content)
     model = str(what.attributes.get("gen_ai.request.model", ""))
     purpose = str(what.attributes.get("hermes_jobs.purpose", ""))
     is_root = isinstance(fact, e.TurnEnd)
@@ -156,7 +156,7 @@ def span_of(
     )
 
 
-class _What(msgspec.Struct, frozen=True):
+class _SpanContent(msgspec.Struct, frozen=True):
     """What a span says besides where it belongs."""
 
     operation: Literal["invoke_agent", "chat", "execute_tool"]
@@ -166,7 +166,9 @@ class _What(msgspec.Struct, frozen=True):
     message: str = ""
 
 
-def _told(opening: e.Event, fact: Closing, between: Iterable[e.Event], *, content: bool) -> _What:
+def _content_of(
+    opening: e.Event, fact: Closing, between: Iterable[e.Event], *, content: bool
+) -> _SpanContent:
     match fact:
         case e.TurnCompleted() | e.TurnFailed() | e.TurnCancelled():
             return _turn(opening, fact, between, content=content)
@@ -181,10 +183,12 @@ def _told(opening: e.Event, fact: Closing, between: Iterable[e.Event], *, conten
                 return msgspec.structs.replace(
                     _tool(opening, None, content=content), error="abandoned", message=why
                 )
-            return _What("chat", fact.model, _asked(fact.model, fact.attempt), "abandoned", why)
+            return _SpanContent(
+                "chat", fact.model, _request_attributes(fact.model, fact.attempt), "abandoned", why
+            )
 
 
-def _turn(opening: e.Event, end: e.TurnEnd, between: Iterable[e.Event], *, content: bool) -> _What:
+def _turn(opening: e.Event, end: e.TurnEnd, between: Iterable[e.Event], *, content: bool) -> _SpanContent:
     attributes: dict[str, Value] = {"gen_ai.agent.name": AGENT}
     for fact in between:
         if isinstance(fact, e.UsageRecorded) and fact.turn == end.turn:
@@ -200,16 +204,16 @@ def _turn(opening: e.Event, end: e.TurnEnd, between: Iterable[e.Event], *, conte
         case e.TurnCompleted():
             if content:
                 attributes["gen_ai.output.messages"] = _message("assistant", end.answer)
-            return _What("invoke_agent", AGENT, attributes)
+            return _SpanContent("invoke_agent", AGENT, attributes)
         case e.TurnFailed():
-            return _What("invoke_agent", AGENT, attributes, end.kind, end.message if content else "")
+            return _SpanContent("invoke_agent", AGENT, attributes, end.kind, end.message if content else "")
         case e.TurnCancelled():
-            return _What("invoke_agent", AGENT, attributes, "cancelled", f"cancelled by {end.by}")
+            return _SpanContent("invoke_agent", AGENT, attributes, "cancelled", f"cancelled by {end.by}")
 
 
-def _call(fact: e.ModelReplied | e.ModelCallFailed | e.ResponseBooked, *, content: bool) -> _What:
+def _call(fact: e.ModelReplied | e.ModelCallFailed | e.ResponseBooked, *, content: bool) -> _SpanContent:
     attempt = 1 if isinstance(fact, e.ResponseBooked) else fact.attempt
-    attributes = {**_asked(fact.model, attempt), "hermes_jobs.purpose": fact.purpose}
+    attributes = {**_request_attributes(fact.model, attempt), "hermes_jobs.purpose": fact.purpose}
     usage = fact.usage
     if usage.total_tokens:
         attributes["gen_ai.usage.input_tokens"] = usage.prompt_tokens
@@ -220,16 +224,18 @@ def _call(fact: e.ModelReplied | e.ModelCallFailed | e.ResponseBooked, *, conten
     if fact.cost_usd is not None:
         attributes["hermes_jobs.cost_usd"] = fact.cost_usd
     if isinstance(fact, e.ModelCallFailed):
-        return _What("chat", fact.model, attributes, fact.kind, fact.message if content else "")
+        return _SpanContent("chat", fact.model, attributes, fact.kind, fact.message if content else "")
     attributes["gen_ai.response.model"] = fact.model
     if isinstance(fact, e.ModelReplied):
         attributes["gen_ai.response.finish_reasons"] = (fact.finish_reason,)
         if content:
             attributes["gen_ai.output.messages"] = _message("assistant", fact.content)
-    return _What("chat", fact.model, attributes)
+    return _SpanContent("chat", fact.model, attributes)
 
 
-def _tool(started: e.ToolStarted, end: e.ToolFinished | e.ToolInterrupted | None, *, content: bool) -> _What:
+def _tool(
+    started: e.ToolStarted, end: e.ToolFinished | e.ToolInterrupted | None, *, content: bool
+) -> _SpanContent:
     attributes: dict[str, Value] = {
         "gen_ai.tool.name": started.name,
         "gen_ai.tool.call.id": started.call,
@@ -242,14 +248,14 @@ def _tool(started: e.ToolStarted, end: e.ToolFinished | e.ToolInterrupted | None
         case e.ToolFinished():
             if content:
                 attributes["gen_ai.tool.call.result"] = end.content
-            return _What("execute_tool", started.name, attributes, "" if end.ok else "tool_error")
+            return _SpanContent("execute_tool", started.name, attributes, "" if end.ok else "tool_error")
         case e.ToolInterrupted():
-            return _What("execute_tool", started.name, attributes, end.reason)
+            return _SpanContent("execute_tool", started.name, attributes, end.reason)
         case None:
-            return _What("execute_tool", started.name, attributes)
+            return _SpanContent("execute_tool", started.name, attributes)
 
 
-def _asked(model: str, attempt: int) -> dict[str, Value]:
+def _request_attributes(model: str, attempt: int) -> dict[str, Value]:
     return {
         "gen_ai.request.model": model,
         "hermes_jobs.attempt": attempt,

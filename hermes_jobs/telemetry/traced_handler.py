@@ -13,7 +13,7 @@ from hermes_jobs.engine.ports import Cancel, Performer
 Within = Callable[[Session, Step], AbstractContextManager[None]]
 
 
-class Traced:
+class TracedHandler:
     """A `Performer`; `within` is that of `Tracing`."""
 
     def __init__(self, performer: Performer, within: Within) -> None:

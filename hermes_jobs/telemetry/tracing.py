@@ -48,7 +48,7 @@ from hermes_jobs.telemetry.spans import (
     Closing,
     ProviderOf,
     SpanRecord,
-    opens,
+    is_opened_by,
     root_id,
     span_of,
     step_span_id,
@@ -59,10 +59,10 @@ from hermes_jobs.telemetry.spans import (
 logger = logging.getLogger(__name__)
 
 LOOK_BACK = 64  # events that are read at a time on the way to a span's beginning
-LEAVING_SECONDS = 2.0  # for what waits to be sent when the process ends
+SHUTDOWN_SECONDS = 2.0  # for what waits to be sent when the process ends
 
 
-class _Written(msgspec.Struct, frozen=True):
+class _AppendedTurn(msgspec.Struct, frozen=True):
     """Versions of a stream that this process appended; how often their turns had been taken up again."""
 
     stream: str
@@ -92,7 +92,7 @@ class Tracing:
         self._log = log
         self._content = content
         self._provider_of = provider
-        self._ids = _GivenIds()
+        self._ids = _PresetIds()
         named = Resource({"service.name": AGENT, "service.version": version})
         self._provider = TracerProvider(
             resource=named.merge(OTELResourceDetector().detect()),
@@ -102,7 +102,7 @@ class Tracing:
         self._exporter = EndsOnce(Redacting(exporter or OTLPSpanExporter(), redact))
         self._provider.add_span_processor(BatchSpanProcessor(self._exporter))
         self._tracer = self._provider.get_tracer(AGENT, version)
-        self._waiting: SimpleQueue[_Written | None] = SimpleQueue()
+        self._waiting: SimpleQueue[_AppendedTurn | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="tracing", daemon=True)
         self._thread.start()
 
@@ -112,7 +112,7 @@ class Tracing:
             return
         turns = {turn for fact in facts if isinstance(turn := getattr(fact, "turn", None), str)}
         found = {turn: known.times_resumed for turn in turns if (known := before.find(turn)) is not None}
-        self._waiting.put(_Written(before.stream, before.version, after.version, found))
+        self._waiting.put(_AppendedTurn(before.stream, before.version, after.version, found))
 
     def watch_tasks(self) -> None:
         """Have the tasks that this process sends and runs told."""
@@ -150,11 +150,11 @@ class Tracing:
 
     def close(self) -> None:
         """Send what waits, for a few seconds at most."""
-        giving_up = threading.Timer(LEAVING_SECONDS, self._exporter.shutdown)
+        giving_up = threading.Timer(SHUTDOWN_SECONDS, self._exporter.shutdown)
         giving_up.daemon = True
         giving_up.start()
         self._waiting.put(None)
-        self._thread.join(LEAVING_SECONDS)
+        self._thread.join(SHUTDOWN_SECONDS)
         self._provider.shutdown()
         giving_up.cancel()
 
@@ -166,7 +166,7 @@ class Tracing:
             except Exception:
                 logger.exception("what happened in %s could not be traced", written.stream)
 
-    def _spans(self, written: _Written) -> Iterator[SpanRecord]:
+    def _spans(self, written: _AppendedTurn) -> Iterator[SpanRecord]:
         recent = list(self._log.read(written.stream, after=written.after, upto=written.upto))
         for closing in list(recent):
             if not isinstance(closing.event, Closing):
@@ -195,7 +195,7 @@ class Tracing:
         assert isinstance(fact, Closing)
         while True:
             earlier = (each for each in reversed(recent) if each.version < closing.version)
-            found = next((each for each in earlier if opens(each.event, fact)), None)
+            found = next((each for each in earlier if is_opened_by(each.event, fact)), None)
             first = recent[0].version
             if found is not None or first == 1 or _is_submitted_before(recent, fact):
                 return found, recent
@@ -228,7 +228,7 @@ class Tracing:
         return SpanContext(trace, span, is_remote=True, trace_flags=flags)
 
 
-class _GivenIds(RandomIdGenerator):
+class _PresetIds(RandomIdGenerator):
     """Hands out the ids that its thread was given for the span that is about to be made; else random ones."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ What = Literal["turns", "sessions", "schedules"]
 PATIENCE = 0.1  # seconds to wait for a writer
 
 
-def recent(folder: Path, what: What, prefix: str, limit: int) -> list[tuple[str, str]]:
+def recent_names(folder: Path, what: What, prefix: str, limit: int) -> list[tuple[str, str]]:
     """Ids that begin so, newest first, with text or title; none where they cannot be read at once."""
     file = Generations(folder).current()
     if file is None:

@@ -63,7 +63,7 @@ class Deliveries:
         CREATE INDEX deliveries_by_source ON deliveries (source, position);
     """
 
-    hears: Final = (e.DeliveryRequested, e.DeliveryPlaced, e.DeliverySent, e.DeliveryFailed)
+    event_types: Final = (e.DeliveryRequested, e.DeliveryPlaced, e.DeliverySent, e.DeliveryFailed)
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the table."""

@@ -53,7 +53,7 @@ class Estimates:
         CREATE INDEX estimates_by_turn ON estimates (turn);
     """
 
-    hears: Final = (
+    event_types: Final = (
         e.StepAbandoned,
         e.ModelReplied,
         e.ModelCallFailed,

@@ -8,7 +8,7 @@ from sqlite3 import Connection
 from hermes_jobs.domain.session.titles import number_of, title_key
 from hermes_jobs.errors import Rejected
 
-SHOWN = 6  # candidates that a message names
+MAX_CANDIDATES = 6  # candidates that a message names
 NEAR = 400  # newest names among which the nearest are looked for
 
 
@@ -23,7 +23,7 @@ def find_turn(connection: Connection, given: str) -> str:
     if dash and _exists(connection, "SELECT 1 FROM turns WHERE turn = ?", turn):
         return turn
     query = "SELECT turn, preview FROM turns WHERE turn >= ? AND turn < ? ORDER BY turn LIMIT ?"
-    found = connection.execute(query, (*_range(given), SHOWN + 1)).fetchall() if given else []
+    found = connection.execute(query, (*_range(given), MAX_CANDIDATES + 1)).fetchall() if given else []
     if len(found) == 1:
         return str(found[0][0])
     if found:
@@ -37,7 +37,7 @@ def find_delivery(connection: Connection, given: str) -> str:
     if _exists(connection, "SELECT 1 FROM deliveries WHERE delivery = ?", given):
         return given
     query = "SELECT delivery, text FROM deliveries WHERE delivery >= ? AND delivery < ? LIMIT ?"
-    found = connection.execute(query, (*_range(given), SHOWN + 1)).fetchall() if given else []
+    found = connection.execute(query, (*_range(given), MAX_CANDIDATES + 1)).fetchall() if given else []
     if len(found) == 1:
         return str(found[0][0])
     if found:
@@ -91,7 +91,7 @@ def find_session(connection: Connection, given: str) -> str:
         return str(exact[0])
     begun = connection.execute(
         "SELECT DISTINCT lineage FROM sessions WHERE session >= ? AND session < ? ORDER BY session LIMIT ?",
-        (*_range(given), SHOWN + 1),
+        (*_range(given), MAX_CANDIDATES + 1),
     )
     found = {lineage for (lineage,) in begun} if given else set()
     found |= set(_titled(connection, given))
@@ -147,8 +147,8 @@ def _named(identity: str, text: str) -> str:
 
 
 def _ambiguous(given: str, what: str, found: Sequence[str], remedy: str) -> Rejected:
-    more = " and more" if len(found) > SHOWN else ""
-    names = ", ".join(found[:SHOWN])
+    more = " and more" if len(found) > MAX_CANDIDATES else ""
+    names = ", ".join(found[:MAX_CANDIDATES])
     message = f"{given!r} fits several {what}: {names}{more}."
     return Rejected(message, kind="ambiguous", hint=f"Give {remedy}.")
 

@@ -23,7 +23,7 @@ class Fill:
         CREATE INDEX fill_by_target ON fill (target, position);
     """
 
-    hears: Final = get_args(e.MemoryEvent)
+    event_types: Final = get_args(e.MemoryEvent)
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the table."""

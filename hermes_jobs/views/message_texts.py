@@ -13,7 +13,7 @@ Texts = Callable[[Iterable[int]], Mapping[int, str]]
 """Gives what the events at these positions say, by position."""
 
 
-def said(event: e.Event) -> str:
+def text_of(event: e.Event) -> str:
     """The text of the message that the event is; nothing where it is none."""
     match event:
         case e.TurnSubmitted():
@@ -33,7 +33,7 @@ def texts_of(log: EventLog) -> Texts:
 
     def texts(positions: Iterable[int]) -> Mapping[int, str]:
         wanted = frozenset(positions)
-        found = {each.position: said(each.event) for each in log.at(wanted)} if wanted else {}
+        found = {each.position: text_of(each.event) for each in log.at(wanted)} if wanted else {}
         if missing := wanted - found.keys():
             raise Corrupt(f"The log has no event at position {min(missing)}, where there was one.")
         return found

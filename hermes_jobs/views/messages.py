@@ -17,7 +17,7 @@ from hermes_jobs.domain.session.synthetic_messages import is_unfinished
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views.message_texts import Texts
 
-UNHEARD = "turn = ? AND role = 'user' AND heard IS NULL"
+UNSENT = "turn = ? AND role = 'user' AND heard IS NULL"
 
 Row = dict[str, str | int | None]
 NOTHING: Final[Row] = {"again": None, "step": None, "call": None, "heard": None, "kept": 0}
@@ -43,7 +43,7 @@ class Messages:
         CREATE INDEX messages_by_turn ON messages (turn) WHERE role = 'user';
         CREATE INDEX messages_by_joined ON messages (joined) WHERE joined IS NOT NULL;
     """
-    hears: Final = (
+    event_types: Final = (
         *(e.TurnSubmitted, e.ContextPrefetched, e.TurnMerged),
         *(e.ModelReplied, e.ModelCallFailed, e.ToolFinished, e.ToolInterrupted),
     )
@@ -156,7 +156,7 @@ class _Batch:
         if self._hear_waiting(turn, here):
             return
         self.write()
-        heard = self._connection.execute(f"UPDATE messages SET heard = ? WHERE {UNHEARD}", (here, turn))
+        heard = self._connection.execute(f"UPDATE messages SET heard = ? WHERE {UNSENT}", (here, turn))
         if heard.rowcount == 0:
             self._say(recorded, turn, "user", heard=here, again=self._last(turn))
 

@@ -28,7 +28,7 @@ Outcome = Literal[
 ]
 
 
-class Books(msgspec.Struct, frozen=True, kw_only=True):
+class UsageTotals(msgspec.Struct, frozen=True, kw_only=True):
     """The sum of responses; `cost_usd` null where the price of one of them is not known."""
 
     usage: Usage
@@ -57,10 +57,10 @@ class StepView(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome
     message: str
     finish_reason: str
-    books: Books
+    books: UsageTotals
 
 
-class Failure(msgspec.Struct, frozen=True, kw_only=True):
+class TurnFailure(msgspec.Struct, frozen=True, kw_only=True):
     """Why a turn failed."""
 
     kind: str
@@ -87,7 +87,7 @@ class TurnView(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     into: str | None
     answer: str | None
-    error: Failure | None
+    error: TurnFailure | None
     stopped_by: str | None
     compressed: bool
     cancelled_by: str | None
@@ -96,7 +96,7 @@ class TurnView(msgspec.Struct, frozen=True, kw_only=True):
     begun_at: str | None
     ended_at: str | None
     seen_at: str
-    books: Books
+    books: UsageTotals
     num_tool_calls: int
     waits_until: str | None = None
     steps: tuple[StepView, ...] = ()
@@ -127,7 +127,7 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     ended_because: str | None
     num_turns: int
     num_messages: int
-    books: Books
+    books: UsageTotals
     started_at: str
     last_at: str
 

@@ -29,7 +29,7 @@ class Projection(Protocol):
         """The DDL of its tables and indexes, one statement after the other, each ended by `;`."""
 
     @property
-    def hears(self) -> Iterable[type[Event]]:
+    def event_types(self) -> Iterable[type[Event]]:
         """The types of events that it is about."""
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
@@ -43,7 +43,7 @@ class Router:
         self._projections = tuple(projections)
         self._hearers: dict[type[Event], list[int]] = {}
         for number, projection in enumerate(self._projections):
-            for kind in projection.hears:
+            for kind in projection.event_types:
                 self._hearers.setdefault(kind, []).append(number)
 
     def apply(self, connection: Connection, events: Iterable[RecordedEvent]) -> None:

@@ -11,7 +11,15 @@ from msgspec.structs import replace
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.errors import Rejected
 from hermes_jobs.views.message_texts import Texts
-from hermes_jobs.views.models import Books, Failure, MessageView, SessionView, StepView, TurnStatus, TurnView
+from hermes_jobs.views.models import (
+    MessageView,
+    SessionView,
+    StepView,
+    TurnFailure,
+    TurnStatus,
+    TurnView,
+    UsageTotals,
+)
 
 HIDDEN_KINDS = ("review", "subagent")
 
@@ -93,7 +101,7 @@ def _turn(row: Row, said: Mapping[int, str]) -> TurnView:
         began_waiting_at begun_at ended_at seen_at num_tool_calls waits_until"""
     error = None
     if row["error_kind"] is not None:
-        error = Failure(kind=row["error_kind"], message=row["error_message"], hint=row["error_hint"])
+        error = TurnFailure(kind=row["error_kind"], message=row["error_message"], hint=row["error_hint"])
     return TurnView(
         id=row["turn"],
         status=row["shown_status"],
@@ -194,6 +202,6 @@ def _same(row: Row, columns: str) -> dict[str, Any]:
     return {column: row[column] for column in columns.split()}
 
 
-def _books(row: Row) -> Books:
+def _books(row: Row) -> UsageTotals:
     usage = Usage(**_same(row, " ".join(TOKENS)))
-    return Books(usage=usage, cost_usd=row["cost_usd"], num_model_calls=row["num_model_calls"])
+    return UsageTotals(usage=usage, cost_usd=row["cost_usd"], num_model_calls=row["num_model_calls"])

@@ -19,7 +19,7 @@ from hermes_jobs.domain.session.steps import QUEUES_BY_KIND, Queue, StepKind
 COMPRESSION = "compression"
 
 
-class Wait(msgspec.Struct, frozen=True, kw_only=True):
+class QueueWait(msgspec.Struct, frozen=True, kw_only=True):
     """A step was due `since` and is no longer `until`, in seconds since the epoch."""
 
     step: str
@@ -34,7 +34,7 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True):
         return self.until - self.since
 
 
-class Due(msgspec.Struct, kw_only=True, omit_defaults=True):
+class DueStep(msgspec.Struct, kw_only=True, omit_defaults=True):
     """A step, or a turn's next one. `since` null: it waits for something else, as for the calls `after`.
 
     `lane` where it is not that of its kind: a review's own turns. `begun`: the turn is under way. `held`: the
@@ -50,25 +50,25 @@ class Due(msgspec.Struct, kw_only=True, omit_defaults=True):
     after: tuple[str, ...] = ()
 
 
-class Dues(msgspec.Struct, kw_only=True):
+class DueTracker(msgspec.Struct, kw_only=True):
     """The fold of one stream: what is due, by call, by review, by delivery, and by turn for its next step."""
 
-    due: dict[str, Due] = {}
+    due: dict[str, DueStep] = {}
 
-    def hear(self, event: e.Event, at: float) -> Wait | None:
+    def apply(self, event: e.Event, at: float) -> QueueWait | None:
         """One more fact, recorded at that moment; the wait that it ends, if it ends one."""
         part = PARTS.get(type(event))
         return None if part is None else part(self, event, at)
 
-    def turn(self, event: e.Event, at: float) -> Wait | None:
+    def turn(self, event: e.Event, at: float) -> QueueWait | None:
         match event:
             case e.TurnSubmitted():
                 lane: Queue | None = "reviews" if event.source.startswith(reviews.SOURCE) else None
-                self.due[event.turn] = Due(turn=event.turn, since=at, lane=lane)
+                self.due[event.turn] = DueStep(turn=event.turn, since=at, lane=lane)
             case e.WaitEnded() if event.turn in self.due:
                 self.due[event.turn].since = at
             case e.TurnResumed():
-                self.due[event.turn] = Due(turn=event.turn, since=at)
+                self.due[event.turn] = DueStep(turn=event.turn, since=at)
             case e.ContextPrefetched():
                 wait = self._started(event.turn, f"{event.turn}-prefetch", "turn.prefetch", at)
                 self._again(event.turn, at)
@@ -85,7 +85,7 @@ class Dues(msgspec.Struct, kw_only=True):
                 pass
         return None
 
-    def model_call(self, event: e.Event, at: float) -> Wait | None:
+    def model_call(self, event: e.Event, at: float) -> QueueWait | None:
         match event:
             case e.ModelCallStarted():
                 return self._started(event.turn, event.step, "turn.call_model", at)
@@ -101,7 +101,7 @@ class Dues(msgspec.Struct, kw_only=True):
                 pass
         return None
 
-    def tool(self, event: e.Event, at: float) -> Wait | None:
+    def tool(self, event: e.Event, at: float) -> QueueWait | None:
         match event:
             case e.ToolStarted():
                 return self._started(event.call, event.call, "turn.run_tool", at)
@@ -117,10 +117,10 @@ class Dues(msgspec.Struct, kw_only=True):
                 pass
         return None
 
-    def compression(self, event: e.Event, at: float) -> Wait | None:
+    def compression(self, event: e.Event, at: float) -> QueueWait | None:
         match event:
             case e.CompressionRequested():
-                self.due[COMPRESSION] = Due(turn=event.turn or "", since=at)
+                self.due[COMPRESSION] = DueStep(turn=event.turn or "", since=at)
             case e.CompressionStarted():
                 kind: StepKind = "compression.flush" if "-flush-" in event.step else "compression.compress"
                 return self._started(COMPRESSION, event.step, kind, at)
@@ -135,11 +135,11 @@ class Dues(msgspec.Struct, kw_only=True):
                 pass
         return None
 
-    def elsewhere(self, event: e.Event, at: float) -> Wait | None:
+    def elsewhere(self, event: e.Event, at: float) -> QueueWait | None:
         match event:
             case e.ReviewRequested():
                 kind = cast(StepKind, f"review.{event.kind}")
-                self.due[event.review] = Due(turn="", since=at, kind=kind)
+                self.due[event.review] = DueStep(turn="", since=at, kind=kind)
             case e.ReviewStarted():
                 wait = self._started(event.review, f"{event.review}-begin", "review.combined", at)
                 self.due.pop(event.review, None)
@@ -147,14 +147,16 @@ class Dues(msgspec.Struct, kw_only=True):
             case e.ReviewFailed():
                 self.due.pop(event.review, None)
             case e.DeliveryRequested() if event.target != INBOX:
-                self.due[event.delivery] = Due(turn=event.turn or "", since=at)
+                self.due[event.delivery] = DueStep(turn=event.turn or "", since=at)
             case e.DeliverySent():
                 return self._delivered(event.delivery, None, at)
             case e.DeliveryFailed():
                 return self._delivered(event.delivery, event.retry_at, at)
             case e.ScheduleFired(by="clock"):
                 since = min(event.due, at)
-                return Wait(step=event.turn, kind="schedule.fire", lane="schedules", since=since, until=at)
+                return QueueWait(
+                    step=event.turn, kind="schedule.fire", lane="schedules", since=since, until=at
+                )
             case _:
                 pass
         return None
@@ -169,7 +171,7 @@ class Dues(msgspec.Struct, kw_only=True):
         after = {plan.call: plan.after for plan in event.plan}
         for call in ids:
             before = after.get(call, ())
-            self.due[call] = Due(turn=event.turn, since=None if before else at, after=before)
+            self.due[call] = DueStep(turn=event.turn, since=None if before else at, after=before)
         self._again(event.turn, at)
 
     def _call_ended(self, turn: str, call: str, at: float) -> None:
@@ -186,17 +188,17 @@ class Dues(msgspec.Struct, kw_only=True):
         if not due.after and not due.held:
             due.since = at
 
-    def _started(self, key: str, step: str, kind: StepKind, at: float) -> Wait | None:
+    def _started(self, key: str, step: str, kind: StepKind, at: float) -> QueueWait | None:
         due = self.due.get(key)
         if due is None or due.since is None:
             return None
         since, due.since, due.begun = due.since, None, True
         kind = due.kind or kind
-        return Wait(
+        return QueueWait(
             step=step, kind=kind, lane=due.lane or QUEUES_BY_KIND[kind], since=min(since, at), until=at
         )
 
-    def _delivered(self, delivery: str, retry_at: float | None, at: float) -> Wait | None:
+    def _delivered(self, delivery: str, retry_at: float | None, at: float) -> QueueWait | None:
         wait = self._started(delivery, delivery, "delivery.send", at)
         if retry_at is None:
             self.due.pop(delivery, None)
@@ -214,7 +216,7 @@ class Dues(msgspec.Struct, kw_only=True):
         for due in self._unbegun():
             due.since = at
 
-    def _unbegun(self) -> Iterator[Due]:
+    def _unbegun(self) -> Iterator[DueStep]:
         return (due for key, due in self.due.items() if key == due.turn and not due.begun)
 
     def _forget(self, turn: str) -> None:
@@ -222,30 +224,30 @@ class Dues(msgspec.Struct, kw_only=True):
             del self.due[key]
 
 
-PARTS: Mapping[type[e.Event], Callable[[Dues, e.Event, float], Wait | None]] = {
+PARTS: Mapping[type[e.Event], Callable[[DueTracker, e.Event, float], QueueWait | None]] = {
     kind: part
     for part, kinds in (
         (
-            Dues.turn,
+            DueTracker.turn,
             (
                 *(e.TurnSubmitted, e.TurnResumed, e.WaitEnded, e.ContextPrefetched),
                 *(e.TurnCompleted, e.TurnFailed, e.TurnCancelled, e.TurnMerged),
             ),
         ),
-        (Dues.model_call, (e.ModelCallStarted, e.ModelReplied, e.ModelCallFailed, e.StepAbandoned)),
+        (DueTracker.model_call, (e.ModelCallStarted, e.ModelReplied, e.ModelCallFailed, e.StepAbandoned)),
         (
-            Dues.tool,
+            DueTracker.tool,
             (e.ToolStarted, e.ToolFinished, e.ToolInterrupted, e.ApprovalRequested, e.ApprovalGiven),
         ),
         (
-            Dues.compression,
+            DueTracker.compression,
             (
                 *(e.CompressionRequested, e.CompressionStarted, e.CompressionFailed),
                 *(e.ContextFlushed, e.ContextCompressed),
             ),
         ),
         (
-            Dues.elsewhere,
+            DueTracker.elsewhere,
             (
                 *(e.ReviewRequested, e.ReviewStarted, e.ReviewFailed, e.ScheduleFired),
                 *(e.DeliveryRequested, e.DeliverySent, e.DeliveryFailed),

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.views.queue_times import PARTS, Dues
+from hermes_jobs.views.queue_times import PARTS, DueTracker
 
 
 class Waits:
@@ -30,18 +30,18 @@ class Waits:
         );
         CREATE TABLE dues (stream TEXT PRIMARY KEY, state BLOB NOT NULL) WITHOUT ROWID;
     """
-    hears: Final = tuple(PARTS)
+    event_types: Final = tuple(PARTS)
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the tables."""
-        dues: dict[str, Dues] = {}
+        dues: dict[str, DueTracker] = {}
         rows = []
         for recorded in events:
             stream = recorded.stream
             due = dues.get(stream)
             if due is None:
-                due = dues[stream] = Dues() if recorded.version == 1 else _stored(connection, stream)
-            wait = due.hear(recorded.event, datetime.fromisoformat(recorded.recorded_at).timestamp())
+                due = dues[stream] = DueTracker() if recorded.version == 1 else _stored(connection, stream)
+            wait = due.apply(recorded.event, datetime.fromisoformat(recorded.recorded_at).timestamp())
             if wait is not None and wait.kind != "turn.record_usage":
                 seconds = round(wait.seconds, 6)
                 ended = (recorded.position, recorded.recorded_at)
@@ -54,6 +54,6 @@ class Waits:
         )
 
 
-def _stored(connection: Connection, stream: str) -> Dues:
+def _stored(connection: Connection, stream: str) -> DueTracker:
     row = connection.execute("SELECT state FROM dues WHERE stream = ?", (stream,)).fetchone()
-    return Dues() if row is None else msgspec.json.decode(row[0], type=Dues)
+    return DueTracker() if row is None else msgspec.json.decode(row[0], type=DueTracker)

@@ -31,7 +31,7 @@ _DUE = "strftime('%Y-%m-%dT%H:%M:%fZ', due, 'unixepoch')"
 _LATENESS = "(julianday(at) - 2440587.5) * 86400.0 - due"
 
 
-class Spent(msgspec.Struct, frozen=True, kw_only=True):
+class Spending(msgspec.Struct, frozen=True, kw_only=True):
     """What a model used for a purpose in a period. `cost_usd` is that of responses whose price is known, all
     but `unpriced` of them."""
 
@@ -44,7 +44,7 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float
 
 
-class Waited(msgspec.Struct, frozen=True, kw_only=True):
+class QueueWaits(msgspec.Struct, frozen=True, kw_only=True):
     """How long the steps that a queue began in a period had been due by then, in seconds.
 
     `p50` and `p95`: half of them, and 95 of 100, had waited no longer.
@@ -58,7 +58,7 @@ class Waited(msgspec.Struct, frozen=True, kw_only=True):
     longest: float
 
 
-class Filled(msgspec.Struct, frozen=True, kw_only=True):
+class MemoryUsage(msgspec.Struct, frozen=True, kw_only=True):
     """What a target of the memory held at a period's end."""
 
     period: str
@@ -67,7 +67,7 @@ class Filled(msgspec.Struct, frozen=True, kw_only=True):
     chars: int
 
 
-class Planned(msgspec.Struct, frozen=True, kw_only=True):
+class ScheduleRuns(msgspec.Struct, frozen=True, kw_only=True):
     """A schedule's due times in a period, and what became of them.
 
     `on_time` and `late` are runs of the clock, begun within `ON_TIME` seconds or later; `by_hand` those that
@@ -86,7 +86,7 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
     latest: float
 
 
-class Worked(msgspec.Struct, frozen=True, kw_only=True):
+class Activity(msgspec.Struct, frozen=True, kw_only=True):
     """The turns of all sessions that were submitted in a period, by how they stand."""
 
     period: str
@@ -101,12 +101,12 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     until: str
     period: Period
     periods: tuple[str, ...]
-    turns: tuple[Worked, ...]
-    spending: tuple[Spent, ...]
-    waiting: tuple[Waited, ...]
-    waited: tuple[Waited, ...]
-    memory: tuple[Filled, ...]
-    schedules: tuple[Planned, ...]
+    turns: tuple[Activity, ...]
+    spending: tuple[Spending, ...]
+    waiting: tuple[QueueWaits, ...]
+    waited: tuple[QueueWaits, ...]
+    memory: tuple[MemoryUsage, ...]
+    schedules: tuple[ScheduleRuns, ...]
 
 
 def select_report(
@@ -171,15 +171,15 @@ def _in_zone(period: Period, zone: tzinfo) -> Callable[[str], str]:
     return key
 
 
-def _turns(connection: Connection, key: str, since: str) -> tuple[Worked, ...]:
+def _turns(connection: Connection, key: str, since: str) -> tuple[Activity, ...]:
     query = f"""
         SELECT {key.format(at="submitted_at")} AS period, status, count(*) AS turns
         FROM turns WHERE submitted_at >= ? GROUP BY 1, 2 ORDER BY 1, 2
     """
-    return tuple(Worked(**row) for row in fetched(connection, query, (since,)))
+    return tuple(Activity(**row) for row in fetched(connection, query, (since,)))
 
 
-def _spending(connection: Connection, key: str, since: str) -> tuple[Spent, ...]:
+def _spending(connection: Connection, key: str, since: str) -> tuple[Spending, ...]:
     sums = ", ".join(f"sum({name}) AS {name}" for name in TOKENS)
     query = f"""
         SELECT {key.format(at="at")} AS period, model, purpose, count(*) AS requests, {sums},
@@ -188,14 +188,14 @@ def _spending(connection: Connection, key: str, since: str) -> tuple[Spent, ...]
     """
     names = ("period", "model", "purpose", "requests", "unpriced", "cost_usd")
     return tuple(
-        Spent(**{name: row[name] for name in names}, usage=Usage(**{name: row[name] for name in TOKENS}))
+        Spending(**{name: row[name] for name in names}, usage=Usage(**{name: row[name] for name in TOKENS}))
         for row in fetched(connection, query, (since,))
     )
 
 
 def _waits(
     connection: Connection, days: Mapping[str, str], since: str
-) -> tuple[tuple[Waited, ...], tuple[Waited, ...]]:
+) -> tuple[tuple[QueueWaits, ...], tuple[QueueWaits, ...]]:
     """By period and queue, and by queue; `days` are the periods, in order, by the moments they begin in.
 
     There may be many rows: finding their periods and sorting them here takes a third of what SQL does.
@@ -213,10 +213,10 @@ def _waits(
     return waiting, tuple(_waited("", lane, sorted(whole[lane])) for lane in sorted(whole))
 
 
-def _waited(period: str, queue: str, seconds: Sequence[float]) -> Waited:
+def _waited(period: str, queue: str, seconds: Sequence[float]) -> QueueWaits:
     """By the nearest rank: a wait that there was."""
     steps = len(seconds)
-    return Waited(
+    return QueueWaits(
         period=period,
         queue=queue,
         steps=steps,
@@ -226,7 +226,7 @@ def _waited(period: str, queue: str, seconds: Sequence[float]) -> Waited:
     )
 
 
-def _memory(connection: Connection, key: str, first: str) -> tuple[Filled, ...]:
+def _memory(connection: Connection, key: str, first: str) -> tuple[MemoryUsage, ...]:
     """The last of each period; what stood there before the first one stands in that."""
     query = f"""
         SELECT max({key.format(at="at")}, ?) AS period, target, entries, chars, max(position)
@@ -234,10 +234,10 @@ def _memory(connection: Connection, key: str, first: str) -> tuple[Filled, ...]:
     """
     names = ("period", "target", "entries", "chars")
     rows = fetched(connection, query, (first,))
-    return tuple(Filled(**{name: row[name] for name in names}) for row in rows)
+    return tuple(MemoryUsage(**{name: row[name] for name in names}) for row in rows)
 
 
-def _schedules(connection: Connection, key: str, since: float) -> tuple[Planned, ...]:
+def _schedules(connection: Connection, key: str, since: float) -> tuple[ScheduleRuns, ...]:
     clock = "turn IS NOT NULL AND \"by\" = 'clock'"
     late = f"{clock} AND {_LATENESS} > {ON_TIME}"
     query = f"""
@@ -252,4 +252,4 @@ def _schedules(connection: Connection, key: str, since: float) -> tuple[Planned,
         FROM runs JOIN schedules ON schedules.schedule = runs.schedule
         WHERE due >= ? GROUP BY 1, 2 ORDER BY 1, 3, 2
     """
-    return tuple(Planned(**row) for row in fetched(connection, query, (since,)))
+    return tuple(ScheduleRuns(**row) for row in fetched(connection, query, (since,)))

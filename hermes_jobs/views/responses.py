@@ -27,7 +27,13 @@ class Responses:
         CREATE INDEX responses_by_turn ON responses (turn);
         CREATE INDEX responses_by_lineage ON responses (lineage);
     """
-    hears: Final = (e.ModelReplied, e.ModelCallFailed, e.OutcomeDiscarded, e.ResponseBooked, e.ScheduleWorded)
+    event_types: Final = (
+        e.ModelReplied,
+        e.ModelCallFailed,
+        e.OutcomeDiscarded,
+        e.ResponseBooked,
+        e.ScheduleWorded,
+    )
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the table."""

@@ -40,7 +40,7 @@ class ResultFiles:
             self._write(path, content)
         return path
 
-    def keep(self, call: str, content: str) -> None:
+    def save(self, call: str, content: str) -> None:
         """Make the file of a result that enters the log. What fails here is made when it is read."""
         try:
             self._write(self._folder / f"{call}.txt", content)

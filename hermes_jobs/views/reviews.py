@@ -56,7 +56,7 @@ class Reviews:
         CREATE INDEX reviews_by_lineage ON reviews (lineage, position);
     """
 
-    hears: Final = (e.ReviewRequested, e.ReviewStarted, e.ReviewCompleted, e.ReviewFailed)
+    event_types: Final = (e.ReviewRequested, e.ReviewStarted, e.ReviewCompleted, e.ReviewFailed)
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the table."""

@@ -13,7 +13,7 @@ from hermes_jobs.domain.schedule.schedule import Schedule, ScheduleStatus, strea
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.errors import Rejected
 from hermes_jobs.views.deliveries import DeliveryView, select_deliveries
-from hermes_jobs.views.models import Books
+from hermes_jobs.views.models import UsageTotals
 from hermes_jobs.views.queries import BOOKS, TOKENS, fetched
 
 RunOutcome = Literal["running", "completed", "failed", "cancelled", "queued", "missed"]
@@ -61,7 +61,7 @@ class ScheduleView(msgspec.Struct, frozen=True, kw_only=True):
     changed_at: str
     num_runs: int
     num_missed: int
-    books: Books
+    books: UsageTotals
     last: RunView | None
 
 
@@ -137,11 +137,11 @@ def _schedule(connection: Connection, row: Row) -> ScheduleView:
     )
 
 
-def _books(connection: Connection, schedule: str) -> Books:
+def _books(connection: Connection, schedule: str) -> UsageTotals:
     query = f"""
         SELECT {BOOKS} FROM responses r
         WHERE r.turn IN (SELECT turn FROM runs WHERE schedule = ?) OR r.lineage = ?
     """
     (row,) = fetched(connection, query, (schedule, stream_of(schedule)))
     usage = Usage(**{column: row[column] for column in TOKENS})
-    return Books(usage=usage, cost_usd=row["cost_usd"], num_model_calls=row["num_model_calls"])
+    return UsageTotals(usage=usage, cost_usd=row["cost_usd"], num_model_calls=row["num_model_calls"])

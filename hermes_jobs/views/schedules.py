@@ -35,7 +35,7 @@ class Schedules:
         CREATE INDEX runs_by_turn ON runs (turn) WHERE turn IS NOT NULL;
     """
 
-    hears: Final = get_args(e.ScheduleEvent)
+    event_types: Final = get_args(e.ScheduleEvent)
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the tables."""

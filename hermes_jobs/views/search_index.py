@@ -18,7 +18,7 @@ from hermes_jobs.domain.session.synthetic_messages import is_unfinished
 from hermes_jobs.engine.ports.conversation_search import Role
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views.index_tokens import TOKENIZER, metadata_token, tokenize
-from hermes_jobs.views.message_texts import Texts, said
+from hermes_jobs.views.message_texts import Texts, text_of
 from hermes_jobs.views.messages import was_cut
 from hermes_jobs.views.passage_index import TABLES as PASSAGES
 from hermes_jobs.views.passage_index import PassageIndex
@@ -63,7 +63,7 @@ class SearchIndex:
         {_SETTINGS.format("entries_of_passages")}
         CREATE TABLE days (day TEXT PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL) WITHOUT ROWID;
     """
-    hears: Final = (
+    event_types: Final = (
         *(e.TurnSubmitted, e.ModelReplied, e.ModelCallFailed),
         *(e.ToolStarted, e.ToolFinished, e.ToolInterrupted),
     )
@@ -104,7 +104,7 @@ class SearchIndex:
                 content = event.content if whole is None else whole
                 return _result(event.turn, content, batch.called(event.call))
             case e.ToolInterrupted():
-                return _result(event.turn, said(event), batch.called(event.call))
+                return _result(event.turn, text_of(event), batch.called(event.call))
             case _:
                 return None
 

@@ -29,7 +29,7 @@ class Sessions:
         CREATE INDEX lineages_by_last_position ON lineages (last_position);
         CREATE TABLE sessions (session TEXT PRIMARY KEY, lineage TEXT NOT NULL) WITHOUT ROWID;
     """
-    hears: Final = tuple(e.EVENT_TYPES.values())
+    event_types: Final = tuple(e.EVENT_TYPES.values())
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the tables."""

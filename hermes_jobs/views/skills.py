@@ -44,7 +44,7 @@ class SkillUses:
         CREATE INDEX skill_uses_by_skill ON skill_uses (skill);
     """
 
-    hears: Final = (e.ToolStarted, e.ToolFinished)
+    event_types: Final = (e.ToolStarted, e.ToolFinished)
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the table."""

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views.models import Outcome
-from hermes_jobs.views.queue_times import Dues, Wait
+from hermes_jobs.views.queue_times import DueTracker, QueueWait
 
 SpanKind = Literal[
     "queued", "waiting", "model_call", "backoff", "tool_call", "approval", "compression", "record", "paused"
 ]
-SPINE = 0
+TURN_LANE = 0
 """The lane of what a turn does one after the other; calls of tools have those from 1 on."""
 
 _LEFT: dict[e.AbandonReason, str] = {"died": "its worker died", "shutdown": "its worker was stopped"}
@@ -39,7 +39,7 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
     start: float
     end: float
     position: int
-    lane: int = SPINE
+    lane: int = TURN_LANE
     attempt: int = 1
     worker: str | None = None
     outcome: Outcome = "ok"
@@ -62,12 +62,12 @@ class Spans:
         self.last = 0.0
         self._spans: list[Span] = []
         self._open: dict[str, Span] = {}
-        self._asked: dict[str, tuple[str, str]] = {}
-        self._dues = Dues()
+        self._requested: dict[str, tuple[str, str]] = {}
+        self._dues = DueTracker()
         self._retry_at = 0.0
         self._ended = False
 
-    def hear(self, recorded: RecordedEvent) -> None:
+    def apply(self, recorded: RecordedEvent) -> None:
         """One more event of the stream. Those before the turn was submitted say nothing."""
         event = recorded.event
         is_own = getattr(event, "turn", None) == self.turn
@@ -77,17 +77,17 @@ class Spans:
                 return
             self.began, self.zero = recorded.recorded_at, at
         at = max(self.last, self.zero, at)
-        wait = self._dues.hear(event, at)
+        wait = self._dues.apply(event, at)
         if not is_own or (self._ended and not isinstance(event, e.TurnResumed)):
             return
         self.last = at
         if wait is not None:
             self._end_backoff(recorded.position)
             self._waited(wait, recorded)
-        self._hear_turn(event, recorded)
-        self._hear_model_call(event, recorded)
-        self._hear_tool(event, recorded)
-        self._hear_compression(event, recorded)
+        self._apply_turn(event, recorded)
+        self._apply_model_call(event, recorded)
+        self._apply_tool(event, recorded)
+        self._apply_compression(event, recorded)
 
     def close(self, now: float | None) -> Sequence[Span]:
         """All spans; those that go on end now."""
@@ -98,7 +98,7 @@ class Spans:
             for key, span in list(self._open.items()):
                 self._end(key, span.position, outcome=span.outcome)
             for key, since in pending:
-                self._wait(key, since, self.last, 0, is_call=key in self._asked)
+                self._wait(key, since, self.last, 0, is_call=key in self._requested)
         return self._spans
 
     def _pending(self) -> Sequence[tuple[str, float]]:
@@ -116,7 +116,7 @@ class Spans:
 
     # --- facts ----------------------------------------------------------------------------------
 
-    def _hear_turn(self, event: e.Event, recorded: RecordedEvent) -> None:
+    def _apply_turn(self, event: e.Event, recorded: RecordedEvent) -> None:
         match event:
             case e.TurnSubmitted() | e.TurnResumed():
                 self._ended = False
@@ -133,7 +133,7 @@ class Spans:
             case _:
                 pass
 
-    def _hear_model_call(self, event: e.Event, recorded: RecordedEvent) -> None:
+    def _apply_model_call(self, event: e.Event, recorded: RecordedEvent) -> None:
         match event:
             case e.ModelCallStarted():
                 model = event.reserved.model if event.reserved else "model"
@@ -143,7 +143,7 @@ class Spans:
                     f"{event.step}-{index}" for index in range(len(event.tool_calls))
                 ]
                 for call, asked in zip(ids, event.tool_calls, strict=True):
-                    self._asked[call] = (asked.name, asked.arguments)
+                    self._requested[call] = (asked.name, asked.arguments)
                 self._end(event.step, recorded.position, label=event.model, message=event.finish_reason)
             case e.ModelCallFailed():
                 outcome: Outcome = "interrupted" if event.kind == "cancelled" else "failed"
@@ -156,7 +156,7 @@ class Spans:
             case _:
                 pass
 
-    def _hear_tool(self, event: e.Event, recorded: RecordedEvent) -> None:
+    def _apply_tool(self, event: e.Event, recorded: RecordedEvent) -> None:
         match event:
             case e.ToolStarted():
                 self._end(event.call, recorded.position)
@@ -167,18 +167,18 @@ class Spans:
             case e.ToolInterrupted():
                 self._end_call(event.call, recorded, "interrupted", event.reason.replace("_", " "))
             case e.ApprovalRequested():
-                name, arguments = self._asked.get(event.call, ("approval", ""))
+                name, arguments = self._requested.get(event.call, ("approval", ""))
                 waits = {"outcome": "waiting", "message": event.rule, "arguments": arguments}
                 self._begin(event.call, "approval", name, recorded, **waits)
             case e.ApprovalGiven():
                 self._end(event.call, recorded.position, outcome="approved", message=f"by {event.by}")
             case e.ApprovalDenied():
                 self._end(event.call, recorded.position, outcome="denied", message=f"by {event.by}")
-                self._asked.pop(event.call, None)
+                self._requested.pop(event.call, None)
             case _:
                 pass
 
-    def _hear_compression(self, event: e.Event, recorded: RecordedEvent) -> None:
+    def _apply_compression(self, event: e.Event, recorded: RecordedEvent) -> None:
         match event:
             case e.CompressionStarted():
                 label = "memory flush" if "-flush-" in event.step else "compression"
@@ -209,7 +209,7 @@ class Spans:
                 "start": self.last,
                 "end": self.last,
                 "position": recorded.position,
-                "lane": SPINE + (kind in {"tool_call", "approval"}),
+                "lane": TURN_LANE + (kind in {"tool_call", "approval"}),
                 "worker": recorded.meta.worker if at_work else None,
                 "outcome": "running" if at_work else "ok",
                 **told,
@@ -228,9 +228,12 @@ class Spans:
 
     def _end_call(self, call: str, recorded: RecordedEvent, outcome: Outcome, message: str) -> None:
         """The call's end, also where it was never begun."""
-        if self._end(call, recorded.position, outcome=outcome, message=message) or call not in self._asked:
+        if (
+            self._end(call, recorded.position, outcome=outcome, message=message)
+            or call not in self._requested
+        ):
             return
-        name, arguments = self._asked[call]
+        name, arguments = self._requested[call]
         self._begin(call, "tool_call", name, recorded, arguments=arguments, worker=None)
         self._end(call, recorded.position, outcome=outcome, message=message)
 
@@ -247,7 +250,7 @@ class Spans:
     def _end_backoff(self, position: int) -> None:
         self._end("backoff", position, min(self._retry_at, self.last))
 
-    def _waited(self, wait: Wait, recorded: RecordedEvent) -> None:
+    def _waited(self, wait: QueueWait, recorded: RecordedEvent) -> None:
         if isinstance(recorded.event, e.TurnCompleted):
             self._begin(wait.step, "record", "record", recorded, worker=recorded.meta.worker)
             self._open[wait.step] = replace(self._open[wait.step], start=wait.since)
@@ -266,6 +269,6 @@ class Spans:
                 start=since,
                 end=until,
                 position=position,
-                lane=SPINE + is_call,
+                lane=TURN_LANE + is_call,
             )
             self._spans.append(span)

@@ -35,7 +35,7 @@ class Steps:
             name TEXT NOT NULL, arguments TEXT NOT NULL
         ) WITHOUT ROWID;
     """
-    hears: Final = (
+    event_types: Final = (
         *(e.ModelCallStarted, e.ModelReplied, e.ModelCallFailed, e.ToolStarted, e.ToolFinished),
         *(e.ToolInterrupted, e.ApprovalRequested, e.ApprovalGiven, e.ApprovalDenied, e.StepAbandoned),
         e.OutcomeDiscarded,

@@ -50,15 +50,15 @@ BATCH = 1000  # events a transaction
 BULK = 20_000  # events that a rebuild takes at once: the search index likes them in one piece
 ATTEMPTS = 6  # builds and switches that one answer may meet
 
-Progress = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 T = TypeVar("T")
 
 
-class WentBack(HermesJobsError):
+class LogRewound(HermesJobsError):
     """The log does not hold what these rows were made from."""
 
 
-class CaughtUp(NamedTuple):
+class Progress(NamedTuple):
     """How far the rows have come; `stopped` says why they cannot go on to the log's end."""
 
     position: int
@@ -84,7 +84,7 @@ class Store:
         notify: Callable[[str], None] = logger.warning,
     ) -> None:
         """`built` has the last word on the tables of a new generation, before anybody reads it. `notify`
-        hears for whom one waits."""
+        is called with a sentence that names the process it waits for."""
         self.generations = Generations(folder, notify)
         self._notify = notify
         self._log = log
@@ -104,7 +104,7 @@ class Store:
         """Why rows cannot follow the log to its end, if they cannot. Raises what `catch_up` does."""
         return self._healing(lambda opened: self._current(opened)[1].stopped)
 
-    def catch_up(self) -> CaughtUp:
+    def catch_up(self) -> Progress:
         """Take in what the log holds by now.
 
         Raises `LogUnavailable` where the log or the views cannot be read or written, `Corrupt` where the log
@@ -112,7 +112,7 @@ class Store:
         """
         return self._healing(self._catch_up)
 
-    def rebuild(self, progress: Progress = lambda position, last: None) -> None:
+    def rebuild(self, progress: OnProgress = lambda position, last: None) -> None:
         """Replay the log into a new generation while readers use the old one; they follow by themselves."""
         self._build(self.generations.current(), progress)
 
@@ -132,7 +132,7 @@ class Store:
                 continue
             try:
                 return act(opened)
-            except WentBack:
+            except LogRewound:
                 self._build(opened.file)
             except sqlite3.Error as error:
                 self._explain_unless_broken(error)
@@ -189,17 +189,17 @@ class Store:
         with transaction(opened.connection, "DEFERRED"):
             return query(opened.connection)
 
-    def _current(self, opened: Opened) -> tuple[Opened, CaughtUp]:
+    def _current(self, opened: Opened) -> tuple[Opened, Progress]:
         """Rows that are current with the log: those of the generation, or of a copy where it is locked."""
         try:
             return opened, self._catch_up(opened, READ_SECONDS)
         except sqlite3.OperationalError as error:
             if not is_busy(error):
                 raise
-        opened = self._aside(opened)
+        opened = self._copied(opened)
         return opened, self._catch_up(opened)
 
-    def _aside(self, opened: Opened) -> Opened:
+    def _copied(self, opened: Opened) -> Opened:
         """This thread's copy of that generation, made when it is first wanted."""
         kept: Opened | None = getattr(self._local, "aside", None)
         if kept is not None and kept.file == opened.file:
@@ -212,14 +212,14 @@ class Store:
         self._local.aside = Opened(opened.file, copy)
         return Opened(opened.file, copy)
 
-    def _catch_up(self, opened: Opened, patience: float = BUSY_SECONDS) -> CaughtUp:
+    def _catch_up(self, opened: Opened, patience: float = BUSY_SECONDS) -> Progress:
         last = self._log.last_position()
         position, event_hash = self._stands(opened.connection)
         if position == last and opened.file in self._verified:
-            return CaughtUp(position)
+            return Progress(position)
         if position > last and position > self._log.last_position():  # another may just have been faster
-            raise WentBack
-        caught_up = CaughtUp(position)
+            raise LogRewound
+        caught_up = Progress(position)
         with self._catching_up:
             wait_for_others(opened.connection, patience)
             while caught_up.position < last and caught_up.stopped is None:
@@ -233,10 +233,10 @@ class Store:
     def _stands(self, connection: Connection) -> tuple[int, str]:
         row = checkpoint(connection, SCHEMA, self._log.log_id)
         if row is None:
-            raise WentBack
+            raise LogRewound
         return row
 
-    def _advance(self, connection: Connection, batch: int, last: int) -> CaughtUp:
+    def _advance(self, connection: Connection, batch: int, last: int) -> Progress:
         """At most `batch` events more, of a log that reached to `last` or beyond before this began.
 
         The connection holds the write lock.
@@ -246,31 +246,31 @@ class Store:
         if not events:
             if stopped is None and position < last:
                 raise Corrupt(f"The log ends at position {position} and says that it goes on to {last}.")
-            return CaughtUp(position, stopped)
+            return Progress(position, stopped)
         self._router.apply(connection, events)
         newest = events[-1]
         move_checkpoint(connection, newest.position, newest.hash)
-        return CaughtUp(newest.position)
+        return Progress(newest.position)
 
     def _unread(
         self, position: int, event_hash: str, limit: int
     ) -> tuple[Sequence[RecordedEvent], str | None]:
         """At most `limit` events after the checkpoint; none, with the reason, before one that is too new.
 
-        Raises `WentBack` where the event at the checkpoint is not the one that was taken in.
+        Raises `LogRewound` where the event at the checkpoint is not the one that was taken in.
         """
         overlap = 1 if position else 0
         try:
             events = self._log.tail(position - overlap, limit + overlap)
             if overlap and (not events or (events[0].position, events[0].hash) != (position, event_hash)):
-                raise WentBack
+                raise LogRewound
             return events[overlap:] or self._log.tail(position, 1), None
         except NewerSchema as error:
             return (), str(error)
 
     # --- building -------------------------------------------------------------------------------
 
-    def _build(self, instead_of: Path | None, progress: Progress = lambda position, last: None) -> None:
+    def _build(self, instead_of: Path | None, progress: OnProgress = lambda position, last: None) -> None:
         """A new generation, unless another process has just built one in the place of `instead_of`."""
         self._forget(getattr(self._local, "opened", None))
         try:
@@ -285,11 +285,11 @@ class Store:
             folder = self.generations.folder
             raise LogUnavailable(f"The views cannot be built in {folder}: {wording(error)}.") from error
 
-    def _replay(self, generation: Path, progress: Progress) -> None:
+    def _replay(self, generation: Path, progress: OnProgress) -> None:
         last = self._log.last_position()
         connection = create(generation, SCHEMA, self._log.log_id, self._projections)
         try:
-            caught_up = CaughtUp(0)
+            caught_up = Progress(0)
             with transaction(connection, "IMMEDIATE"):  # nobody reads it before it is whole
                 while caught_up.position < last and caught_up.stopped is None:
                     caught_up = self._advance(connection, BULK, last)

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.views.spans import SPINE, Span, Spans
+from hermes_jobs.views.spans import TURN_LANE, Span, Spans
 
 
 class Timeline(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ def timeline(turn: str, events: Iterable[RecordedEvent], now: float | None = Non
     """
     fold = Spans(turn)
     for recorded in events:
-        fold.hear(recorded)
+        fold.apply(recorded)
     if fold.began is None:
         raise ValueError(f"turn {turn!r} is not submitted in these events")
     spans = fold.close(now)
@@ -94,7 +94,7 @@ def _in_lanes(spans: Sequence[Span]) -> tuple[Span, ...]:
     """Each call of a tool, with what it waited for, in the first lane that is free by then."""
     extents: dict[str, tuple[float, float]] = {}
     for span in spans:
-        if span.lane != SPINE:
+        if span.lane != TURN_LANE:
             start, end = extents.get(span.step, (span.start, span.end))
             extents[span.step] = (min(start, span.start), max(end, span.end))
     free: list[float] = []
@@ -103,4 +103,4 @@ def _in_lanes(spans: Sequence[Span]) -> tuple[Span, ...]:
         lane = next((at for at, until in enumerate(free) if until <= start), len(free))
         free[lane : lane + 1] = [end]
         lanes[step] = lane + 1
-    return tuple(span if span.lane == SPINE else replace(span, lane=lanes[span.step]) for span in spans)
+    return tuple(span if span.lane == TURN_LANE else replace(span, lane=lanes[span.step]) for span in spans)

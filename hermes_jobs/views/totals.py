@@ -8,12 +8,12 @@ from typing import Literal
 import msgspec
 
 from hermes_jobs.domain.usage import NO_USAGE, Usage
-from hermes_jobs.views.report import Planned, Spent
+from hermes_jobs.views.report import ScheduleRuns, Spending
 
 SpentKey = Literal["period", "model", "purpose"]
 
 
-class Total(msgspec.Struct, frozen=True, kw_only=True):
+class SpendingTotal(msgspec.Struct, frozen=True, kw_only=True):
     """What was used for a key. `cost_usd` leaves out `unpriced` responses, whose price is not known."""
 
     key: str
@@ -33,28 +33,28 @@ class Total(msgspec.Struct, frozen=True, kw_only=True):
         return self.usage.cache_read_tokens / self.usage.prompt_tokens if self.usage.prompt_tokens else 0.0
 
 
-def spent_by(rows: Iterable[Spent], key: SpentKey) -> Sequence[Total]:
+def totals_by(rows: Iterable[Spending], key: SpentKey) -> Sequence[SpendingTotal]:
     """What was used, by the key: periods in order, others dearest first."""
-    found: dict[str, Total] = {}
+    found: dict[str, SpendingTotal] = {}
     for row in rows:
         name = getattr(row, key) or "unknown"
-        found[name] = _plus(found.get(name, Total(key=name)), row)
+        found[name] = _plus(found.get(name, SpendingTotal(key=name)), row)
     if key == "period":
         return sorted(found.values(), key=lambda total: total.key)
     return sorted(found.values(), key=lambda total: (-total.cost_usd, -total.usage.total_tokens, total.key))
 
 
-def spent(rows: Iterable[Spent]) -> Total:
+def total_of(rows: Iterable[Spending]) -> SpendingTotal:
     """All of it."""
-    total = Total(key="")
+    total = SpendingTotal(key="")
     for row in rows:
         total = _plus(total, row)
     return total
 
 
-def planned_by_schedule(rows: Iterable[Planned]) -> Sequence[Planned]:
+def runs_by_schedule(rows: Iterable[ScheduleRuns]) -> Sequence[ScheduleRuns]:
     """What became of the due times of each schedule, by its name; `period` is empty."""
-    found: dict[str, Planned] = {}
+    found: dict[str, ScheduleRuns] = {}
     for row in rows:
         before = found.get(row.schedule)
         counts = ("on_time", "late", "missed", "failed", "cancelled", "by_hand")
@@ -64,8 +64,8 @@ def planned_by_schedule(rows: Iterable[Planned]) -> Sequence[Planned]:
     return sorted(found.values(), key=lambda each: (each.name, each.schedule))
 
 
-def _plus(total: Total, row: Spent) -> Total:
-    return Total(
+def _plus(total: SpendingTotal, row: Spending) -> SpendingTotal:
+    return SpendingTotal(
         key=total.key,
         requests=total.requests + row.requests,
         unpriced=total.unpriced + row.unpriced,

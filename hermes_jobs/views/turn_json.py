@@ -7,10 +7,10 @@ from datetime import datetime
 import msgspec
 
 from hermes_jobs.domain.usage import Usage
-from hermes_jobs.views.models import Failure, Outcome, StepKind, StepView, TurnStatus, TurnView
+from hermes_jobs.views.models import Outcome, StepKind, StepView, TurnFailure, TurnStatus, TurnView
 
 
-class UsageShown(msgspec.Struct, frozen=True, kw_only=True):
+class UsageJson(msgspec.Struct, frozen=True, kw_only=True):
     """Canonical usage with its two sums."""
 
     input_tokens: int
@@ -22,7 +22,7 @@ class UsageShown(msgspec.Struct, frozen=True, kw_only=True):
     total_tokens: int
 
 
-class TurnResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TurnJson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A turn as scripts see it. `duration_ms` counts from its submission (or its last retry).
 
     `waits_until`: when the quota resets that it waits for; left out where it waits for none.
@@ -33,19 +33,19 @@ class TurnResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     status: TurnStatus
     into: str | None
     result: str | None
-    error: Failure | None
+    error: TurnFailure | None
     model: str
     num_model_calls: int
     num_tool_calls: int
     duration_ms: int
-    usage: UsageShown
+    usage: UsageJson
     cost_usd: float | None
     compressed: bool
     stopped_by: str | None
     waits_until: str | None = None
 
 
-class StepResult(msgspec.Struct, frozen=True, kw_only=True):
+class StepJson(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt at a model call or a tool call as scripts see it."""
 
     kind: StepKind
@@ -59,19 +59,19 @@ class StepResult(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome
     message: str
     finish_reason: str
-    usage: UsageShown
+    usage: UsageJson
     cost_usd: float | None
 
 
-class DetailedTurnResult(TurnResult, frozen=True, kw_only=True):
+class DetailedTurnJson(TurnJson, frozen=True, kw_only=True):
     """The same with what was done for it."""
 
-    steps: tuple[StepResult, ...]
+    steps: tuple[StepJson, ...]
 
 
-def turn_result(turn: TurnView) -> TurnResult:
+def turn_json(turn: TurnView) -> TurnJson:
     """The turn as `send --json` prints it."""
-    return TurnResult(
+    return TurnJson(
         turn=turn.id,
         session=turn.session,
         status=turn.status,
@@ -82,7 +82,7 @@ def turn_result(turn: TurnView) -> TurnResult:
         num_model_calls=turn.books.num_model_calls,
         num_tool_calls=turn.num_tool_calls,
         duration_ms=milliseconds(turn.began_waiting_at, turn.ended_at or turn.seen_at),
-        usage=usage_shown(turn.books.usage),
+        usage=usage_json(turn.books.usage),
         cost_usd=turn.books.cost_usd,
         compressed=turn.compressed,
         stopped_by=turn.stopped_by,
@@ -90,16 +90,16 @@ def turn_result(turn: TurnView) -> TurnResult:
     )
 
 
-def detailed_result(turn: TurnView) -> DetailedTurnResult:
+def detailed_turn_json(turn: TurnView) -> DetailedTurnJson:
     """The turn as `turns show --json` prints it."""
-    return DetailedTurnResult(
-        **msgspec.structs.asdict(turn_result(turn)), steps=tuple(_step(step) for step in turn.steps)
+    return DetailedTurnJson(
+        **msgspec.structs.asdict(turn_json(turn)), steps=tuple(_step(step) for step in turn.steps)
     )
 
 
-def usage_shown(usage: Usage) -> UsageShown:
+def usage_json(usage: Usage) -> UsageJson:
     """All seven figures."""
-    return UsageShown(**{name: getattr(usage, name) for name in UsageShown.__struct_fields__})
+    return UsageJson(**{name: getattr(usage, name) for name in UsageJson.__struct_fields__})
 
 
 def milliseconds(start: str, end: str) -> int:
@@ -108,8 +108,8 @@ def milliseconds(start: str, end: str) -> int:
     return max(0, round(elapsed.total_seconds() * 1000))
 
 
-def _step(step: StepView) -> StepResult:
-    return StepResult(
+def _step(step: StepView) -> StepJson:
+    return StepJson(
         kind=step.kind,
         id=step.id,
         name=step.name,
@@ -121,6 +121,6 @@ def _step(step: StepView) -> StepResult:
         outcome=step.outcome,
         message=step.message,
         finish_reason=step.finish_reason,
-        usage=usage_shown(step.books.usage),
+        usage=usage_json(step.books.usage),
         cost_usd=step.books.cost_usd,
     )

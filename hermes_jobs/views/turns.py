@@ -63,7 +63,7 @@ class Turns:
         CREATE INDEX turns_by_lineage ON turns (lineage, position);
         CREATE INDEX turns_by_status ON turns (status, position);
     """
-    hears: Final = tuple(kind for kind in e.EVENT_TYPES.values() if "turn" in kind.__struct_fields__)
+    event_types: Final = tuple(kind for kind in e.EVENT_TYPES.values() if "turn" in kind.__struct_fields__)
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts

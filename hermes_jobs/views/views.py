@@ -54,7 +54,7 @@ from hermes_jobs.views.skills import SkillUse, SkillUses, select_skill_uses
 from hermes_jobs.views.spending import Spending, SpendingKey, select_spending
 from hermes_jobs.views.status import select_status
 from hermes_jobs.views.steps import Steps
-from hermes_jobs.views.store import CaughtUp, Progress, Store
+from hermes_jobs.views.store import OnProgress, Progress, Store
 from hermes_jobs.views.turns import Turns
 
 logger = logging.getLogger(__name__)
@@ -261,11 +261,11 @@ class Views:
 
     # --- the files --------------------------------------------------------------------------------
 
-    def catch_up(self) -> CaughtUp:
+    def catch_up(self) -> Progress:
         """Take in what the log holds by now; reading does so by itself."""
         return self._store.catch_up()
 
-    def rebuild(self, progress: Progress = lambda position, last: None) -> None:
+    def rebuild(self, progress: OnProgress = lambda position, last: None) -> None:
         """Replay the log into new files while readers use the old ones.
 
         `progress` is told the position and the log's last one after each batch.

@@ -22,7 +22,7 @@ from hermes_jobs.engine.ports.conversation_search import Scope
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.views import Views
 from hermes_jobs.views.generations import Generations
-from hermes_jobs.views.message_texts import said
+from hermes_jobs.views.message_texts import text_of
 from tests.views.corpus import Corpus
 
 MESSAGES = 100_000
@@ -75,7 +75,7 @@ def show_rebuild(folder: Path, messages: int, seconds: float) -> None:
 def baseline(folder: Path) -> tuple[float, float]:
     """Seconds for `SAMPLE` texts in a table of words, and in tables of words and trigrams."""
     events = (each for each in Corpus().recorded(SAMPLE) if isinstance(each.event, MESSAGE))
-    rows = [(each.position, said(each.event)) for each in events]
+    rows = [(each.position, text_of(each.event)) for each in events]
     words = raw_inserts(folder / "words.db", rows, "unicode61")
     return words, words + raw_inserts(folder / "trigrams.db", rows, "trigram")
 
@@ -107,7 +107,7 @@ def show_bytes(folder: Path) -> None:
     Corpus(length=LONGER).write(log, SAMPLE)
     views = Views(log, folder / "views")
     views.rebuild()
-    texts = [said(each.event) for each in log.tail(0, sys.maxsize >> 1) if isinstance(each.event, MESSAGE)]
+    texts = [text_of(each.event) for each in log.tail(0, sys.maxsize >> 1) if isinstance(each.event, MESSAGE)]
     views.close()
     log.close()
     generation = Generations(folder / "views").current()

@@ -38,7 +38,9 @@ def lived(home: WrittenHome) -> WrittenHome:
     home.submit("s4", "t5")
     home.prefetch("s4")
     home.reply("s4", "", "terminal", approval=True)
-    worker = WorkerRow(id="w1", name="worker", locks="elsewhere", lanes=("turns", "tools"), beats=1, reader=1)
+    worker = WorkerRow(
+        id="w1", name="worker", locks="elsewhere", lanes=("turns", "tools"), beats=1, build_level=1
+    )
     home.log.register(worker)
     return home
 

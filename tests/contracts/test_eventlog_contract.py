@@ -31,7 +31,7 @@ NEWER_BUILD = Codec({**EVENT_TYPES, "Novelty": Novelty}, since={"Novelty": READS
 
 def worker(worker_id: str, *, beats: int = 0) -> WorkerRow:
     return WorkerRow(
-        id=worker_id, name="worker 1", locks="folder", lanes=("turns", "tools"), beats=beats, reader=1
+        id=worker_id, name="worker 1", locks="folder", lanes=("turns", "tools"), beats=beats, build_level=1
     )
 
 
@@ -67,7 +67,7 @@ class TestAppending:
         *_, last = log.append(append(write("session-a", "one", "two")))
         head = log.head("session-a")
         assert head is not None
-        assert (head.version, head.hash, head.reader) == (2, last.hash, 1)
+        assert (head.version, head.hash, head.min_build_level) == (2, last.hash, 1)
         assert log.head("session-b") is None
 
     def test_equal_events_have_different_hashes_in_every_place(self, log: SqlEventLog) -> None:

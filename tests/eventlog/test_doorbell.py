@@ -104,7 +104,7 @@ def test_a_log_that_hardly_ever_looks_by_itself_hears_what_another_writes(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = sqlite_url(tmp_path / "events.db")
-    waiting, writing = (open_log(url, doorbells=folder) for _ in range(2))
+    waiting, writing = (open_log(url, notifier_folder=folder) for _ in range(2))
     monkeypatch.setattr(waiting._database, "poll_seconds", 3 * PATIENCE)
     with ThreadPoolExecutor(1) as pool:
         news = pool.submit(waiting.wait, 0, 2 * PATIENCE)

@@ -56,7 +56,7 @@ def lease(log: EventLog, folder: LivenessLocks, worker: str = "w-1", **rest: Any
 
 def foreign(worker: str, beats: int = 0) -> WorkerRow:
     """A worker of another host."""
-    return WorkerRow(id=worker, name="", locks="elsewhere", lanes=(), beats=beats, reader=1)
+    return WorkerRow(id=worker, name="", locks="elsewhere", lanes=(), beats=beats, build_level=1)
 
 
 class TestLease:
@@ -209,7 +209,7 @@ class TestObserver:
     def test_a_process_of_this_host_without_its_lock_is_dead_at_once(
         self, observer: FailureDetector, folder: LivenessLocks
     ) -> None:
-        gone = WorkerRow(id="gone", name="", locks=folder.id, lanes=(), beats=0, reader=1)
+        gone = WorkerRow(id="gone", name="", locks=folder.id, lanes=(), beats=0, build_level=1)
         assert observer.dead([gone]) == {"gone"}
 
     def test_the_lock_files_of_another_folder_say_nothing(
@@ -217,7 +217,7 @@ class TestObserver:
     ) -> None:
         other = LivenessLocks(tmp_path / "other")
         assert other.id != folder.id
-        there = WorkerRow(id="there", name="", locks=other.id, lanes=(), beats=0, reader=1)
+        there = WorkerRow(id="there", name="", locks=other.id, lanes=(), beats=0, build_level=1)
         assert observer.dead([there]) == set()
 
 

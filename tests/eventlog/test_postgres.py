@@ -154,7 +154,7 @@ def test_a_connection_that_is_lost_is_told_by_the_error_alone(
 @pytest.fixture
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever waits for the turn is told, and gives up, after a moment."""
-    monkeypatch.setattr(postgres, "TOLD_AFTER", 0.01)
+    monkeypatch.setattr(postgres, "NOTICE_SECONDS", 0.01)
     monkeypatch.setattr(postgres, "LOCK_SECONDS", 0.02)
 
 
@@ -218,7 +218,7 @@ def test_a_writer_that_vanishes_in_the_middle_of_its_append_keeps_nobody_from_wr
 
 
 def test_a_writer_may_be_silent_for_less_time_than_others_wait() -> None:
-    assert 2 * postgres.SILENT_SECONDS < postgres.LOCK_SECONDS < 30
+    assert 2 * postgres.IDLE_SECONDS < postgres.LOCK_SECONDS < 30
     assert postgres.LOCK_SECONDS < postgres.ANSWER_SECONDS
 
 

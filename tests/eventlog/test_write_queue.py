@@ -116,7 +116,7 @@ def test_others_are_told_once_of_all_that_is_new_and_of_nothing_else(database: C
     assert told == [3]
     queue.run(say("d"), durable=False)
     with pytest.raises(ValueError, match="no"):
-        queue.run(refuse, durable=True, news=True)
+        queue.run(refuse, durable=True, notifies=True)
     assert told == [3]
 
 
@@ -162,7 +162,7 @@ def test_when_the_database_fails_everybody_is_told_and_nothing_is_written(
 def test_a_batch_has_its_limits_and_the_next_in_line_leads_the_next(
     database: CountingDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(write_queue, "BATCH_ACTS", 3)
+    monkeypatch.setattr(write_queue, "BATCH_WRITES", 3)
     monkeypatch.setattr(write_queue, "BATCH_CHARACTERS", 100)
     queue = WriteQueue(database)
     with gathered(database, queue) as submit:
@@ -183,17 +183,17 @@ def test_an_act_whose_thread_was_interrupted_before_its_turn_is_taken_back(
         def acquire(self) -> None:
             raise KeyboardInterrupt
 
-    entry = write_queue._Entry
+    entry = write_queue._QueuedWrite
     with gathered(database, queue) as submit:
         first = submit(say("a"))
         with monkeypatch.context() as patched:
 
-            def interrupted(*arguments: Any) -> write_queue._Entry:
+            def interrupted(*arguments: Any) -> write_queue._QueuedWrite:
                 made = entry(*arguments)
-                made.bell = InterruptedBell()  # type: ignore[assignment]
+                made.wakeup = InterruptedBell()  # type: ignore[assignment]
                 return made
 
-            patched.setattr(write_queue, "_Entry", interrupted)
+            patched.setattr(write_queue, "_QueuedWrite", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 queue.run(say("interrupted"), durable=True)
         last = submit(say("b"))

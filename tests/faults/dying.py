@@ -84,7 +84,7 @@ def die_at(at: int, moment: Moment) -> None:
     """Let this process be killed at that moment of its `at`-th append, counted from now."""
     counts = _Counter(at)
     if moment == "within":
-        PreparedAppend.__call__ = counts.killing(PreparedAppend.__call__, after=True)  # type: ignore[method-assign]
+        PreparedAppend.execute = counts.killing(PreparedAppend.execute, after=True)  # type: ignore[method-assign]
     else:
         SqlEventLog.append = counts.killing(SqlEventLog.append, after=moment == "after")  # type: ignore[method-assign]
 
@@ -92,7 +92,7 @@ def die_at(at: int, moment: Moment) -> None:
 def die_after(fact: str) -> None:
     """Let this process be killed when a fact of that name is committed, before its threads are told of it."""
     written = threading.Event()
-    write, tell = PreparedAppend.__call__, SqlEventLog._tell
+    write, tell = PreparedAppend.execute, SqlEventLog._notify_all
 
     def writing(prepared: PreparedAppend, connection: Connection) -> tuple[RecordedEvent, ...]:
         recorded = write(prepared, connection)
@@ -105,8 +105,8 @@ def die_after(fact: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         tell(log)
 
-    PreparedAppend.__call__ = writing  # type: ignore[method-assign, assignment]
-    SqlEventLog._tell = telling  # type: ignore[method-assign, assignment]
+    PreparedAppend.execute = writing  # type: ignore[method-assign, assignment]
+    SqlEventLog._notify_all = telling  # type: ignore[method-assign, assignment]
 
 
 class _Counter:

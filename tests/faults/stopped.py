@@ -22,7 +22,7 @@ def stop_after(fact: str) -> None:
     """Let this process stop when a fact of that name is committed."""
     written, stopped, resumed = threading.Event(), threading.Event(), threading.Event()
     signal.signal(signal.SIGCONT, lambda _number, _frame: resumed.set())
-    write, tell = PreparedAppend.__call__, SqlEventLog._tell
+    write, tell = PreparedAppend.execute, SqlEventLog._notify_all
 
     def writing(prepared: PreparedAppend, connection: Connection) -> tuple[RecordedEvent, ...]:
         recorded = write(prepared, connection)
@@ -37,8 +37,8 @@ def stop_after(fact: str) -> None:
             resumed.wait()  # the signal may reach another thread first, and this one run on for a moment
         tell(log)
 
-    PreparedAppend.__call__ = writing  # type: ignore[method-assign, assignment]
-    SqlEventLog._tell = telling  # type: ignore[method-assign, assignment]
+    PreparedAppend.execute = writing  # type: ignore[method-assign, assignment]
+    SqlEventLog._notify_all = telling  # type: ignore[method-assign, assignment]
 
 
 if __name__ == "__main__":

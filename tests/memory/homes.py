@@ -127,7 +127,7 @@ def _after(owner: object, name: str) -> Callable[[], None]:
 
 MOMENTS: dict[str, Callable[[], None]] = {
     "before the append": _before(SqlEventLog, "append"),
-    "before the commit": _after(PreparedAppend, "__call__"),
+    "before the commit": _after(PreparedAppend, "execute"),
     "after the commit": _after(SqlEventLog, "append"),
     "before the file is on disk": _before(os, "fsync"),
     "before the file is in its place": _before(atomic_swap, "atomic_swap"),

@@ -21,7 +21,7 @@ class Stall:
 
     name: Final = "stall"
     tables: Final = ""
-    hears: Final = tuple(EVENT_TYPES.values())
+    event_types: Final = tuple(EVENT_TYPES.values())
 
     def __init__(self, position: int) -> None:
         self._position = position

@@ -11,12 +11,12 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import next_steps
-from hermes_jobs.views.queue_times import Dues, Wait
+from hermes_jobs.views.queue_times import DueTracker, QueueWait
 from tests.views.histories import random_history
 
 
 def due_by_the_domain(session: Session) -> set[str]:
-    """The due steps that nobody has begun and that wait for no person, by the names that `Dues` has."""
+    """The due steps that nobody has begun and that wait for no person, by the names that `DueTracker` has."""
     turn = session.current
     begun = {call.id for call in turn.calls if call.running or call.approval == "waiting"} if turn else set()
     begun |= {turn.step_id} if turn and turn.running else set()
@@ -29,9 +29,9 @@ def due_by_the_domain(session: Session) -> set[str]:
 @settings(max_examples=60, deadline=None)
 def test_what_is_due_is_what_the_domain_says(seed: int) -> None:
     history = random_history(Random(seed), 90, ("aa",))
-    dues = Dues()
+    dues = DueTracker()
     for at, (_, fact) in enumerate(history.facts):
-        wait = dues.hear(fact, float(at))
+        wait = dues.apply(fact, float(at))
         assert wait is None or 0 <= wait.since <= wait.until == at
     session = history.sessions["aa"]
     turn, waiting = session.current, {turn.id for turn in session.waiting}
@@ -44,9 +44,9 @@ def test_what_is_due_is_what_the_domain_says(seed: int) -> None:
     assert kept == due_by_the_domain(session)
 
 
-def heard(*facts: tuple[float, e.Event]) -> list[Wait]:
-    dues = Dues()
-    return [wait for at, fact in facts if (wait := dues.hear(fact, at)) is not None]
+def heard(*facts: tuple[float, e.Event]) -> list[QueueWait]:
+    dues = DueTracker()
+    return [wait for at, fact in facts if (wait := dues.apply(fact, at)) is not None]
 
 
 def test_a_call_waits_for_those_before_it_and_not_for_its_worker() -> None:

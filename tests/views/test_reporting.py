@@ -21,7 +21,7 @@ from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.views import Views, store
 from hermes_jobs.views.report import Report, periods
-from hermes_jobs.views.totals import planned_by_schedule, spent, spent_by
+from hermes_jobs.views.totals import runs_by_schedule, total_of, totals_by
 from tests.html.months import BEGAN, DAYS, Months
 from tests.views.histories import new_log
 from tests.views.test_rows_follow_the_log import rows_of
@@ -57,15 +57,15 @@ def test_spending_adds_up_to_every_response(months: tuple[SqlEventLog, Views]) -
     log, views = months
     replies = [event for _, event in facts(log, e.ModelReplied) if isinstance(event, e.ModelReplied)]
     found = report(views).spending
-    total = spent(found)
+    total = total_of(found)
     assert total.requests == len(replies)
     assert total.usage == sum((event.usage for event in replies), Usage())
     assert total.unpriced == sum(event.cost_usd is None for event in replies)
     assert total.cost_usd == pytest.approx(sum(event.cost_usd or 0 for event in replies))
     for key in ("period", "model", "purpose"):
-        rows = spent_by(found, key)
+        rows = totals_by(found, key)
         assert sum(row.requests for row in rows) == len(replies)
-    unknown = {row.key: row.known_cost_usd for row in spent_by(found, "model")}
+    unknown = {row.key: row.known_cost_usd for row in totals_by(found, "model")}
     assert unknown["qwen3-coder"] is None, "an unknown price is no price of zero"
 
 
@@ -92,7 +92,7 @@ def test_waiting_is_ranked_by_queue_and_period(months: tuple[SqlEventLog, Views]
 
 def test_every_due_time_is_on_time_late_or_missed(months: tuple[SqlEventLog, Views]) -> None:
     log, views = months
-    found = planned_by_schedule(report(views).schedules)
+    found = runs_by_schedule(report(views).schedules)
     assert [each.name for each in found] == sorted(each.name for each in found)
     assert all(each.on_time + each.late + each.missed == DAYS for each in found)
     ended = [event for _, event in facts(log, e.ScheduleRunEnded) if isinstance(event, e.ScheduleRunEnded)]
@@ -105,7 +105,7 @@ def test_only_what_was_since_then_counts_but_the_memory_keeps_what_it_holds(
 ) -> None:
     _, views = months
     whole, late = report(views), report(views, since=UNTIL - timedelta(days=1))
-    assert spent(late.spending).requests < spent(whole.spending).requests
+    assert total_of(late.spending).requests < total_of(whole.spending).requests
     assert {each.period for each in late.spending} <= set(late.periods)
     assert {each.target for each in late.memory} == {"memory", "user"}
     assert late.memory[-1].chars == whole.memory[-1].chars

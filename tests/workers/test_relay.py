@@ -214,7 +214,7 @@ def test_a_timer_is_sent_as_soon_as_its_time_has_come(log: EventLog, scene: Scen
 
 
 def worker(name: str, *lanes: str) -> WorkerRow:
-    return WorkerRow(id=name, name=name, locks="l", lanes=lanes, beats=0, reader=1)
+    return WorkerRow(id=name, name=name, locks="l", lanes=lanes, beats=0, build_level=1)
 
 
 def test_one_of_the_workers_that_consume_queues_is_elected() -> None:

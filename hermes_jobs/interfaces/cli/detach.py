@@ -27,9 +27,9 @@ def print_current(context: CliContext, submitted: Submitted, options: OutputOpti
     """The turn as one JSON object, or its events so far, one a line."""
     application = context.application
     if options.form == "json":
-        from hermes_jobs.views.turn_json import turn_result
+        from hermes_jobs.views.turn_json import turn_json
 
-        print_json(turn_result(application.views.turn(submitted.turn)))
+        print_json(turn_json(application.views.turn(submitted.turn)))
         return
     for recorded in application.log.read(submitted.stream):
         if getattr(recorded.event, "turn", None) == submitted.turn:

@@ -60,10 +60,10 @@ def _recent(
     from hermes_jobs.interfaces.cli.context import CliContext
     from hermes_jobs.interfaces.cli.output import one_line
     from hermes_jobs.settings.home import Paths, find_home
-    from hermes_jobs.views.completion_names import recent
+    from hermes_jobs.views.completion_names import recent_names
 
     context = click_context.find_object(CliContext)
     if context is None:
         return []
-    found = recent(Paths(find_home(context.environ)).views, what, incomplete, OFFERED)
+    found = recent_names(Paths(find_home(context.environ)).views, what, incomplete, OFFERED)
     return [CompletionItem(name, help=one_line(text)[:60]) for name, text in found]

@@ -71,10 +71,10 @@ class HeartbeatTracker:
 
     def wait_for_heartbeats(self) -> None:
         """Look until every live worker's heartbeat has moved, for a little more than one takes at most."""
-        from hermes_jobs.eventlog.leases import BEATS_PER_LEASE
+        from hermes_jobs.eventlog.leases import HEARTBEATS_PER_LEASE
 
         began = {worker.id: worker.beats for worker, _ in self.alive()}
-        until = self._clock.monotonic() + BEATS_MISSED * self._lease_seconds / BEATS_PER_LEASE
+        until = self._clock.monotonic() + BEATS_MISSED * self._lease_seconds / HEARTBEATS_PER_LEASE
         while self._clock.monotonic() < until:
             if all(began.get(worker.id) != worker.beats for worker, _ in self.alive()):
                 return

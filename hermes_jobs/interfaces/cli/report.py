@@ -19,7 +19,7 @@ from hermes_jobs.interfaces.html.figures import duration
 
 if TYPE_CHECKING:
     from hermes_jobs.views.report import Period, Report
-    from hermes_jobs.views.totals import Total
+    from hermes_jobs.views.totals import SpendingTotal
 
 DAYS = 30  # looked back where no day is named
 BY_DAY, BY_WEEK = 62, 400  # days up to which a period is a day, or a week
@@ -72,14 +72,14 @@ def _as_object(found: Report) -> dict[str, object]:
     """The report for scripts: usage as everywhere, and an unknown cost as null."""
     from msgspec.structs import asdict
 
-    from hermes_jobs.views.turn_json import usage_shown
+    from hermes_jobs.views.turn_json import usage_json
 
     spending = []
     for row in found.spending:
         fields = asdict(row)
         fields.pop("usage")
         cost = None if row.unpriced == row.requests else fields.pop("cost_usd")
-        spending.append({**fields, **asdict(usage_shown(row.usage)), "cost_usd": cost})
+        spending.append({**fields, **asdict(usage_json(row.usage)), "cost_usd": cost})
     return {**asdict(found), "spending": spending}
 
 
@@ -92,13 +92,13 @@ def _print(context: CliContext, found: Report) -> None:
 
 
 def _print_spending(found: Report) -> None:
-    from hermes_jobs.views.totals import spent, spent_by
+    from hermes_jobs.views.totals import total_of, totals_by
 
     if not found.spending:
         note("No model was asked in that time.")
         return
-    total = spent(found.spending)
-    rows = spent_by(found.spending, "period")
+    total = total_of(found.spending)
+    rows = totals_by(found.spending, "period")
     most = max(row.usage.total_tokens for row in rows)
     headers = ("REQUESTS", "INPUT", "CACHED", "OUTPUT", "COST")
     print_table(
@@ -108,7 +108,7 @@ def _print_spending(found: Report) -> None:
     )
     for key in ("model", "purpose"):
         click.echo()
-        print_table((key.upper(), *headers), [_cells(row) for row in spent_by(found.spending, key)])
+        print_table((key.upper(), *headers), [_cells(row) for row in totals_by(found.spending, key)])
     if total.unpriced:
         note(f"{total.unpriced:,} responses came from models whose price is not known: they are in no cost.")
 
@@ -144,7 +144,7 @@ def _print_memory(context: CliContext, found: Report) -> None:
 
 
 def _print_schedules(found: Report) -> None:
-    from hermes_jobs.views.totals import planned_by_schedule
+    from hermes_jobs.views.totals import runs_by_schedule
 
     if not found.schedules:
         return
@@ -155,12 +155,12 @@ def _print_schedules(found: Report) -> None:
             *(str(count) for count in (each.on_time, each.late, each.missed, each.failed, each.by_hand)),
             duration(each.latest),
         )
-        for each in planned_by_schedule(found.schedules)
+        for each in runs_by_schedule(found.schedules)
     ]
     print_table(("SCHEDULE", "ON TIME", "LATE", "MISSED", "FAILED", "BY HAND", "LATEST"), rows)
 
 
-def _cells(row: Total) -> tuple[str, ...]:
+def _cells(row: SpendingTotal) -> tuple[str, ...]:
     used = row.usage
     return (
         row.key,

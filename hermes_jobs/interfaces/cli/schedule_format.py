@@ -21,7 +21,7 @@ from hermes_jobs.interfaces.cli.output import (
     print_text,
 )
 from hermes_jobs.views.schedule_queries import RunView, ScheduleView
-from hermes_jobs.views.turn_json import usage_shown
+from hermes_jobs.views.turn_json import usage_json
 
 NEXT = 3
 """Due times that are shown ahead."""
@@ -78,7 +78,7 @@ def schedule_json(schedule: ScheduleView, ahead: int = NEXT) -> dict[str, object
         "num_runs": schedule.num_runs,
         "num_missed": schedule.num_missed,
         "num_model_calls": books.num_model_calls,
-        "usage": usage_shown(books.usage),
+        "usage": usage_json(books.usage),
         "cost_usd": books.cost_usd,
         "last": run_json(rule, schedule.last) if schedule.last is not None else None,
     }

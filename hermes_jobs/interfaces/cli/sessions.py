@@ -24,7 +24,7 @@ from hermes_jobs.interfaces.cli.output import (
 from hermes_jobs.interfaces.cli.param_types import IntParam, TextParam
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.models import MessageView, SessionView
-from hermes_jobs.views.turn_json import usage_shown
+from hermes_jobs.views.turn_json import usage_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -181,7 +181,7 @@ def _listed(session: SessionView) -> dict[str, object]:
         "session": session.id,
         **fields,
         "num_model_calls": books.num_model_calls,
-        "usage": usage_shown(books.usage),
+        "usage": usage_json(books.usage),
         "cost_usd": books.cost_usd,
     }
 

@@ -11,7 +11,7 @@ import click
 from hermes_jobs.interfaces.cli.output import COLOURS, GAP, cut, one_line, terminal_width
 from hermes_jobs.interfaces.cli.progress import call_summary
 from hermes_jobs.interfaces.html.figures import duration
-from hermes_jobs.views.spans import SPINE, Span, SpanKind
+from hermes_jobs.views.spans import TURN_LANE, Span, SpanKind
 from hermes_jobs.views.timeline import Timeline, Track, tracks
 
 WIDTH = 80  # columns where the output is no terminal
@@ -74,15 +74,15 @@ def _colour(span: Span) -> str:
 
 def _label(track: Track) -> str:
     span = track.last
-    name = one_line(track.name) if span.lane == SPINE else call_summary(track.name, span.arguments)
-    indent = "" if span.lane == SPINE else GAP
+    name = one_line(track.name) if span.lane == TURN_LANE else call_summary(track.name, span.arguments)
+    indent = "" if span.lane == TURN_LANE else GAP
     return f"{indent}{name}" if span.attempt == 1 else f"{indent}{name}, try {span.attempt}"
 
 
 def _told(track: Track) -> str:
     span = track.last
     took = duration(span.seconds)
-    if span.outcome in {"ok", "approved"} or (span.lane == SPINE and span.kind not in AT_WORK):
+    if span.outcome in {"ok", "approved"} or (span.lane == TURN_LANE and span.kind not in AT_WORK):
         return took
     return f"{took} {span.outcome}"
 

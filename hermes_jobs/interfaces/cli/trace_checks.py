@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 from hermes_jobs.interfaces.cli.checks import CONNECT_SECONDS, Finding
-from hermes_jobs.telemetry.otel_config import EXTRA, collector, traces_are_wanted
+from hermes_jobs.telemetry.otel_config import EXTRA, collector_endpoint, traces_are_wanted
 
 CHECK = "traces"
 PORTS = {"http": 80, "https": 443}
@@ -25,7 +25,7 @@ def traces(environ: Mapping[str, str]) -> Finding:
     if missing:
         told = f"a collector is configured, and {missing[0]} is missing"
         return Finding(check=CHECK, status="warn", message=told, hint="pip install 'hermes-jobs[otel]'")
-    where = collector(environ)
+    where = collector_endpoint(environ)
     refused = _unreachable(where) or _refused()
     if refused:
         told = f"{where} takes no spans: {refused}"
@@ -51,9 +51,9 @@ def _unreachable(url: str) -> str:
 
 
 def _refused() -> str:
-    from hermes_jobs.telemetry.probe_collector import refusal
+    from hermes_jobs.telemetry.probe_collector import probe_collector
 
     try:
-        return refusal(ANSWER_SECONDS)
+        return probe_collector(ANSWER_SECONDS)
     except ValueError as error:
         return str(error)

@@ -88,7 +88,7 @@ def cancel_turn(context: CliContext, turn_id: str, as_json: bool) -> None:
     """
     from hermes_jobs.domain.session import commands as c
     from hermes_jobs.runtime.recovery import reclaim_from_dead_workers
-    from hermes_jobs.views.turn_json import turn_result
+    from hermes_jobs.views.turn_json import turn_json
 
     found = _find(context, turn_id)
     application = context.application
@@ -98,7 +98,7 @@ def cancel_turn(context: CliContext, turn_id: str, as_json: bool) -> None:
         reclaim_from_dead_workers(engine, application.observer())  # else nobody may be left to end it
     after = application.views.turn(found.turn)
     if as_json:
-        print_json(turn_result(after))
+        print_json(turn_json(after))
     elif after.status != "cancelled":
         note(f"Turn {after.id}: asked to stop; what is under way for it is being ended.")
     else:

@@ -21,7 +21,7 @@ from hermes_jobs.interfaces.cli.output_options import OutputOptions
 from hermes_jobs.interfaces.cli.progress import ProgressLines, call_details
 from hermes_jobs.interfaces.cli.turn_output import PlainOutput, TerminalOutput, TurnOutput
 from hermes_jobs.interfaces.cli.zones import to_local
-from hermes_jobs.views.turn_json import TurnResult
+from hermes_jobs.views.turn_json import TurnJson
 
 
 class TurnPrinter:
@@ -141,7 +141,7 @@ class TurnPrinter:
         self._closed = True
         self._output.close()
 
-    def end(self, result: TurnResult, *, done: bool) -> None:
+    def end(self, result: TurnJson, *, done: bool) -> None:
         """The turn as it stands when the waiting ends."""
         if self.options.form == "text" and done and result.result is not None:
             self._output.show_answer(result.result)

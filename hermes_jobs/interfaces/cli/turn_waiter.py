@@ -21,7 +21,7 @@ from hermes_jobs.interfaces.cli.output_options import OutputOptions
 from hermes_jobs.interfaces.cli.turn_printer import TurnPrinter
 from hermes_jobs.interfaces.cli.wait import LogWaiter, NoLiveWorker
 from hermes_jobs.text.plural import pluralize
-from hermes_jobs.views.turn_json import TurnResult, turn_result
+from hermes_jobs.views.turn_json import TurnJson, turn_json
 
 if TYPE_CHECKING:
     from hermes_jobs.eventlog.log import RecordedEvent
@@ -202,18 +202,18 @@ class TurnWaiter:
     def _end(self, engine: Engine, *, done: bool) -> int:
         """Show how the turn stands; the exit code."""
         views = self._application.views
-        result = turn_result(views.turn(self._submitted.turn))
+        result = turn_json(views.turn(self._submitted.turn))
         self._printer.end(result, done=done)
         if not done:
             if self._printer.options.form == "text":
                 self._print_next_commands("Waited long enough")
             return TIMED_OUT
-        last = turn_result(views.turn(_last(engine, self._submitted)))
+        last = turn_json(views.turn(_last(engine, self._submitted)))
         if last.waits_until is not None and self._printer.options.form == "text":
             self._print_next_commands("Not waiting here for the quota")
         return self._code(last)
 
-    def _code(self, result: TurnResult) -> int:
+    def _code(self, result: TurnJson) -> int:
         if result.waits_until is not None:
             return TIMED_OUT
         if result.status in {"completed", "waiting"}:

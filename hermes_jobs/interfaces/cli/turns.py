@@ -36,7 +36,7 @@ from hermes_jobs.interfaces.cli.turn_actions import ACTS
 from hermes_jobs.interfaces.html.figures import duration
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.models import StepView, TurnStatus, TurnView
-from hermes_jobs.views.turn_json import detailed_result, milliseconds, turn_result
+from hermes_jobs.views.turn_json import detailed_turn_json, milliseconds, turn_json
 
 if TYPE_CHECKING:
     from hermes_jobs.eventlog.log import RecordedEvent
@@ -96,7 +96,7 @@ def show_turn(context: CliContext, turn_id: str, html: Path | None, limit: int |
         return
     turn = replace(turn, steps=newest(turn.steps, limit))
     if as_json:
-        print_json(detailed_result(turn))
+        print_json(detailed_turn_json(turn))
     else:
         _print_turn(context, turn, limit)
         _print_deliveries(context, turn)
@@ -112,7 +112,7 @@ def _listed(turn: TurnView) -> dict[str, object]:
     from msgspec import to_builtins
 
     extra = ("text", "source", "submitted_at", "begun_at", "ended_at")
-    result: dict[str, object] = to_builtins(turn_result(turn))
+    result: dict[str, object] = to_builtins(turn_json(turn))
     return result | {name: getattr(turn, name) for name in extra}
 
 

@@ -14,7 +14,7 @@ from hermes_jobs.interfaces.cli.output import format_cost, format_short_time, no
 from hermes_jobs.interfaces.cli.param_types import DateParam
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.spending import Spending, SpendingKey
-from hermes_jobs.views.turn_json import usage_shown
+from hermes_jobs.views.turn_json import usage_json
 
 if TYPE_CHECKING:
     from hermes_jobs.views.estimates import Estimate
@@ -84,7 +84,7 @@ def _as_object(row: Spending, by: SpendingKey) -> dict[str, object]:
     return {
         by: row.key,
         "requests": row.requests,
-        **asdict(usage_shown(row.usage)),
+        **asdict(usage_json(row.usage)),
         "cached_share": round(row.cached_share, 4),
         "cost_usd": row.cost_usd,
         "estimated": row.estimated,

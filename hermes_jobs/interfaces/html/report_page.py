@@ -10,8 +10,8 @@ from hermes_jobs.domain.memory.memory import TARGETS, Limits
 from hermes_jobs.interfaces.html import figures
 from hermes_jobs.interfaces.html.charts import Block, Line, bars, line, stacked, ticks
 from hermes_jobs.interfaces.html.render import Redact, render
-from hermes_jobs.views.report import Report, Spent, Waited
-from hermes_jobs.views.totals import SpentKey, planned_by_schedule, spent, spent_by
+from hermes_jobs.views.report import QueueWaits, Report, Spending
+from hermes_jobs.views.totals import SpentKey, runs_by_schedule, total_of, totals_by
 
 ROW = 44.0  # pixels that a queue's bars are high
 
@@ -19,7 +19,7 @@ ROW = 44.0  # pixels that a queue's bars are high
 class Queue(msgspec.Struct, frozen=True, kw_only=True):
     """A queue's waiting: over all of the time, and by period as bars."""
 
-    waited: Waited
+    waited: QueueWaits
     blocks: tuple[Block, ...]
 
 
@@ -51,20 +51,20 @@ def report_page(report: Report, limits: Limits, redact: Redact) -> str:
         report=report,
         turns=turns,
         num_turns=sum(each.turns for each in report.turns),
-        total=spent(report.spending),
+        total=total_of(report.spending),
         cost=stacked(report.periods, _by(report.spending, "model", "cost_usd"), figures.money),
         tokens=stacked(report.periods, _by(report.spending, "purpose", "tokens"), figures.amount),
-        tables=[(key, spent_by(report.spending, key)) for key in ("model", "purpose")],
+        tables=[(key, totals_by(report.spending, key)) for key in ("model", "purpose")],
         queues=[_queue(report, each) for each in report.waited],
         queue_ticks=ticks(report.periods),
         row=ROW,
         targets=[target for target in _targets(report, limits) if target.entries or target.chars],
         runs=stacked(report.periods, _runs(report), figures.amount),
-        schedules=planned_by_schedule(report.schedules),
+        schedules=runs_by_schedule(report.schedules),
     )
 
 
-def _by(rows: Iterable[Spent], key: SpentKey, what: str) -> Mapping[str, Mapping[str, float]]:
+def _by(rows: Iterable[Spending], key: SpentKey, what: str) -> Mapping[str, Mapping[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for row in rows:
         by = found.setdefault(getattr(row, key) or "unknown", {})
@@ -73,7 +73,7 @@ def _by(rows: Iterable[Spent], key: SpentKey, what: str) -> Mapping[str, Mapping
     return found
 
 
-def _queue(report: Report, waited: Waited) -> Queue:
+def _queue(report: Report, waited: QueueWaits) -> Queue:
     own = [each for each in report.waiting if each.queue == waited.queue]
     layers = [{each.period: getattr(each, name) for each in own} for name in ("p95", "p50")]
     return Queue(waited=waited, blocks=tuple(bars(report.periods, layers, ROW)))
