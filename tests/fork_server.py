@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 from tests.processes import take_terminal
 
 PRODUCT = ("hermes_jobs", "workers", "schedules")
-LIBRARIES = ("openai.resources.chat", "rich.console", "rich.table", "sqlalchemy.dialects.sqlite")
+LIBRARIES = ("openai.resources.chat", "rich.console", "rich.table")
 """What the product imports later than at its own import, and most commands need."""
 STREAMS = (("stdin", "r", "strict"), ("stdout", "w", "strict"), ("stderr", "w", "backslashreplace"))
 

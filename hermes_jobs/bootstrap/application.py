@@ -217,7 +217,7 @@ class Application:
             couriers=self.couriers,
             tracing=self.tracing,
             asking=self._asking,
-            on_result=self.results.keep,
+            on_result=self.results.save,
             on_delta=on_delta,
         )
         return StepHandlers(self.settings, parts)

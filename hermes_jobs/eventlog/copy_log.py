@@ -12,15 +12,13 @@ from functools import partial
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
-from sqlalchemy import select
 
 from hermes_jobs.domain.decision import UniqueKey
 from hermes_jobs.errors import Rejected
-from hermes_jobs.eventlog import schema as t
 from hermes_jobs.eventlog import statements as sql
 from hermes_jobs.eventlog.append import head_values, key_values, result_values, step_values
 from hermes_jobs.eventlog.budget_rows import charge, to_charge
-from hermes_jobs.eventlog.codec import escaped
+from hermes_jobs.eventlog.codec import escaped, unescaped
 from hermes_jobs.eventlog.database import Connection
 from hermes_jobs.eventlog.export_log import lines_of_tables
 from hermes_jobs.eventlog.log import IMPORTING, Head
@@ -43,7 +41,10 @@ def copy_log(source: SqlEventLog, target: SqlEventLog, then: Callable[[Transacti
     with source.snapshot() as tables:
         for batch in _batches(lines_of_tables(tables)):
             target.change_tables(partial(_write, batch))
-        accounts = [to_charge(row.account, row[1:]) for row in tables.execute(select(t.budgets))]
+        accounts = [
+            to_charge(unescaped(account), sums)
+            for account, *sums in tables.execute(sql.SELECT_ACCOUNTS).fetchall()
+        ]
     heads, steps = source.streams(), source.steps()
 
     def let_in(connection: Connection) -> T:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
-
-if TYPE_CHECKING:
-    import sqlalchemy
+from typing import Any, Protocol
 
 from hermes_jobs.errors import HermesJobsError
 
@@ -86,9 +83,8 @@ class Database(Protocol):
     def reading(self) -> AbstractContextManager[Connection]:
         """A connection that sees, with each statement, everything that is committed."""
 
-    def snapshot(self) -> AbstractContextManager[sqlalchemy.Connection]:
-        """SQLAlchemy's connection, for `hermes_jobs.eventlog.schema`, that sees one moment, however long
-        it reads."""
+    def snapshot(self) -> AbstractContextManager[Connection]:
+        """A connection for reading that sees one moment, however long it reads."""
 
     def change_counter(self) -> int:
         """A number that differs from the one before when another process has committed since. Cheap."""

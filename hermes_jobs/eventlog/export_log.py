@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from hashlib import sha256
-from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Row, Select, select
 
 from hermes_jobs.domain.events import ToolFinished
 from hermes_jobs.errors import Corrupt
-from hermes_jobs.eventlog import schema as t
+from hermes_jobs.eventlog import statements as sql
 from hermes_jobs.eventlog.append import still_importing
-from hermes_jobs.eventlog.log import IMPORTING
+from hermes_jobs.eventlog.codec import escaped, unescaped
+from hermes_jobs.eventlog.database import Connection, Values
+from hermes_jobs.eventlog.log import IMPORTING, KeyRow
 from hermes_jobs.eventlog.portable import (
     FORMAT,
     AnyLine,
@@ -25,10 +25,10 @@ from hermes_jobs.eventlog.portable import (
     StepLine,
     to_bytes,
 )
-from hermes_jobs.eventlog.rows import row_hash
+from hermes_jobs.eventlog.rows import AnyRow, row_hash, to_head, to_key_row, to_step_row, to_stored_event
 from hermes_jobs.eventlog.sql import SqlEventLog
 
-_EVENTS_AT_ONCE = 1000
+PAGE_ROWS = 1000
 _RESULTS_AT_ONCE = 10  # each may be some megabytes
 
 
@@ -60,8 +60,8 @@ def export_log(
 def _lines(
     connection: Connection, header: ExportHeader, streams: Collection[str] | None
 ) -> Iterator[AnyLine]:
-    coming = connection.execute(select(t.streams.c.stream).where(t.streams.c.reader == IMPORTING)).scalars()
-    for stream in coming:
+    for row in connection.execute(sql.SELECT_HEADS_AT, {"level": IMPORTING}).fetchall():
+        stream = to_head(row).stream
         if streams is None or stream in streams:
             raise still_importing(stream)
     _check_ends(connection, streams)
@@ -70,19 +70,18 @@ def _lines(
 
 
 def _check_ends(connection: Connection, streams: Collection[str] | None) -> None:
-    """Raises `Corrupt` where a stream ends before its head says: no event behind it would show that."""
-    heads, events = t.streams.c, t.events.c
-    last = (events.stream == heads.stream) & (events.version == heads.version)
-    lost = select(heads.stream, heads.version).where(~select(t.events).where(last).exists())
-    for row in _rows(connection, _of(lost, heads.stream, streams).limit(1)):
+    """Raises `Corrupt` where a stream ends before its head says: no later event would show that."""
+    condition, names = _among("streams.stream", streams)
+    row = connection.execute(sql.SELECT_LOST_END.format(condition), names).fetchone()
+    if row is not None:
         raise Corrupt(
-            f"{row.stream} has lost its last events, up to version {row.version}. "
+            f"{unescaped(row[0])} has lost its last events, up to version {row[1]}. "
             "Run `hermes-jobs events verify`."
         )
 
 
 def lines_of_tables(connection: Connection, streams: Collection[str] | None = None) -> Iterator[AnyLine]:
-    """What stands between header and end. Raises `Corrupt` where an event is not what was written."""
+    """The lines between header and end. Raises `Corrupt` where an event is not what was written."""
     calls: list[str] = []
     for line in _events(connection, streams):
         if streams is not None and line.type == ToolFinished.__name__:
@@ -93,60 +92,87 @@ def lines_of_tables(connection: Connection, streams: Collection[str] | None = No
     yield from _steps(connection, streams)
 
 
-def _rows(
-    connection: Connection, statement: Select[Any], at_once: int = _EVENTS_AT_ONCE
-) -> Iterator[Row[Any]]:
-    return iter(connection.execute(statement, execution_options={"yield_per": at_once}))
+def pages(
+    connection: Connection,
+    statement: str,
+    first: Values,
+    key_of: Callable[[AnyRow], Values],
+    rows_at_once: int = PAGE_ROWS,
+) -> Iterator[AnyRow]:
+    """The rows of a statement that ends in `PAGE`, of which one page at a time is in memory.
+
+    `first` are its parameters before the first row, `key_of` those that follow on a row.
+    """
+    after = first
+    while rows := connection.execute(statement, {**first, **after, "most": rows_at_once}).fetchall():
+        yield from rows
+        after = key_of(rows[-1])
 
 
-def _of(statement: Select[Any], column: Any, streams: Collection[str] | None) -> Select[Any]:
-    return statement if streams is None else statement.where(column.in_(sorted(streams)))
+def _among(column: str, streams: Collection[str] | None) -> tuple[str, dict[str, str]]:
+    """A further condition, that the column names one of these streams, and its parameters."""
+    if streams is None:
+        return "", {}
+    names = {f"stream_{at}": escaped(stream) for at, stream in enumerate(sorted(streams))}
+    return f" AND {column} IN ({', '.join(f':{name}' for name in names) or 'NULL'})", names
 
 
 def _events(connection: Connection, streams: Collection[str] | None) -> Iterator[EventLine]:
     ends: dict[str, tuple[int, str]] = {}
-    ordered = _of(select(t.events), t.events.c.stream, streams).order_by(t.events.c.position)
-    for row in _rows(connection, ordered):
+    condition, names = _among("stream", streams)
+    statement = sql.EVENTS_PAGE.format(condition)
+    for row in map(
+        to_stored_event,
+        pages(connection, statement, {"position": 0, **names}, lambda row: {"position": row[0]}),
+    ):
         version, previous = ends.get(row.stream, (0, ""))
         if row.version != version + 1 or row.hash != row_hash(previous, row._asdict()):
             raise Corrupt(
                 f"{row.stream} is not what was written, at its version {row.version} (position "
-                f"{row.position}): nobody could bring it in again. Run `hermes-jobs events verify`."
+                f"{row.position}): it could not be imported again. Run `hermes-jobs events verify`."
             )
         ends[row.stream] = (row.version, row.hash)
-        yield EventLine(
-            position=row.position,
-            stream=row.stream,
-            version=row.version,
-            type=row.type,
-            schema=row.schema,
-            recorded_at=row.recorded_at,
-            meta=msgspec.Raw(row.meta),
-            data=msgspec.Raw(row.data),
-            hash=row.hash,
-        )
+        texts = {"meta": msgspec.Raw(row.meta), "data": msgspec.Raw(row.data)}
+        yield EventLine(**{**row._asdict(), **texts})
 
 
 def _keys(connection: Connection, streams: Collection[str] | None) -> Iterator[KeyLine]:
-    at_events = t.keys.join(t.events, t.events.c.position == t.keys.c.position)
-    keys = select(t.keys, t.events.c.version.label("version")).select_from(at_events)
-    ordered = _of(keys, t.keys.c.stream, streams).order_by(t.keys.c.scope, t.keys.c.key)
-    for row in _rows(connection, ordered):
-        yield KeyLine(scope=row.scope, key=row.key, stream=row.stream, version=row.version, digest=row.digest)
+    for key, _, version in all_keys(connection, streams):
+        if version is not None:
+            yield KeyLine(scope=key.scope, key=key.key, stream=key.stream, version=version, digest=key.digest)
+
+
+def all_keys(
+    connection: Connection, streams: Collection[str] | None = None
+) -> Iterator[tuple[KeyRow, str | None, int | None]]:
+    """Each key (of these streams), with stream and version of the event at its position, if there is one."""
+    condition, names = _among("keys.stream", streams)
+    first = {"scope": "", "key": "", **names}
+    statement = sql.KEYS_PAGE.format(condition)
+    for *row, stream, version in pages(
+        connection, statement, first, lambda row: {"scope": row[0], "key": row[1]}
+    ):
+        yield to_key_row(tuple(row)), None if stream is None else unescaped(stream), version
 
 
 def _results(connection: Connection, calls: Collection[str] | None) -> Iterator[ResultLine]:
     if calls is None:
-        every = select(t.results).order_by(t.results.c.call)
-        for row in _rows(connection, every, _RESULTS_AT_ONCE):
-            yield ResultLine(call=row.call, content=row.content)
+        rows = pages(
+            connection, sql.RESULTS_PAGE, {"call": ""}, lambda row: {"call": row[0]}, _RESULTS_AT_ONCE
+        )
+        yield from (_result(unescaped(call), content) for call, content in rows)
         return
     for call in calls:
-        for row in connection.execute(select(t.results).where(t.results.c.call == call)):
-            yield ResultLine(call=row.call, content=row.content)
+        row = connection.execute(sql.SELECT_RESULT, {"name": escaped(call)}).fetchone()
+        if row is not None:
+            yield _result(call, row[0])
+
+
+def _result(call: str, stored: str) -> ResultLine:
+    return ResultLine(call=call, content=msgspec.json.decode(stored, type=str))
 
 
 def _steps(connection: Connection, streams: Collection[str] | None) -> Iterator[StepLine]:
-    ordered = _of(select(t.steps), t.steps.c.stream, streams).order_by(t.steps.c.sequence)
-    for row in _rows(connection, ordered):
-        yield StepLine(step=row.id, stream=row.stream, owner=row.owner, fence=row.fence)
+    for row in map(to_step_row, connection.execute(sql.SELECT_STEPS).fetchall()):
+        if streams is None or row.step.stream in streams:
+            yield StepLine(step=row.step.id, stream=row.step.stream, owner=row.owner, fence=row.fence)

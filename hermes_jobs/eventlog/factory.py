@@ -15,6 +15,7 @@ from hermes_jobs.eventlog import statements as sql
 from hermes_jobs.eventlog.codec import Codec
 from hermes_jobs.eventlog.database import LogDatabase
 from hermes_jobs.eventlog.notifier import ProcessNotifier
+from hermes_jobs.eventlog.schema import NEWEST_TABLE, SCHEMA
 from hermes_jobs.eventlog.sql import SqlEventLog
 
 logger = logging.getLogger(__name__)
@@ -79,16 +80,16 @@ def _database(url: str, notify: Callable[[str], None]) -> LogDatabase:
 def _log_id(database: LogDatabase) -> str:
     """The log's id, having made its tables where there are none. Where there are, nobody is waited for."""
     with database.reading() as reader:
-        if database.has_table(reader, sql.NEWEST_TABLE):
+        if database.has_table(reader, NEWEST_TABLE):
             return _checked_id(reader.execute(sql.SELECT_INFO).fetchall())
     with database.write_lock() as begin:
         connection = begin(True)
-        if not database.has_table(connection, sql.NEWEST_TABLE):
+        if not database.has_table(connection, NEWEST_TABLE):
             is_new = not database.has_table(connection, "log_info")
             for statement in database.schema_statements():
                 connection.execute(statement)
             if is_new:
-                connection.execute(sql.INSERT_INFO, {"log_id": secrets.token_hex(6), "schema": sql.SCHEMA})
+                connection.execute(sql.INSERT_INFO, {"log_id": secrets.token_hex(6), "schema": SCHEMA})
             connection.commit()
         info = connection.execute(sql.SELECT_INFO).fetchall()
         connection.rollback()
@@ -100,9 +101,9 @@ def _checked_id(info: Sequence[Any]) -> str:
     if len(info) != 1:
         raise Corrupt(f"The log's table log_info holds {len(info)} rows, not one: restore it from a backup.")
     [(log_id, schema)] = info
-    if schema > sql.SCHEMA:
+    if schema > SCHEMA:
         raise NewerSchema(
-            f"The log was made by a newer hermes-jobs (schema {schema}; this one knows {sql.SCHEMA}): "
+            f"The log was made by a newer hermes-jobs (schema {schema}; this one knows {SCHEMA}): "
             "upgrade hermes-jobs."
         )
     return str(log_id)

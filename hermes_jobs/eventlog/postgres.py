@@ -18,21 +18,20 @@ import re
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from typing import Any
 
 from psycopg import Connection as DriverConnection
 from psycopg import Error, errors
 from sqlalchemy import URL, create_engine, make_url
-from sqlalchemy import Connection as SqlalchemyConnection
 from sqlalchemy.event import listen
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 
 from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable, Misconfigured
 from hermes_jobs.eventlog.database import Begin, Connection, Cursor, Values
-from hermes_jobs.eventlog.schema import is_unclaimed, schema_statements, unclaimed_steps
+from hermes_jobs.eventlog.schema import POSTGRES, schema_statements
 from hermes_jobs.eventlog.statements import SELECT_LAST_POSITION
 
 logger = logging.getLogger(__name__)
@@ -75,8 +74,6 @@ FROM (SELECT {_KEY} AS number) AS key, pg_locks AS l JOIN pg_stat_activity AS a 
 WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND a.datname = current_database()
   AND l.classid::bigint = (key.number >> 32) & 4294967295 AND l.objid::bigint = key.number & 4294967295
 """
-
-unclaimed_steps.dialect_options["postgresql"]["where"] = is_unclaimed
 
 
 class PostgresDatabase:
@@ -161,9 +158,14 @@ class PostgresDatabase:
             yield connection
 
     @contextmanager
-    def snapshot(self) -> Iterator[SqlalchemyConnection]:
-        with self._engine.connect() as connection:
-            yield connection.execution_options(isolation_level="REPEATABLE READ")
+    def snapshot(self) -> Iterator[Connection]:
+        with self._borrowed() as connection:
+            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            try:
+                yield connection
+            finally:
+                with suppress(Error):  # of a connection that is lost: what ended it is raised
+                    connection.rollback()
 
     def change_counter(self) -> int:
         with self._borrowed() as connection:
@@ -175,7 +177,7 @@ class PostgresDatabase:
         return bool(connection.execute(found, {"name": name}).fetchone()[0])
 
     def schema_statements(self) -> Sequence[str]:
-        return schema_statements(self._engine.dialect)
+        return schema_statements(POSTGRES)
 
     @contextmanager
     def _borrowed(self) -> Iterator[_NamedConnection]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -55,6 +55,25 @@ def to_recorded_event(row: Mapping[str, Any], event: Event, meta: EventMeta) -> 
         recorded_at=row["recorded_at"],
         hash=row["hash"],
     )
+
+
+class StoredEvent(NamedTuple):
+    """An event's row with its texts as they are stored; `stream` is the name itself."""
+
+    position: int
+    stream: str
+    version: int
+    type: str
+    data: str
+    meta: str
+    schema: int
+    recorded_at: str
+    hash: str
+
+
+def to_stored_event(row: AnyRow) -> StoredEvent:
+    """A row of the columns `EVENT`, undecoded."""
+    return StoredEvent._make(row)._replace(stream=unescaped(row[1]))
 
 
 def event_row(line: EventLine, position: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -22,9 +22,6 @@ from hermes_jobs.eventlog.log import IMPORTING, Append, Head, KeyRow, RecordedEv
 from hermes_jobs.eventlog.notifier import ProcessNotifier
 from hermes_jobs.eventlog.rows import AnyRow, to_head, to_key_row, to_recorded, to_step_row, to_worker_row
 from hermes_jobs.eventlog.write_queue import WriteQueue
-
-if TYPE_CHECKING:
-    import sqlalchemy
 
 T = TypeVar("T")
 NOTHING: Values = {}
@@ -222,8 +219,8 @@ class SqlEventLog:
         self._database.close()
 
     @contextmanager
-    def snapshot(self) -> Iterator[sqlalchemy.Connection]:
-        """A connection for looking at the tables themselves, all at one moment."""
+    def snapshot(self) -> Iterator[Connection]:
+        """A connection for reading the tables themselves, all as of one moment."""
         with self._translated(), self._database.snapshot() as connection:
             yield connection
 

@@ -15,16 +15,13 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import sqlalchemy
 
 from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable
 from hermes_jobs.eventlog.connection_pool import ReadPool, TooManyReaders
 from hermes_jobs.eventlog.database import Begin, Connection
+from hermes_jobs.eventlog.schema import SQLITE, schema_statements
 from hermes_jobs.system.file_lock import TOLD_AFTER, WAIT_SECONDS, FileLock, LockTimeout
 from hermes_jobs.system.lock_holder import described, sqlite_writer
 
@@ -122,12 +119,9 @@ class SqliteDatabase:
             yield connection
 
     @contextmanager
-    def snapshot(self) -> Iterator[sqlalchemy.Connection]:
-        from sqlalchemy import NullPool, create_engine
-
-        engine = create_engine("sqlite://", creator=self._connect, poolclass=NullPool, hide_parameters=True)
-        with engine.connect() as connection:
-            connection.exec_driver_sql("BEGIN")
+    def snapshot(self) -> Iterator[Connection]:
+        with closing(self._connect()) as connection:
+            connection.execute("BEGIN")
             yield connection
 
     def change_counter(self) -> int:
@@ -140,12 +134,11 @@ class SqliteDatabase:
     def translated(self, error: Exception) -> HermesJobsError | None:
         if isinstance(error, TooManyReaders):
             return LogUnavailable(f"Too many threads read the log {self._path} at once: try again.")
-        cause = getattr(error, "orig", error)  # what SQLAlchemy has wrapped
-        if isinstance(cause, sqlite3.IntegrityError):
-            return Corrupt(f"The log {self._path} contradicts itself: {cause}. Run `events verify`.")
-        if not isinstance(cause, sqlite3.Error):
+        if isinstance(error, sqlite3.IntegrityError):
+            return Corrupt(f"The log {self._path} contradicts itself: {error}. Run `events verify`.")
+        if not isinstance(error, sqlite3.Error):
             return None
-        code = getattr(cause, "sqlite_errorname", "")
+        code = getattr(error, "sqlite_errorname", "")
         if code.startswith("SQLITE_BUSY"):
             return LogUnavailable(
                 f"The log {self._path} was locked for {BUSY_SECONDS:.0f} s by {self._other_writer()}. "
@@ -154,7 +147,7 @@ class SqliteDatabase:
         for prefix, kind, what in _FAILURES:
             if code.startswith(prefix):
                 return kind(f"The log {self._path} {what}")
-        return LogUnavailable(f"The log {self._path} cannot be used: {cause} ({code or 'no code'}).")
+        return LogUnavailable(f"The log {self._path} cannot be used: {error} ({code or 'no code'}).")
 
     def close(self) -> None:
         # The last to close a file writes its WAL into it, which should hold up nobody. Where another process
@@ -173,11 +166,7 @@ class SqliteDatabase:
         return connection.execute(found, {"name": name}).fetchone() is not None
 
     def schema_statements(self) -> Sequence[str]:
-        from sqlalchemy.dialects import sqlite
-
-        from hermes_jobs.eventlog.schema import schema_statements
-
-        return schema_statements(sqlite.dialect())
+        return schema_statements(SQLITE)
 
     def _connect(self) -> sqlite3.Connection:
         # Transactions are begun by hand, and a connection is used by one thread at a time.

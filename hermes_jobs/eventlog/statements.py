@@ -1,7 +1,8 @@
 """The SQL of the log, in what SQLite and PostgreSQL have in common; parameters are written `:name`.
 
-It is text, so that a command which reads or appends loads no more than its database's own driver. The tables
-are those of `hermes_jobs.eventlog.schema`; names are stored as `codec.escaped` gives them.
+It is text, so that a command loads no more than its database's own driver. The tables are those of
+`hermes_jobs.eventlog.schema`. A statement that ends in `PAGE` gives at most `:most` rows, in order, after the
+row whose key it is given; `{}` in it takes a further condition.
 """
 
 from __future__ import annotations
@@ -9,29 +10,24 @@ from __future__ import annotations
 from functools import cache
 
 from hermes_jobs.domain.session.steps import QUEUES_BY_KIND
-
-SCHEMA = 1
-"""Grows when an older hermes-jobs could no longer work with the tables."""
-
-NEWEST_TABLE = "budgets"
-"""The one that came last: a log without it lacks some."""
+from hermes_jobs.eventlog.schema import columns
 
 
-def _insert(table: str, *columns: str) -> str:
-    values = ", ".join(f":{name}" for name in columns)
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values})"
+def _insert(table: str, *names: str) -> str:
+    values = ", ".join(f":{name}" for name in names)
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({values})"
 
 
-def _upsert(table: str, key: str, *columns: str) -> str:
+def _upsert(table: str, key: str, *others: str) -> str:
     """Insert a row, or replace these columns of the one with that key."""
-    changes = ", ".join(f"{name} = excluded.{name}" for name in columns)
-    return f"{_insert(table, key, *columns)} ON CONFLICT ({key}) DO UPDATE SET {changes}"
+    changes = ", ".join(f"{name} = excluded.{name}" for name in others)
+    return f"{_insert(table, key, *others)} ON CONFLICT ({key}) DO UPDATE SET {changes}"
 
 
 # --- events and streams -----------------------------------------------------------------------------
 
-EVENT = ("position", "stream", "version", "type", "data", "meta", "schema", "recorded_at", "hash")
-HEAD = ("stream", "version", "hash", "reader")
+EVENT = columns("events")
+HEAD = columns("streams", without="segment")
 
 _EVENTS = f"SELECT {', '.join(EVENT)} FROM events"
 _HEADS = f"SELECT {', '.join(HEAD)} FROM streams"
@@ -40,11 +36,21 @@ _NEWEST = "SELECT coalesce(max(position), 0) FROM events"
 SELECT_STREAM = f"{_EVENTS} WHERE stream = :name AND version > :after AND version <= :upto ORDER BY version"
 SELECT_TAIL = f"{_EVENTS} WHERE position > :after ORDER BY position LIMIT :most"
 SELECT_TAIL_OF_STREAM = f"{_EVENTS} WHERE position > :after AND stream = :name ORDER BY position LIMIT :most"
+EVENTS_PAGE = f"{_EVENTS} WHERE position > :position{{}} ORDER BY position LIMIT :most"
+EVENTS_BY_STREAM_PAGE = (
+    f"{_EVENTS} WHERE (stream, version) > (:stream, :version) ORDER BY stream, version LIMIT :most"
+)
+SELECT_EXTENT = "SELECT count(*), min(position), max(position) FROM events"
 SELECT_AT = f"{_EVENTS} WHERE position IN ({{}})"
 SELECT_LAST_POSITION = _NEWEST
 SELECT_HEAD = f"{_HEADS} WHERE stream = :name"
 SELECT_HEADS = f"{_HEADS} WHERE stream >= :first AND stream < :beyond ORDER BY stream"
 SELECT_HEADS_AT = f"{_HEADS} WHERE reader = :level ORDER BY stream"
+SELECT_EVERY_HEAD = _HEADS
+SELECT_LOST_END = (
+    "SELECT stream, version FROM streams WHERE NOT EXISTS (SELECT 1 FROM events WHERE"
+    " events.stream = streams.stream AND events.version = streams.version){} LIMIT 1"
+)
 SELECT_END = (
     f"SELECT version, hash, reader, ({_NEWEST})"
     " FROM (SELECT 1 AS one) AS single LEFT JOIN streams ON stream = :name"
@@ -59,7 +65,7 @@ UPDATE_HEAD = "UPDATE streams SET version = :version, hash = :hash, reader = :re
 
 # --- due steps --------------------------------------------------------------------------------------
 
-STEP = ("id", "stream", "kind", "lane", "attempt", "not_before", "owner", "fence")
+STEP = columns("steps", without="sequence")
 
 _STEP_COLUMNS = ", ".join(f"steps.{name}" for name in STEP)
 _STEPS = f"SELECT {_STEP_COLUMNS} FROM steps"
@@ -95,13 +101,20 @@ DROP_STEP = "DELETE FROM steps WHERE id = :name AND owner = :owner AND fence = :
 
 # --- keys, results, accounts ------------------------------------------------------------------------
 
-KEY = ("scope", "key", "stream", "position", "digest")
-SUMS = ("spent_tokens", "spent_nano_usd", "reserved_tokens", "reserved_nano_usd")
+KEY = columns("keys")
+SUMS = columns("budgets", without="account")
 
 SELECT_KEY = f"SELECT {', '.join(KEY)} FROM keys WHERE scope = :scope AND key = :name"
+KEYS_PAGE = (
+    f"SELECT {', '.join(f'keys.{name}' for name in KEY)}, events.stream, events.version"
+    " FROM keys LEFT JOIN events ON events.position = keys.position"
+    " WHERE (keys.scope, keys.key) > (:scope, :key){} ORDER BY keys.scope, keys.key LIMIT :most"
+)
 INSERT_KEY = _insert("keys", *KEY)
 SELECT_RESULT = "SELECT content FROM results WHERE call = :name"
+RESULTS_PAGE = "SELECT call, content FROM results WHERE call > :call ORDER BY call LIMIT :most"
 UPSERT_RESULT = _upsert("results", "call", "content")
+SELECT_ACCOUNTS = f"SELECT account, {', '.join(SUMS)} FROM budgets"
 SELECT_ACCOUNT = f"SELECT {', '.join(SUMS)} FROM budgets WHERE account = :account"
 
 
@@ -125,14 +138,14 @@ ADD_WITHIN = (
 @cache
 def add_to_accounts(accounts: int) -> str:
     """Add to so many different accounts; their parameters end in `_0`, `_1` and so on."""
-    columns = ("account", *SUMS)
-    rows = (f"({', '.join(f':{name}_{at}' for name in columns)})" for at in range(accounts))
-    return f"INSERT INTO budgets ({', '.join(columns)}) VALUES {', '.join(rows)}{_ADDING}"
+    names = ("account", *SUMS)
+    rows = (f"({', '.join(f':{name}_{at}' for name in names)})" for at in range(accounts))
+    return f"INSERT INTO budgets ({', '.join(names)}) VALUES {', '.join(rows)}{_ADDING}"
 
 
 # --- workers, the log itself ------------------------------------------------------------------------
 
-WORKER = ("id", "name", "locks", "lanes", "beats", "reader")
+WORKER = columns("workers")
 
 SELECT_WORKERS = f"SELECT {', '.join(WORKER)} FROM workers ORDER BY id"
 INSERT_WORKER = _insert("workers", *WORKER)
@@ -140,4 +153,4 @@ DELETE_WORKER = "DELETE FROM workers WHERE id = :name"
 EVICT_WORKER = "DELETE FROM workers WHERE id = :name AND beats = :beats"
 BEAT = "UPDATE workers SET beats = beats + 1 WHERE id = :name"
 SELECT_INFO = "SELECT log_id, schema FROM log_info"
-INSERT_INFO = _insert("log_info", "log_id", "schema")
+INSERT_INFO = _insert("log_info", *columns("log_info"))

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import groupby
-from typing import Any, cast
 
 import msgspec
-from sqlalchemy import Connection, Row, func, select
 
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.streams import StreamState, due_steps, fold, initial_state
 from hermes_jobs.errors import Corrupt, HermesJobsError, NewerSchema
-from hermes_jobs.eventlog import schema as t
+from hermes_jobs.eventlog import statements as sql
 from hermes_jobs.eventlog.budget_rows import to_charge
-from hermes_jobs.eventlog.codec import Codec
+from hermes_jobs.eventlog.codec import Codec, unescaped
+from hermes_jobs.eventlog.database import Connection
+from hermes_jobs.eventlog.export_log import all_keys, pages
 from hermes_jobs.eventlog.log import IMPORTING, Head
-from hermes_jobs.eventlog.rows import row_hash
+from hermes_jobs.eventlog.rows import AnyRow, StoredEvent, row_hash, to_head, to_step_row, to_stored_event
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify_budgets import ExpectedBudgets
 
-AnyRow = Row[Any]
-
-_ROWS_AT_ONCE = 1000
+_LANE = sql.STEP.index("lane")
 
 
 class LogFinding(msgspec.Struct, frozen=True):
@@ -70,13 +68,13 @@ class _Verification:
         self._accounts = ExpectedBudgets()
 
     def report(self) -> VerifyReport:
-        heads = {row.stream: _head(row) for row in self._rows(select(t.streams))}
-        steps = list(self._rows(select(t.steps)))
+        heads = {head.stream: head for head in map(to_head, self._all(sql.SELECT_EVERY_HEAD))}
+        steps = self._all(sql.SELECT_STEPS)
         for row in steps:
-            self._steps.setdefault(row.stream, {})[row.id] = row
+            step = to_step_row(row).step
+            self._steps.setdefault(step.stream, {})[step.id] = row
         streams = set()
-        ordered = select(t.events).order_by(t.events.c.stream, t.events.c.version)
-        for stream, rows in groupby(self._rows(ordered), key=lambda row: cast(str, row.stream)):
+        for stream, rows in groupby(self._events(), key=lambda row: row.stream):
             streams.add(stream)
             self._check_stream(stream, rows, heads.get(stream))
         for stream in heads.keys() - streams:
@@ -94,13 +92,22 @@ class _Verification:
             unread=tuple(self._unread),
         )
 
-    def _rows(self, statement: Any) -> Iterator[AnyRow]:
-        return iter(self._connection.execute(statement, execution_options={"yield_per": _ROWS_AT_ONCE}))
+    def _all(self, statement: str) -> Sequence[AnyRow]:
+        return self._connection.execute(statement).fetchall()
+
+    def _events(self) -> Iterator[StoredEvent]:
+        rows = pages(
+            self._connection,
+            sql.EVENTS_BY_STREAM_PAGE,
+            {"stream": "", "version": 0},
+            lambda row: {"stream": row[1], "version": row[2]},
+        )
+        return map(to_stored_event, rows)
 
     def _find(self, stream: str | None, message: str) -> None:
         self._findings.append(LogFinding(stream, message))
 
-    def _check_stream(self, stream: str, rows: Iterable[AnyRow], head: Head | None) -> None:
+    def _check_stream(self, stream: str, rows: Iterable[StoredEvent], head: Head | None) -> None:
         version, digest, position = 0, "", 0
         folded = _Fold(stream, self._codec, self._accounts)
         for row in rows:
@@ -142,27 +149,21 @@ class _Verification:
             self._check_step(stream, stored[step_id], expected[step_id])
 
     def _check_step(self, stream: str, row: AnyRow, expected: Step) -> None:
-        step = Step(
-            id=row.id, stream=row.stream, kind=row.kind, attempt=row.attempt, not_before=row.not_before
-        )
-        if step != expected or row.lane != expected.lane:
-            self._find(stream, f"Step {step.id} is {step} in {row.lane}; the events say {expected}.")
+        step, lane = to_step_row(row).step, row[_LANE]
+        if step != expected or lane != expected.lane:
+            self._find(stream, f"Step {step.id} is {step} in {lane}; the events say {expected}.")
 
     def _check_positions(self) -> None:
-        first, last = func.min(t.events.c.position), func.max(t.events.c.position)
-        row = self._connection.execute(select(func.count(), first, last).select_from(t.events)).one()
-        if row[0] and (row[1], row[2]) != (1, row[0]):
-            self._find(None, f"{row[0]} events stand at positions {row[1]} to {row[2]}: some are missing.")
+        [(count, first, last)] = self._all(sql.SELECT_EXTENT)
+        if count and (first, last) != (1, count):
+            self._find(None, f"{count} events stand at positions {first} to {last}: some are missing.")
 
     def _check_keys(self) -> None:
-        event = t.events.alias("event")
-        at_position = t.keys.outerjoin(event, event.c.position == t.keys.c.position)
-        keys = select(t.keys, event.c.stream.label("found")).select_from(at_position)
-        for row in self._rows(keys):
-            if row.found != row.stream:
+        for key, stream, _ in all_keys(self._connection):
+            if stream != key.stream:
                 self._find(
-                    row.stream,
-                    f"The {row.scope} key {row.key!r} points at position {row.position}, "
+                    key.stream,
+                    f"The {key.scope} key {key.key!r} points at position {key.position}, "
                     "where no event of this stream stands.",
                 )
 
@@ -170,13 +171,9 @@ class _Verification:
         """What only a newer hermes-jobs can fold, or nobody, cannot be added up either."""
         if self._unread or any(finding.stream is not None for finding in self._findings):
             return
-        stored = [to_charge(row.account, row[1:]) for row in self._rows(select(t.budgets))]
+        stored = [to_charge(unescaped(row[0]), row[1:]) for row in self._all(sql.SELECT_ACCOUNTS)]
         for contradiction in self._accounts.contradictions(stored):
             self._find(None, contradiction)
-
-
-def _head(row: AnyRow) -> Head:
-    return Head(stream=row.stream, version=row.version, hash=row.hash, min_build_level=row.reader)
 
 
 class _Fold:
@@ -191,7 +188,7 @@ class _Fold:
         with suppress(Corrupt):  # a kind of stream that this build does not know: chained, but not folded
             self.state = initial_state(stream)
 
-    def add(self, row: AnyRow) -> None:
+    def add(self, row: StoredEvent) -> None:
         if self.is_newer or self.failure:
             return
         try:

@@ -17,14 +17,11 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from statistics import median, quantiles
 
-from sqlalchemy import select
-from sqlalchemy.dialects import sqlite
-from sqlalchemy.schema import CreateTable
-
 from hermes_jobs.domain.events import ToolFinished
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
-from hermes_jobs.eventlog.schema import events
+from hermes_jobs.eventlog.schema import SQLITE, schema_statements
+from hermes_jobs.eventlog.statements import SELECT_TAIL
 
 APPENDS = 500
 ROUNDS = 6
@@ -106,7 +103,7 @@ def raw_rounds(path: Path, *, durable: bool) -> Round:
     """Inserts of the log's own row into the log's own table, through the `sqlite3` module."""
     row = a_row(path.with_suffix(".one"))
     raw = raw_connection(path, durable=durable)
-    raw.execute(str(CreateTable(events).compile(dialect=sqlite.dialect())))
+    raw.execute(schema_statements(SQLITE)[0])
     versions = count(1)
 
     def run() -> None:
@@ -121,7 +118,7 @@ def a_row(path: Path) -> list[object]:
     log = open_log(sqlite_url(path))
     log.append(change("session-a", 0))
     with log.snapshot() as connection:
-        row = connection.execute(select(events)).one()
+        row = connection.execute(SELECT_TAIL, {"after": 0, "most": 1}).fetchone()
     log.close()
     return list(row)
 

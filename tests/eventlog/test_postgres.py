@@ -48,7 +48,7 @@ def server() -> Iterator[Any]:
 def process_ids(log: SqlEventLog) -> list[int]:
     """The server's processes that serve the log's idle connections."""
     with log.snapshot() as connection:
-        return [connection.execute(text("SELECT pg_backend_pid()")).scalar_one()]
+        return [connection.execute("SELECT pg_backend_pid()").fetchone()[0]]
 
 
 def test_the_driver_need_not_be_named(url: str, postgres_log: SqlEventLog) -> None:
@@ -108,9 +108,9 @@ def test_a_connection_that_is_lost_at_work_loses_that_work_alone(
 ) -> None:
     def lose() -> None:
         with postgres_log.snapshot() as connection:
-            process = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
+            (process,) = connection.execute("SELECT pg_backend_pid()").fetchone()
             server.execute(text("SELECT pg_terminate_backend(:process, 5000)"), {"process": process})
-            connection.execute(text("SELECT 1"))
+            connection.execute("SELECT 1")
 
     with pytest.raises(LogUnavailable):
         lose()

@@ -263,8 +263,8 @@ def test_a_file_that_may_not_be_written_is_named_as_the_reason(path: Path) -> No
 def test_a_connection_that_may_not_write_says_so(sqlite_log: SqlEventLog) -> None:
     def clear() -> None:
         with sqlite_log.snapshot() as connection:
-            connection.exec_driver_sql("PRAGMA query_only = on")
-            connection.exec_driver_sql("DELETE FROM events")
+            connection.execute("PRAGMA query_only = on")
+            connection.execute("DELETE FROM events")
 
     with pytest.raises(LogUnavailable, match="is read-only"):
         clear()
