@@ -1,6 +1,6 @@
-"""One reply, put together from a Chat Completions answer: streamed chunks, or one whole message.
+"""Assembles one reply from a Chat Completions answer: streamed chunks, or one whole message.
 
-Reads what many endpoints send in the place of what the reference says; what it cannot read it passes over.
+Tolerant: reads the common deviations from the reference, and skips what it cannot read.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ FINISH_REASONS = {
     "max_tokens": "length",
     "model_length": "length",
 }
-"""Words of other APIs for what Chat Completions calls `stop`, `tool_calls` and `length`."""
+"""Finish reasons of other APIs, mapped to `stop`, `tool_calls` and `length` of Chat Completions."""
 
 _REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
 
 
 class ReplyAssembler:
-    """Takes the chunks of one answer in order. For one answer, one thread."""
+    """Takes the chunks of one answer in order. One instance per answer, for one thread."""
 
-    HOLDS = "choices"  # a whole answer without it is none
+    HOLDS = "choices"  # a whole answer must have this key
 
     def __init__(self, draft: ReplyBuilder) -> None:
         self.draft = draft
 
     def refusal(self, chunk: object) -> Refusal | None:
-        """The refusal that a chunk holds, at OpenRouter in its choice."""
+        """The refusal in a chunk, if any; OpenRouter puts it into the choice."""
         choices = chunk.get("choices") if isinstance(chunk, Mapping) else None
         first = choices[0] if isinstance(choices, Sequence) and choices else None
         return refusal_in(chunk) or refusal_in({"error": _mapping(first).get("error")})
 
     def feed(self, chunk: Mapping[str, object]) -> str:
-        """The next chunk, or a whole completion; returns the text in it that may be shown."""
+        """Handle the next chunk, or a whole completion; returns the text to show."""
         self.draft.begun = True
         self.draft.model = self.draft.model or _text(chunk.get("model"))
         self.draft.report(chunk.get("usage") or _mapping(chunk.get("x_groq")).get("usage"))
@@ -77,14 +77,14 @@ def _text(value: object) -> str:
 
 
 def _details(entries: object) -> str:
-    """What entries of `reasoning_details` say in words."""
+    """The readable text of `reasoning_details`."""
     if not isinstance(entries, Sequence) or isinstance(entries, str):
         return ""
     return "".join(_text(each.get("text")) or _text(each.get("summary")) for each in map(_mapping, entries))
 
 
 def _parts(content: object) -> tuple[str, str]:
-    """Text and thoughts of a `content`, which is a string or, at Mistral, a list of typed parts."""
+    """Text and reasoning of a `content`, which is a string or, from Mistral, a list of typed parts."""
     if isinstance(content, str):
         return content, ""
     if not isinstance(content, Sequence):

@@ -1,7 +1,7 @@
-"""Marks that tell Anthropic, and endpoints in front of it, which beginning of a prompt to keep.
+"""Cache marks for Anthropic, and for endpoints in front of it: they select the prefixes of a prompt to cache.
 
-Source: https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching (at most four marks a request, no
-mark on an empty text; five minutes unless `ttl` says an hour).
+Source: https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching (at most four marks per request,
+none on an empty text; a lifetime of five minutes unless `ttl` says an hour).
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, Literal
 Json = dict[str, Any]
 
 MARKED_MESSAGES = 3
-"""Beside the system prompt: with it, the four marks that a request may hold."""
+"""Marks on messages: with the one on the system prompt, the four that a request may have."""
 
 
 def marked(messages: Sequence[Json], *, ttl: Literal["5m", "1h"], tools: bool) -> list[Json]:
-    """The rendered messages with marks on the system prompt and the last three that can carry one.
+    """The rendered messages, with marks on the system prompt and on the last three that can have one.
 
-    `tools`: results of tools carry one too, on a part of their content, as OpenRouter takes it. The given
-    messages stay as they are.
+    `tools`: tool results get one too, on a part of their content, as OpenRouter expects. The given messages
+    are not changed.
     """
     mark = {"type": "ephemeral", **({"ttl": "1h"} if ttl == "1h" else {})}
     wanted = [at for at, each in enumerate(messages) if each["role"] == "system"][:1]

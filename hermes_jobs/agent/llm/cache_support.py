@@ -1,4 +1,4 @@
-"""Whether and how an endpoint keeps the beginnings of prompts, as far as that is known before it is asked."""
+"""Prompt caching of an endpoint, as far as it is known before the first request."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Kind = Literal["marks", "automatic", "off", "none"]
 
 
 class PromptCaching(msgspec.Struct, frozen=True):
-    """How prompts are cached: `marks` are sent and kept for `ttl`; the endpoint caches by itself; it takes
-    marks, which are switched off; or nothing is known of any caching there. `note` says more.
+    """How prompts are cached. `kind`: by marks in the request, with the lifetime `ttl`; by the endpoint
+    itself; by marks that are switched off; or unknown. `note` has details.
     """
 
     kind: Kind
@@ -23,7 +23,7 @@ class PromptCaching(msgspec.Struct, frozen=True):
 
     @property
     def told(self) -> str:
-        """In a few words."""
+        """A short description for users."""
         match self.kind:
             case "marks":
                 return f"marked, kept for {self.ttl}"
@@ -38,7 +38,7 @@ class PromptCaching(msgspec.Struct, frozen=True):
 def prompt_caching(
     provider: ProviderName, base_url: str | None, model: str, manner: ApiOptions
 ) -> PromptCaching:
-    """How the model's prompts are cached where it is asked; `base_url` None is OpenAI's own."""
+    """The prompt caching of the model at its endpoint; `base_url` None is OpenAI's own."""
     known = PROVIDERS[provider]
     if known.api == "anthropic":
         off = manner.prompt_cache == "off"

@@ -1,7 +1,7 @@
-"""The forms in which models write tool calls into their text. A new form is one entry in `FORMS`.
+"""Forms of tool calls that models write into their text. A new form is one entry in `FORMS`.
 
-Broken JSON makes a call all the same, with the broken text as its arguments, so that the model is told.
-What begins right after a backtick is spoken of, not called.
+A call with broken JSON is still a call, with the broken text as its arguments, so that the model gets an
+error. A form right after a backtick is quoted, and no call.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ import msgspec
 from hermes_jobs.agent.llm.text import well_formed
 
 UNNAMED = "unnamed"
-"""The tool of a call in which no name can be read; no tool has this name."""
+"""The tool name of a call without a readable name; no tool has this name."""
 
 
 class WrittenCall(msgspec.Struct, frozen=True):
-    """A call as it was understood: `arguments` is a JSON object, or the text that is none."""
+    """A call as it was parsed: `arguments` is a JSON object, or invalid text."""
 
     name: str
     arguments: str
 
 
 class Read(msgspec.Struct, frozen=True):
-    """How far the text was read, and the calls in it; none: so far it is text after all."""
+    """The end of the parsed text, and the calls in it; without calls it is plain text."""
 
     end: int
     calls: tuple[WrittenCall, ...] = ()
 
 
 class Braces:
-    """Finds the end of the first object at or after `start`, counting on as the text grows."""
+    """Finds the end of the first object at or after `start`, incrementally as the text grows."""
 
     _MARKS = re.compile(r'\\.|["{}]', re.DOTALL)
 
@@ -45,7 +45,7 @@ class Braces:
         self._end: int | None = None
 
     def end(self, text: str) -> int | None:
-        """Where the object ends; None while it has not."""
+        """The end of the object; None while it is incomplete."""
         while self._end is None:
             mark = self._MARKS.search(text, self._at)
             if mark is None:
@@ -65,18 +65,22 @@ class Braces:
 
 
 class Opened(msgspec.Struct):
-    """A call that has begun: its name, where the opening holds it, and the object that follows."""
+    """A call that has begun: its name, if the opening holds it, and the object after it."""
 
     name: str
     braces: Braces
 
 
 Reader = Callable[[str, Opened, bool], Read | None]
-"""`(text, opened, final)`: reads the call that begins the text. None: more text must come; not if `final`."""
+"""`(text, opened, final)`: parses the call that begins the text. None: more
+text is needed; never if `final`.
+"""
 
 
 class Form(msgspec.Struct, frozen=True):
-    """`opening` begins a call, perhaps with its `name`; `beginning` fits an end that may become one."""
+    """`opening` matches the beginning of a call, maybe with its `name`; `beginning` matches a possible start
+    of one at the end of a text.
+    """
 
     opening: re.Pattern[str]
     beginning: re.Pattern[str]
@@ -101,11 +105,13 @@ def read_tagged(text: str, opened: Opened, final: bool) -> Read | None:
 
 
 _DEBRIS = re.compile(r"(?:[\s,`\[\]*-]|json\b)*")
-"""What models leave between and after the objects of a block: fences, the marks of lists."""
+"""Text between and after the objects of a block: code fences, list marks."""
 
 
 def _rest_of_block(text: str, end: int, call: WrittenCall, *, final: bool) -> Read | None:
-    """The calls of a block whose first one ends there: more may follow, and debris, up to the closing tag."""
+    """The calls of a block whose first one ends at `end`; more calls and debris may follow up to the closing
+    tag.
+    """
     calls, at = [call], end
     while True:
         debris = _DEBRIS.match(text, at)
@@ -140,7 +146,7 @@ def _read_named(text: str, opened: Opened, final: bool) -> Read | None:
 
 
 def _read_fenced(text: str, opened: Opened, final: bool) -> Read | None:
-    """A fenced block that holds nothing but an object with `name` and `arguments`; else it is text."""
+    """A fenced block that holds only an object with `name` and `arguments`; else it is text."""
     end = opened.braces.end(text)
     if end is None and not final:
         return None
@@ -166,7 +172,7 @@ _TOOL = r"[A-Za-z_][\w.-]{0,63}"
 
 
 def _beginnings(literal: str) -> str:
-    """A pattern of the literal's proper beginnings, at the end of a text."""
+    """A pattern of the literal's proper prefixes, at the end of a text."""
     return "|".join(re.escape(literal[:length]) for length in range(len(literal) - 1, 0, -1))
 
 
@@ -190,7 +196,7 @@ FORMS = (
 
 
 def _closed(text: str, end: int, closing: str, *, final: bool) -> int | None:
-    """Where the closing mark ends, if it comes next, else `end`; None while it may still come."""
+    """The end of the closing mark, if it comes next, else `end`; None while it may still come."""
     rest = text[end:].lstrip()
     if rest.startswith(closing):
         return len(text) - len(rest) + len(closing)
@@ -203,7 +209,7 @@ def _named(body: str, *, needs_arguments: bool = False) -> WrittenCall | None:
 
 
 def named(said: Mapping[str, object], *, needs_arguments: bool = False) -> WrittenCall | None:
-    """The call that an object with `name` and `arguments` (or `parameters`) is; None where it is none."""
+    """The call in an object with `name` and `arguments` (or `parameters`); None if it is none."""
     name = said.get("name")
     if not isinstance(name, str) or not name.strip():
         return None
@@ -221,7 +227,7 @@ def _broken(body: str) -> WrittenCall:
 
 
 def decoded(body: str) -> dict[str, object] | None:
-    """The object in the body; line breaks inside of strings are let pass, as models write them."""
+    """The object in the body; unescaped line breaks inside of strings are accepted, as models write them."""
     try:
         decoded = json.loads(body, strict=False)
     except (ValueError, RecursionError):

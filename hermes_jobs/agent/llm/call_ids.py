@@ -1,6 +1,7 @@
-"""Ids of tool calls that an endpoint takes back: each model makes its own, and some repeat them.
+"""Ids of tool calls that an endpoint accepts: models make their own, and some repeat them.
 
-Pure, and an id depends only on what stands before it, so that a longer history begins like a shorter one.
+Pure. An id depends only on earlier messages, so that the rendering of a longer history begins with that of a
+shorter one.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolM
 
 
 def with_valid_ids(messages: Sequence[Message], valid: str) -> Sequence[Message]:
-    """The messages with each call's id unique among all, and of the form `valid` (a pattern for the whole).
+    """The messages with call ids that are unique and match `valid` (a pattern for the whole id).
 
-    Ids that are so already stay; the given messages are returned where all are.
+    Such ids stay unchanged; if all are such, the given messages are returned.
     """
     asked = [call.id for each in messages if isinstance(each, AssistantMessage) for call in each.tool_calls]
     if len(set(asked)) == len(asked) and all(re.fullmatch(valid, each) for each in asked):
         return messages
     taken: set[str] = set()
-    current: dict[str, str] = {}  # the id that answers to each original one from here on
+    current: dict[str, str] = {}  # the current id of each original one
     changed: list[Message] = []
     for message in messages:
         match message:
@@ -41,13 +42,13 @@ def with_valid_ids(messages: Sequence[Message], valid: str) -> Sequence[Message]
 
 
 def _fresh(given: str, taken: set[str], valid: str) -> str:
-    """The id itself where it may be used, else letters and digits that follow from it."""
+    """The id itself if it is valid and unused, else one derived from it."""
     if given not in taken and re.fullmatch(valid, given):
         return given
     number = 0
     while True:
         digest = sha256(f"{given}#{number}".encode("utf-8", "replace")).hexdigest()
-        for made in (f"call_{digest[:20]}", digest[:9]):  # nine letters and digits are what Mistral takes
+        for made in (f"call_{digest[:20]}", digest[:9]):  # Mistral accepts nine letters and digits
             if made not in taken and re.fullmatch(valid, made):
                 return made
         number += 1

@@ -1,8 +1,9 @@
-"""What an endpoint offers: its models with window and price; or what is at that address instead of an API.
+"""Lists an endpoint's models with window and price, or diagnoses the address.
 
-Every API of the table lists its models at `/models`; only Anthropic's asks for its own headers there
-(https://docs.anthropic.com/en/api/models-list). Windows and prices are read as OpenRouter, Together, Groq,
-Mistral, vLLM, llama.cpp, LM Studio and Anthropic write them. Nothing here raises for what an endpoint says.
+Every known API lists its models at `/models`; only Anthropic's needs its own headers
+(https://docs.anthropic.com/en/api/models-list). Windows and prices are read in the forms of OpenRouter,
+Together, Groq, Mistral, vLLM, llama.cpp, LM Studio and Anthropic. Nothing here raises for an endpoint's
+answer.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Trouble = Literal["auth", "connection", "page", "other_api", "address", "unliste
 
 
 class Offered(msgspec.Struct, frozen=True):
-    """A model as an endpoint lists it; `window` in tokens. None: not said."""
+    """A model in an endpoint's list; `window` in tokens. None: unknown."""
 
     name: str
     window: int | None = None
@@ -36,10 +37,10 @@ class Offered(msgspec.Struct, frozen=True):
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """What an endpoint offers, or `problem` and what to do about it.
+    """An endpoint's models, or `problem` and a hint.
 
-    `trouble`: the key was refused; nobody answers; a web page; another kind of API; an API at another address
-    (`better_url`); an API, as it seems, that lists no models.
+    `trouble`: the key was refused; the endpoint is unreachable; a web page; another kind of API; an API at
+    another address (`better_url`); probably an API, without a list of models.
     """
 
     models: tuple[Offered, ...] = ()
@@ -49,13 +50,15 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     better_url: str | None = None
 
     def named(self, name: str) -> Offered | None:
-        """The model of that name; Gemini lists `models/NAME`, and local servers take names without a tag."""
+        """The model of that name; Gemini lists `models/NAME`, and local servers
+        accept names without a tag.
+        """
         fitting = (each for each in self.models if name in {each.name, each.name.removeprefix("models/")})
         tagged = (each for each in self.models if each.name == f"{name}:latest")
         return next(fitting, next(tagged, None))
 
     def nearest(self, name: str, n: int = 3) -> list[str]:
-        """The offered names that look most like that one."""
+        """The listed names most similar to that one."""
         from difflib import get_close_matches
 
         short = {each.name.rpartition("/")[2].lower(): each.name for each in reversed(self.models)}
@@ -64,7 +67,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def listing(base_url: str, key: str | None, api: Api = "openai", *, seconds: float = SECONDS) -> Listing:
-    """Ask the endpoint for its models, within so many seconds a request."""
+    """Request the endpoint's models, with a timeout of `seconds` per request."""
     url = base_url.rstrip("/")
     with httpx2.Client(timeout=seconds, follow_redirects=False) as client:
         found = _asked(client, f"{url}/v1/models" if api == "anthropic" else f"{url}/models", key, api)
@@ -74,7 +77,7 @@ def listing(base_url: str, key: str | None, api: Api = "openai", *, seconds: flo
 
 
 def _asked(client: httpx2.Client, url: str, key: str | None, api: Api) -> Listing | httpx2.Response:
-    """What is listed there; the answer itself where it is no list."""
+    """The models listed there; the response itself if it is no list."""
     headers = {"authorization": f"Bearer {key}"} if key else {}
     if api == "anthropic":
         headers = {"x-api-key": key or "", "anthropic-version": ANTHROPIC_VERSION}
@@ -94,7 +97,7 @@ def _asked(client: httpx2.Client, url: str, key: str | None, api: Api) -> Listin
 
 
 def _told(client: httpx2.Client, url: str, key: str | None, api: Api, answer: httpx2.Response) -> Listing:
-    """What is at the address, as far as its answer tells."""
+    """The diagnosis of an address whose response is no list."""
     at, body = str(answer.request.url), _json(answer)
     if answer.status_code in {401, 403}:
         said = redacted(_message(body) or shortened(answer.text), (key or "",))
@@ -114,7 +117,7 @@ def _told(client: httpx2.Client, url: str, key: str | None, api: Api, answer: ht
 
 
 def _better_address(client: httpx2.Client, url: str, key: str | None) -> Listing | None:
-    """The API where people leave off the last part of its address, or write too much of it."""
+    """The API at an address with a missing or an extra path segment."""
     shorter = re.sub(r"/(?:chat/completions|completions|responses|messages|models)$", "", url)
     candidates = [shorter] if shorter != url else [f"{url}/v1", f"{url}/api/v1", f"{url}/openai"]
     for each in candidates:
@@ -143,7 +146,7 @@ def _json(answer: httpx2.Response) -> Any:
 
 
 def _items(body: Any) -> list[Mapping[str, Any]] | None:
-    """The listed models: under `data`, under `models` (Ollama, Gemini), or a list alone (Together)."""
+    """The listed models: under `data`, under `models` (Ollama, Gemini), or a top-level list (Together)."""
     if isinstance(body, Mapping):
         body = body.get("data", body.get("models"))
     if not isinstance(body, list):
@@ -182,14 +185,14 @@ def _offered(item: Mapping[str, Any]) -> Offered | None:
         return None
     meta = item.get("meta")
     sizes = [item.get(field) for field in _WINDOWS]
-    if isinstance(meta, Mapping):  # llama.cpp: what it runs with, else what the model was made for
+    if isinstance(meta, Mapping):  # llama.cpp: the running window, else the trained one
         sizes += [meta.get("n_ctx"), meta.get("n_ctx_train")]
     window = next((size for size in sizes if isinstance(size, int) and size > 0), None)
     return Offered(name, window, _price(item.get("pricing")))
 
 
 def _price(pricing: Any) -> Price | None:
-    """OpenRouter writes US dollars a token as text, Together a million tokens as numbers."""
+    """The price: US dollars per token as text (OpenRouter), or per million tokens as numbers (Together)."""
     if not isinstance(pricing, Mapping):
         return None
     if "prompt" in pricing:

@@ -1,4 +1,4 @@
-"""An endpoint as the engine's `Model`: threads ask, one asyncio loop does the talking."""
+"""An endpoint as the engine's `Model`: callers block in threads, one asyncio loop does the I/O."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from hermes_jobs.agent.llm.sse import EventDecoder
 from hermes_jobs.agent.llm.windows import Windows, known_window
 from hermes_jobs.engine.ports import Cancel, ModelError, ModelRequest, Reply
 
-_DRAIN_SECONDS = 1.0  # for what follows the end of a stream, so that its connection can be used again
+_DRAIN_SECONDS = 1.0  # to read the rest of a stream, so that its connection can be reused
 
 
 async def events_of(response: httpx2.Response) -> AsyncGenerator[str, None]:
     """The data of each event.
 
-    Not the clients' own readers: these do not say whether the end was marked, and stumble over empty data.
+    The clients' own readers do not report whether the end was marked, and fail on empty data.
     """
     decoder = EventDecoder()
     async for piece in response.aiter_bytes():
@@ -37,7 +37,7 @@ async def events_of(response: httpx2.Response) -> AsyncGenerator[str, None]:
 
 
 async def drain(events: AsyncGenerator[str, None]) -> None:
-    """Read what follows the end, so that the connection can be used again."""
+    """Read the rest of the stream, so that the connection can be reused."""
     with suppress(TimeoutError, httpx2.HTTPError):
         async with asyncio.timeout(_DRAIN_SECONDS):
             async for _ in events:
@@ -48,19 +48,19 @@ UNUSABLE_KEY = "The key holds characters that no key has: only a part of it was 
 
 
 class AsyncModel(Protocol):
-    """A model that is asked on one asyncio loop."""
+    """A model that is called on one asyncio loop."""
 
     async def reply(self, request: ModelRequest, on_text: Callable[[str], None]) -> Reply:
-        """Ask once; see `Model.reply`. A cancelled task ends the call."""
+        """Make one call; see `Model.reply`. Cancelling the task ends the call."""
 
     async def close(self) -> None:
         """Close the connections."""
 
 
 class EndpointModel:
-    """A `Model` over an `AsyncModel` that `make` makes of the key, by `warm` or at the first call.
+    """A `Model` over an `AsyncModel` that `make` creates from the key, in `warm` or at the first call.
 
-    Importing a provider's client takes up to half a second: `make` is where it is imported.
+    Importing a provider's client takes up to half a second: `make` imports it.
     """
 
     def __init__(self, make: Callable[[str], AsyncModel], *, api_key: str | None) -> None:
@@ -72,11 +72,11 @@ class EndpointModel:
         self._closed = False
 
     def warm(self) -> None:
-        """Import the client and make it ready, so that the first call need not."""
+        """Import the client and create it ahead of the first call."""
         self._model()
 
     def close(self) -> None:
-        """Close the connections; calls under way fail, later ones raise RuntimeError."""
+        """Close the connections; running calls fail, later ones raise RuntimeError."""
         with self._lock:
             made, self._made = self._made, None
             self._closed = True
@@ -100,7 +100,7 @@ class EndpointModel:
             raise cancelled(cancel) from None
         finally:
             take_back()
-            future.cancel()  # when on_text raised: nobody waits for the rest
+            future.cancel()  # if on_text raised: nobody waits for the rest
 
     def _model(self) -> AsyncModel:
         with self._lock:
@@ -112,11 +112,11 @@ class EndpointModel:
 
 
 class OpenAIModel(EndpointModel):
-    """Asks an OpenAI-compatible endpoint, streamed where it streams.
+    """An OpenAI-compatible endpoint; answers are streamed if it supports that.
 
-    `base_url` None is OpenAI's own; `windows` learns from refusals. `idle_timeout`: seconds of silence after
-    which a call has failed; `timeout`: seconds for a whole call, None for no limit.
-    `watch` is given the HTTP client. openai is imported by `warm` or the first call.
+    `base_url` None is OpenAI's own; `windows` learns from refusals. `idle_timeout`: seconds without data
+    after which a call fails; `timeout`: seconds for a whole call, None for no limit.
+    `watch` is called with the HTTP client. openai is imported by `warm` or the first call.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class OpenAIModel(EndpointModel):
 
 
 def cancelled(cancel: Cancel) -> ModelError:
-    """What a model raises when `cancel` has fired, or it was closed under its callers."""
+    """The error of a call whose `cancel` has fired, or whose model was closed during the call."""
     return ModelError("cancelled", f"The model call was stopped: {cancel.reason or 'the model was closed'}.")
 
 

@@ -1,4 +1,4 @@
-"""What a provider's client raises, as the project's own errors."""
+"""Maps the exceptions of a provider's client to the project's errors."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ UNTRUSTED = (
     "The server's certificate is not trusted: name a file with its issuer in SSL_CERT_FILE, or use http for "
     "a server on this machine."
 )
-"""What to do about it."""
+"""The hint for an untrusted certificate."""
 
 
 def unreachable(error: Exception, url: str) -> str:
-    """What keeps the endpoint from being reached, in a sentence."""
+    """A sentence about the reason why the endpoint cannot be reached."""
     found = list(causes(error))
     if any(isinstance(cause, socket.gaierror) for cause in found):
         return f"The name in {url} cannot be resolved."
@@ -39,7 +39,7 @@ def unreachable(error: Exception, url: str) -> str:
 
 
 def is_cut(error: Exception) -> bool:
-    """Whether the connection failed: the clients' layer over aiohttp calls that a timeout too."""
+    """Whether the connection failed; the clients' layer over aiohttp reports that as a timeout too."""
     return any(
         isinstance(cause, aiohttp.ClientConnectionError) and not isinstance(cause, TimeoutError)
         for cause in causes(error)
@@ -47,20 +47,20 @@ def is_cut(error: Exception) -> bool:
 
 
 def root(error: Exception) -> str:
-    """What the last cause says, in one line; its class where it says nothing."""
+    """The message of the first cause, in one line; its class name if it has none."""
     *_, last = causes(error)
-    # aiohttp puts a status before its message that the server never sent.
+    # aiohttp puts a status before its message, although the server never sent one.
     told = last.message if isinstance(last, HttpProcessingError) else str(last)
     return " ".join(told.split()) or type(last).__name__
 
 
 def is_untrusted(error: Exception) -> bool:
-    """Whether the server showed a certificate that is not trusted, which another attempt does not change."""
+    """Whether the server's certificate is not trusted; a retry does not help."""
     return any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes(error))
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and what it came from, in this order."""
+    """The error and its causes, in this order."""
     following: BaseException | None = error
     while following is not None:
         yield following
@@ -73,7 +73,7 @@ _BROKEN = "The provider or the network failed: try again later."
 
 
 class ErrorMapper:
-    """Reads the exceptions of one client. `sdk`: its module, `openai` or `anthropic`.
+    """Maps the exceptions of one client. `sdk`: its module, `openai` or `anthropic`.
 
     Both are made by the same generator: their exceptions have the same names. `key` empty: none is sent.
     """
@@ -88,7 +88,7 @@ class ErrorMapper:
         self._timeout = timeout
 
     def error(self, error: Exception, *, begun: bool, usage: Usage, expired: bool = False) -> ModelError:
-        """What went wrong. `begun`: something has arrived; `expired`: the whole call took too long."""
+        """The mapped error. `begun`: some data has arrived; `expired`: the whole call took too long."""
         sdk = self._sdk
         match error:
             case TimeoutError() if expired:
@@ -114,7 +114,7 @@ class ErrorMapper:
                 return self.made("unknown", f"{type(error).__name__}: {error}", usage)
 
     def refusal(self, error: Any) -> Refusal:
-        """What a response with an error status says."""
+        """The content of a response with an error status."""
         headers = {name.lower(): value for name, value in error.response.headers.items()}
         text: str = error.response.text
         try:
@@ -124,17 +124,17 @@ class ErrorMapper:
         return found or Refusal(message=shortened(text), status=error.status_code, headers=headers)
 
     def refused(self, refusal: Refusal, usage: Usage) -> ModelError:
-        """A refusal that came now."""
+        """The error for a refusal that arrived now."""
         return classify(replace(refusal, at=time.time()), secrets=self._secrets, usage=usage)
 
     def garbage(self, what: str, usage: Usage, excerpt: str = "") -> ModelError:
-        """An answer that is none; `what` ends the sentence «The endpoint's answer …»."""
+        """The error for an unusable answer; `what` completes the sentence "The endpoint's answer …"."""
         return garbage(what, excerpt, secrets=self._secrets, usage=usage)
 
     def made(
         self, kind: str, message: str, usage: Usage, hint: str = "", *, lasting: bool = False
     ) -> ModelError:
-        """An error of that kind."""
+        """A `ModelError` of that kind."""
         return model_error(kind, message, hint=hint, lasting=lasting, secrets=self._secrets, usage=usage)
 
     def _silence(self, error: Exception) -> str:

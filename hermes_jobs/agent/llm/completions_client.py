@@ -1,4 +1,4 @@
-"""One endpoint, asked on an asyncio loop. Importing this imports openai (half a second)."""
+"""The client of one endpoint, on an asyncio loop. Importing this imports openai (half a second)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from hermes_jobs.agent.llm.sse import DONE
 from hermes_jobs.agent.llm.windows import Windows, learned_from
 from hermes_jobs.engine.ports import ModelError, ModelRequest, Reply
 
-_MOST_SESSIONS = 1000  # of which refused payloads are remembered
+_MOST_SESSIONS = 1000  # whose refused payloads are remembered
 IDLE_SECONDS = 120.0
 UNSTREAMED_SECONDS = 600.0
 BROKEN_OFF = {
@@ -54,31 +54,32 @@ BROKEN_OFF = {
     "insufficient_system_resource": "overloaded",
     "malformed_function_call": "garbage",
 }
-"""Finish reasons of answers that are not complete, and the kind of failure that each is. OpenAI, OpenRouter,
-Gemini, Bedrock, Zhipu (`sensitive`, `network_error`), DeepSeek (`insufficient_system_resource`), vLLM."""
-_PLACEHOLDER_KEY = "no-key"  # local servers want none, the client does
+"""Finish reasons of incomplete answers, and the kind of failure of each. OpenAI, OpenRouter, Gemini, Bedrock,
+Zhipu (`sensitive`, `network_error`), DeepSeek (`insufficient_system_resource`), vLLM.
+"""
+_PLACEHOLDER_KEY = "no-key"  # local servers need none, the client does
 
 OnText = Callable[[str], None]
 
 
 class Answer(Protocol):
-    """An answer while it arrives, in whichever form the endpoint gives it."""
+    """An incoming answer, in the form of one API."""
 
     HOLDS: str
 
     @property
     def draft(self) -> ReplyBuilder:
-        """The reply, as far as it has come."""
+        """The reply so far."""
 
     def refusal(self, chunk: object) -> Refusal | None:
-        """The refusal that a chunk holds."""
+        """The refusal in the chunk, if any."""
 
     def feed(self, chunk: dict[str, object]) -> str:
-        """The next chunk, or a whole answer; returns the text in it that may be shown."""
+        """Handle the next chunk, or a whole answer; returns the text to show."""
 
 
 class Api(msgspec.Struct, frozen=True):
-    """Where an API is asked, how, and how its answers are read."""
+    """One API: its path, its request body, and the class that reads its answers."""
 
     path: str
     body: Callable[[ModelRequest, Dialect], dict[str, Any]]
@@ -94,10 +95,10 @@ ChunkStream = openai.AsyncStream[object]
 
 
 class CompletionsClient:
-    """Asks one endpoint. `watch` is given the HTTP client. Use from one loop only.
+    """Calls one endpoint. `watch` is called with the HTTP client. Use from one loop only.
 
-    `idle_timeout`: seconds without any data after which a streamed call has failed; `timeout`: seconds for a
-    whole call, None for no limit. A model that does not stream gets `UNSTREAMED_SECONDS` to answer.
+    `idle_timeout`: seconds without data after which a streamed call fails; `timeout`: seconds for a whole
+    call, None for no limit. A model that does not stream gets `UNSTREAMED_SECONDS`.
     """
 
     def __init__(
@@ -120,15 +121,15 @@ class CompletionsClient:
         self._manner = manner
         self._api = APIS[manner.api]
         self._learned: dict[str, Dialect] = {}
-        self._payloads: dict[tuple[str, str], Payloads] = {}  # what a session's payloads have come to
+        self._payloads: dict[tuple[str, str], Payloads] = {}  # the payload mode of each session
         self._base_url = base_url
-        http_client = openai.DefaultAioHttpClient()  # less than half of what httpx2's own costs a call
+        http_client = openai.DefaultAioHttpClient()  # costs less than half of httpx2's own per call
         if watch is not None:
             watch(http_client)
         self._client = openai.AsyncOpenAI(
             api_key=api_key or _PLACEHOLDER_KEY,
             base_url=base_url,
-            max_retries=0,  # a retry is an event of ours
+            max_retries=0,  # retries are events in the log
             http_client=http_client,
         )
 
@@ -137,7 +138,9 @@ class CompletionsClient:
         await self._client.close()
 
     async def reply(self, request: ModelRequest, on_text: OnText) -> Reply:
-        """Ask, and again in another way where the endpoint refuses how it was asked. Raises `ModelError`."""
+        """Make the call; repeat it in another dialect where the endpoint refuses the first. Raises
+        `ModelError`.
+        """
         try:
             return await self._adapting(request, on_text)
         except ModelError as error:
@@ -169,13 +172,13 @@ class CompletionsClient:
                 raise self._failure(error, answer, expired=limit.expired()) from error
 
     def _dialect(self, request: ModelRequest) -> Dialect:
-        """How the model is asked, as far as is known by now."""
+        """The dialect for the model, as far as it is known."""
         known = self._learned.get(request.model)
         known = known or first_dialect(self._base_url, request.model, self._manner)
         return replace(known, payloads=self._payloads.get((request.model, request.session), "send"))
 
     def _learn(self, request: ModelRequest, dialect: Dialect) -> None:
-        """Remember how the model wants to be asked; a refused payload is its session's matter alone."""
+        """Remember the model's dialect; a refused payload is remembered for its session only."""
         self._learned[request.model] = dialect
         if dialect.payloads in {"replace", "omit"}:
             if len(self._payloads) >= _MOST_SESSIONS:
@@ -187,7 +190,7 @@ class CompletionsClient:
             self._api.path,
             cast_to=object,
             options={"timeout": self._patience(dialect)},
-            content=msgspec.json.encode(self._api.body(request, dialect)),  # a tenth of openai's encoding
+            content=msgspec.json.encode(self._api.body(request, dialect)),  # ten times as fast as openai's
             stream=True,
             stream_cls=ChunkStream,
         )
@@ -204,14 +207,14 @@ class CompletionsClient:
         return reply
 
     def _check_finish(self, answer: Answer) -> None:
-        """Raise `ModelError` for an answer that the provider broke off."""
+        """Raise `ModelError` for an answer that the provider cut off."""
         reason = answer.draft.finish_reason
         if (kind := BROKEN_OFF.get(reason)) is not None:
             told = f"The provider broke off the answer (finish_reason {reason!r})."
             raise self._failing.made(kind, told, answer.draft.usage)
 
     def _patience(self, dialect: Dialect) -> httpx2.Timeout:
-        """How long each read may take."""
+        """The timeout of each read."""
         idle = self._idle_timeout if dialect.streams else max(self._idle_timeout, UNSTREAMED_SECONDS)
         return httpx2.Timeout(idle, connect=min(idle, CONNECT_SECONDS))
 

@@ -1,4 +1,4 @@
-"""Failures that only a second look explains: a mistyped model, and an address that is no API's."""
+"""Explains failures by the endpoint's model list: a mistyped model, a wrong address."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ _AT_THE_ADDRESS = {"page", "address", "other_api"}
 
 
 class Client(Model, Protocol):
-    """A model with connections of its own."""
+    """A model with its own connections."""
 
     def close(self) -> None:
-        """Close them."""
+        """Close the connections."""
 
 
 class DiagnosingModel:
-    """A model that looks, after such a failure, at what its endpoint offers, and says what it has seen.
+    """A model that requests the endpoint's model list after certain failures, and adds the finding to the
+    error.
 
-    `look` asks the endpoint; no call that goes well pays for it.
+    `look` requests the list; successful calls do not.
     """
 
     def __init__(self, model: Client, look: Callable[[], Listing]) -> None:
@@ -43,7 +44,7 @@ class DiagnosingModel:
 
 
 def _is_puzzling(error: ModelError) -> bool:
-    """Whether the model, or the whole API, may not be there."""
+    """Whether the model, or the whole API, may not exist there."""
     no_api = error.kind == "garbage" and not error.usage.total_tokens
     return error.kind == "model_not_found" or no_api or error.message.startswith(("404", "405"))
 

@@ -1,4 +1,6 @@
-"""How one model is asked at one endpoint: begun from its name and the settings, learned from refusals."""
+"""Dialects: how one model is called at one endpoint. Derived from its name and the settings, adapted after
+refusals.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,15 @@ from hermes_jobs.agent.llm.families import (
 ToolCalling = Literal["structured", "text"]
 
 TEXT_MODELS = ("gemma", "llama", "phi", "smollm", "stablelm", "vicuna", "falcon", "olmo", "orca", "zephyr")
-"""Families of which most servers' templates know no tools: a word of the name begins or ends so."""
+"""Families whose templates know no tools on most servers; a word of the model's name begins or ends like
+this.
+"""
 
 _WORD = re.compile(r"[a-z]+")
 
 
 def uses_text_tool_calls(model: str) -> ToolCalling:
-    """`text` for a family of the table; the name's vendor part, as in `meta-llama/…`, does not count."""
+    """`text` for a family of the table; the vendor part of a name, as in `meta-llama/…`, is ignored."""
     words = _WORD.findall(model.rpartition("/")[2].lower())
     return (
         "text"
@@ -45,7 +49,7 @@ Payloads = Literal["send", "again", "replace", "omit"]
 
 
 class ApiOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the settings say of how models are asked; `auto` leaves it to the model's name and to refusals."""
+    """The settings for calls of models; `auto`: decided by the model's name and by refusals."""
 
     api: Literal["chat", "responses"] = "chat"
     provider: str = "auto"
@@ -59,11 +63,11 @@ BY_NAME = ApiOptions()
 
 
 class Dialect(msgspec.Struct, frozen=True):
-    """How to ask one model at one endpoint.
+    """The dialect of one model at one endpoint.
 
-    `cache`: how long marked prefixes are kept, None for no marks. `marks_tools`: results of tools carry some.
-    `payloads`: what earlier messages carry of what the endpoint attached to them: all of it; all of it, sent
-    once more; what the family takes in its place; or nothing.
+    `cache`: lifetime of marked prefixes, None for no marks. `marks_tools`: tool results get marks too.
+    `payloads`: the payloads sent back in earlier messages: all; all, repeated once; the family's replacement
+    for them; or none.
     `takes_effort`: parameters for reasoning are sent. `includes_reasoning`: the Responses API is asked for
     reasoning that can be sent back.
     """
@@ -87,16 +91,18 @@ class Dialect(msgspec.Struct, frozen=True):
 
     @property
     def payload_name(self) -> str:
-        """What payloads of this dialect are called in the log."""
+        """The name of this dialect's payloads in the log."""
         return "responses" if self.api == "responses" else self.family.name
 
 
 PLAIN = Dialect()
-"""Any endpoint, as far as nothing is known of it."""
+"""The dialect of an unknown endpoint."""
 
 
 def first_dialect(base_url: str, model: str = "", manner: ApiOptions = BY_NAME) -> Dialect:
-    """What is tried first. OpenAI's reasoning models refuse `max_tokens`; many endpoints know only that."""
+    """The first dialect to try. OpenAI's reasoning models refuse `max_tokens`;
+    many endpoints know only that.
+    """
     caches = manner.prompt_cache == "on" or (manner.prompt_cache == "auto" and "claude" in model.lower())
     family = family_of(base_url, model, manner.provider)
     is_openai = family.name == "openai"
@@ -117,14 +123,14 @@ def first_dialect(base_url: str, model: str = "", manner: ApiOptions = BY_NAME) 
 
 
 def _marks_tools(family: Family, model: str) -> bool:
-    """OpenRouter, and proxies that name models as it does, hand a part's mark on to Anthropic."""
+    """Whether OpenRouter, or a proxy with its model names, passes a part's mark on to Anthropic."""
     return family.name == "openrouter" or model.lower().startswith("anthropic/")
 
 
 def adapted(
     dialect: Dialect, status: int | None, message: str, manner: ApiOptions = BY_NAME
 ) -> Dialect | None:
-    """The dialect without what this refusal names; None when it names nothing that can be left out."""
+    """The dialect without the refused feature; None if the refusal names nothing that can be left out."""
     refused = _Refused(message.lower(), is_about_the_request=status in {400, 422})
     found = (learn(dialect, refused) for learn in _LESSONS)
     changed = next((each for each in found if each is not None), None)
@@ -134,7 +140,7 @@ def adapted(
 
 
 def about_payloads(dialect: Dialect, changed: Dialect) -> bool:
-    """Whether what changed is what earlier messages carry."""
+    """Whether the two differ in the payloads of earlier messages."""
     before, after = dialect.family, changed.family
     return (dialect.payloads, before.fields, before.filler, before.call_filler) != (
         changed.payloads,
@@ -145,7 +151,7 @@ def about_payloads(dialect: Dialect, changed: Dialect) -> bool:
 
 
 def _insists(manner: ApiOptions, dialect: Dialect, changed: Dialect) -> bool:
-    """Whether the settings demand what the endpoint refuses: then the refusal is the answer."""
+    """Whether the settings require the refused feature: then the refusal is final."""
     return (manner.tool_calling != "auto" and changed.tool_calls != dialect.tool_calls) or (
         manner.prompt_cache != "auto" and changed.cache != dialect.cache
     )
@@ -160,16 +166,18 @@ _NO_TOOLS = re.compile(
     r"(?:does not|doesn't|not) support (?:tools|tool use|tool call|function)|support tool use"
     r"|tools param requires --jinja|requires --enable-auto-tool-choice"
 )
-"""Ollama, OpenRouter; llama.cpp without `--jinja`; vLLM without a parser for the model's calls."""
+"""Messages of Ollama, OpenRouter, llama.cpp without `--jinja`, and vLLM without a parser for the model's
+calls.
+"""
 _NO_SYSTEM = re.compile(
     r"system role (?:is )?not supported|developer instruction is not enabled"
     r"|(?:does not|doesn't) support (?:the )?system"
 )
-"""Templates of Gemma's first versions; Google's own endpoint for Gemma."""
+"""Messages of the templates of Gemma's first versions, and of Google's own endpoint for Gemma."""
 
 
 class _Refused(msgspec.Struct, frozen=True):
-    """What was said, in lower case. Many servers give their own failures for what the request has wrong."""
+    """A refusal's message in lower case. Many servers send status 5xx for faults in the request."""
 
     said: str
     is_about_the_request: bool
@@ -215,14 +223,14 @@ _FIELDS = (
     ("includes_reasoning", r"encrypted content is not supported|\binclude\b"),
     ("takes_effort", r"reasoning[_.]effort|\bthinking\b|enable_thinking|reasoning_split|\breasoning\b"),
 )
-"""What is sent only until an endpoint refuses it, and how it is named there."""
+"""Features that are sent until an endpoint refuses them, with their names in refusals."""
 
 _ATTACHED = re.compile(
     r"thought[_ ]signature|encrypted[_ ]content|reasoning_(?:content|details)|extra_content"
     r"|(?:signature|block).{0,20}thinking|thinking.{0,20}(?:signature|block)"
     r"|of type 'reasoning'|'reasoning' item|messages?\S*\breasoning\b|property 'reasoning'"
 )
-"""Names of what is sent back: Gemini, OpenAI, DeepSeek, Moonshot, OpenRouter with Anthropic behind it."""
+"""Names of payload fields: Gemini, OpenAI, DeepSeek, Moonshot, OpenRouter with Anthropic behind it."""
 
 
 def _with_other_order(dialect: Dialect, refused: _Refused) -> Dialect | None:
@@ -235,7 +243,7 @@ def _with_other_order(dialect: Dialect, refused: _Refused) -> Dialect | None:
 
 
 def _with_other_payloads(dialect: Dialect, refused: _Refused) -> Dialect | None:
-    """What endpoints refuse of what earlier messages carry: a missing part, an unknown field, a bad value."""
+    """The dialect after a refused payload: a missing part, an unknown field, or an invalid value."""
     if not refused.is_about_the_request or not _ATTACHED.search(refused.said):
         return None
     filled = filling(dialect.family, refused.said)

@@ -1,7 +1,7 @@
-"""What went wrong with a model call, from the status, code and message that providers answer with.
+"""Classifies errors of model calls by the provider's status, code and message.
 
-Two tables, read from above: the first rule that fits names the kind; between them stand the limits (see
-`limits`). The texts are those of OpenAI, Anthropic, OpenRouter, vLLM, llama.cpp, Ollama, LM Studio, Groq,
+Two tables, read from the top: the first rule that matches gives the kind; limits (see `limits`) are checked
+between them. The texts are those of OpenAI, Anthropic, OpenRouter, vLLM, llama.cpp, Ollama, LM Studio, Groq,
 Gemini, DeepSeek and Mistral, collected in the tests.
 """
 
@@ -21,13 +21,13 @@ from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports import ModelError
 
 _LONGEST_MESSAGE = 600
-_READ = 8000  # characters of a message in which the words are looked for
+_READ = 8000  # characters of a message that are searched
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
-    """An endpoint's answer in place of a reply. Header names in lower case; `status` None inside a stream.
+    """An endpoint's error response. Header names in lower case; `status` is None inside a stream.
 
-    `at`: when it came, by this machine's clock, in seconds since the epoch; None where that is not known.
+    `at`: its arrival by this machine's clock, in seconds since the epoch; None if unknown.
     """
 
     message: str
@@ -38,7 +38,7 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Rule(msgspec.Struct, frozen=True):
-    """Fits when the status is one of these (empty: any) and the words occur (None: none needed)."""
+    """Matches if the status is one of these (empty: any) and the words occur (None: none needed)."""
 
     kind: str
     statuses: frozenset[int] = frozenset()
@@ -68,7 +68,7 @@ _USAGE_LIMIT = _any(
     r"limit (?:will )?resets?\b",
     r"使用上限",
 )
-"""An allowance for some hours or days that is used up, and comes back by itself."""
+"""Messages about a used-up quota that resets by itself after hours or days."""
 
 _FIRST_RULES = (
     _rule("billing", r"insufficient_quota|exceeded_current_quota_error", {401, 403}),
@@ -86,7 +86,7 @@ _FIRST_RULES = (
         {429},
     ),
 )
-"""Looked at before any limit: what is said of a rate is no limit of the model."""
+"""Checked before all limits: a rate limit is no limit of the model."""
 
 _RULES = (
     _rule("payload_too_large", statuses={413}),
@@ -203,21 +203,21 @@ HINTS = {
     "unknown": "Try again; if it stays, try another model.",
 }
 _RESETS = ("resets_in_seconds", "resets_at", "retry_after")
-"""Fields in which an error's body says when a limit resets: ChatGPT's subscriptions, Azure."""
+"""Fields of an error's body with a limit's reset time: ChatGPT's subscriptions, Azure."""
 _TEXT_CALLS_HINT = "This model takes no tools in the request: set model.tool_calling to `text`."
 _NO_TOOLS = re.compile(r"(?:does not|doesn't|not) support (?:tools|tool use|function)|support tool use")
 
 _REFUSED = frozenset({400, 413, 422})
-"""Statuses of a request that is understood and not taken."""
+"""Statuses of a well-formed request that is rejected."""
 _EXPLAINED = re.compile(
     r"schema|tool_calls?\b|tool_call_id|tool use|thought_?signature|reasoning_content|unsupported|support"
     r"|unrecognized|unknown (?:parameter|field)|must alternate|roles? |image|field required"
 )
-"""Words of a refusal that is about something else than size."""
+"""Words of refusals about something else than size."""
 
 
 def classify(refusal: Refusal, *, secrets: Iterable[str] = (), usage: Usage = NO_USAGE) -> ModelError:
-    """The refusal as an error that says what to do about it."""
+    """The refusal as an error with kind and hint."""
     told = f"{refusal.code} {refusal.message}"[:_READ]
     said = told.lower()
     wait = retry_after(refusal.headers, told, refusal.at)
@@ -251,7 +251,7 @@ def model_error(  # noqa: PLR0913 - the fields of an error
     secrets: Iterable[str] = (),
     usage: Usage = NO_USAGE,
 ) -> ModelError:
-    """An error of that kind, with the kind's hint and without secrets. `lasting`: it would fail again."""
+    """An error of that kind, with the kind's hint and without secrets. `lasting`: a retry would fail too."""
     hint = hint or HINTS.get(kind, "")
     retryable = kind in RETRYABLE and not lasting
     if retryable and retry_after is not None and asks_too_long(retry_after):
@@ -270,7 +270,7 @@ def model_error(  # noqa: PLR0913 - the fields of an error
 def garbage(
     what: str, excerpt: str = "", *, secrets: Iterable[str] = (), usage: Usage = NO_USAGE
 ) -> ModelError:
-    """An answer that is no usable reply; `what` ends the sentence «The endpoint's answer …»."""
+    """The error for an unusable answer; `what` completes the sentence "The endpoint's answer …"."""
     shown = f": {shortened(excerpt)!r}" if excerpt.strip() else ""
     return model_error("garbage", f"The endpoint's answer {what}{shown}", secrets=secrets, usage=usage)
 
@@ -278,7 +278,7 @@ def garbage(
 def refusal_in(
     body: object, *, status: int | None = None, headers: Mapping[str, str] | None = None
 ) -> Refusal | None:
-    """The refusal that a decoded answer holds, in any of the shapes in use; None where it holds none."""
+    """The refusal in a decoded answer, in any known shape; None if it holds none."""
     if isinstance(body, list) and len(body) == 1:  # Gemini
         body = body[0]
     if not isinstance(body, Mapping):
@@ -310,7 +310,7 @@ def shortened(text: str, limit: int = 160) -> str:
 
 
 def _kind(status: int | None, said: str) -> tuple[str, int | None]:
-    """The kind, and the limit in tokens that the refusal names."""
+    """The kind, and the limit in tokens if the refusal names it."""
     for rule in _FIRST_RULES:
         if rule.fits(status, said):
             return rule.kind, None
@@ -324,8 +324,9 @@ def _one_line(message: str) -> str:
 
 
 def _with_details(message: str, error: Mapping[str, Any]) -> str:
-    """OpenRouter keeps the provider's words in `metadata.raw`, Gemini the wait in `details`; llama.cpp says
-    the window in a field of its own."""
+    """The message with further details: the provider's message in `metadata.raw` (OpenRouter), the wait in
+    `details` (Gemini), the window in its own field (llama.cpp).
+    """
     metadata = error.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
     details = error.get("details")
@@ -342,7 +343,7 @@ def _with_details(message: str, error: Mapping[str, Any]) -> str:
 
 
 def _told_headers(error: Mapping[str, Any]) -> dict[str, str]:
-    """OpenRouter repeats the headers of a limit in `metadata.headers`."""
+    """The headers of a limit, which OpenRouter repeats in `metadata.headers`."""
     metadata = error.get("metadata")
     headers = metadata.get("headers") if isinstance(metadata, Mapping) else None
     found = headers.items() if isinstance(headers, Mapping) else ()

@@ -1,7 +1,7 @@
-"""How endpoints that speak Chat Completions differ: what must go back with a message, and how effort is set.
+"""Differences between Chat Completions endpoints: payload fields to send back, and reasoning effort.
 
-One row a family, found by the endpoint's host, else by the model's name. An endpoint that no row names gets
-back what it attached itself, in the field in which it came.
+One row per family, selected by the endpoint's host, else by the model's name. An unknown endpoint gets its
+own payload back, in the field in which it came.
 """
 
 from __future__ import annotations
@@ -22,21 +22,20 @@ _THINKING: Json = {"thinking": {"type": "enabled"}}
 
 
 def _efforts(field: str = "reasoning_effort", **words: str) -> dict[str, Json]:
-    """The five efforts as the values of one field; `words` are those that the endpoint calls differently."""
+    """The five efforts as values of one field; `words` are the endpoint's names that differ."""
     return {effort: {field: words.get(effort, effort)} for effort in ("none", "low", "medium", "high", "max")}
 
 
 class Family(msgspec.Struct, frozen=True, kw_only=True):
     """One family of endpoints.
 
-    `hosts`: the endpoint's host, or the end of it. `models`: a pattern for the names of models that want the
-    same wherever they are served. `fields` and `call_fields` are what is sent back of a message and of each
-    of its tool calls; `everywhere`: also of messages without calls. `binding`: whether that is understood by
-    all models of the family or only by the one that said it. `filler` and `call_filler` stand in for what a
-    message with calls does not have, as when another model wrote it, at the models of `fills`. `always`:
-    parameters of every request. `efforts`: the parameters that ask for an effort of reasoning, at the models
-    of `efforts_of`. `call_ids`: the form of ids that are taken back. `closes_rounds`: results of tools may
-    not be followed by a user's message.
+    `hosts`: the endpoint's host, or its suffix. `models`: a pattern for names of models with the same needs
+    at any host. `fields` and `call_fields` are the fields sent back with a message and with each of its tool
+    calls; `everywhere`: also with messages without calls. `binding`: whether only the model that wrote them
+    understands them, or all models of the family. `filler` and `call_filler` replace missing fields of a
+    message with calls, as of another model's message, for the models in `fills`. `always`: parameters of
+    every request. `efforts`: parameters for reasoning effort, for the models in `efforts_of`. `call_ids`: the
+    accepted form of call ids. `closes_rounds`: a user message must not follow tool results directly.
     """
 
     name: str
@@ -56,11 +55,11 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     closes_rounds: bool = False
 
     def effort(self, effort: Effort, model: str) -> Json:
-        """The parameters for that effort; none where the model is not known to take any."""
+        """The parameters for that effort; none if the model is not known to support any."""
         return self.efforts.get(effort, {}) if re.search(self.efforts_of, model.lower()) else {}
 
     def wants_filler(self, model: str) -> bool:
-        """Whether the model refuses calls that come back without what it attaches to its own."""
+        """Whether the model refuses calls without its own payload."""
         return bool(self.fills) and re.search(self.fills, model.lower()) is not None
 
 
@@ -71,7 +70,7 @@ OTHERS = Family(
     binding="model",
     efforts=_efforts(max="high"),
 )
-"""vLLM, Ollama, llama.cpp, LM Studio, Together, Fireworks and whatever else: what came goes back."""
+"""vLLM, Ollama, llama.cpp, LM Studio, Together, Fireworks and others: payloads are sent back as they came."""
 
 FAMILIES = (
     # https://platform.openai.com/docs/guides/reasoning: Chat Completions never shows the reasoning.
@@ -189,10 +188,10 @@ FAMILIES = (
 
 
 def family_of(base_url: str, model: str, provider: str = "auto") -> Family:
-    """The family of a model at an endpoint; `provider` is the one that the settings name.
+    """The family of a model at an endpoint; `provider` is the configured one.
 
-    Where only the model's name tells it, the endpoint may be anybody's: what came goes back in whatever field
-    it came in, and efforts are asked for as most endpoints want them.
+    If only the model's name selects it, the host is unknown: payloads are sent back in the field in which
+    they came, and efforts in the most common form.
     """
     host = urlsplit(base_url).hostname or ""
     for family in FAMILIES:
@@ -210,7 +209,7 @@ _BY_PROVIDER = {"azure": "openai"}
 
 
 def served_elsewhere(family: Family) -> Family:
-    """The family's demands, at an endpoint that is not its own."""
+    """The family at a host of another provider."""
     return msgspec.structs.replace(
         OTHERS,
         name=family.name,
@@ -224,7 +223,7 @@ def served_elsewhere(family: Family) -> Family:
 
 
 def filling(family: Family, refused: str) -> Family:
-    """The family, with what a refusal says is missing beside calls that another model made."""
+    """The family, with a filler for the fields that a refusal calls missing beside another model's calls."""
     said = refused.lower()
     for wording, name in _MISSING:
         if re.search(wording, said):
@@ -243,7 +242,7 @@ _MISSING = (
 
 
 def ordered(family: Family, refused: str) -> Family:
-    """The family, with what a refusal says of ids or of the order of roles."""
+    """The family, adapted to a refusal about ids or the order of roles."""
     said = refused.lower()
     mistral = next(each for each in FAMILIES if each.name == "mistral")
     if "length of 9" in said:
@@ -254,12 +253,12 @@ def ordered(family: Family, refused: str) -> Family:
 
 
 def takes_nothing_back(family: Family) -> Family:
-    """The family at an endpoint that refuses fields it does not know."""
+    """The family at an endpoint that refuses unknown fields."""
     return msgspec.structs.replace(family, fields=(), call_fields=(), filler={}, call_filler={})
 
 
 def host_and_port(base_url: str) -> str:
-    """Where an endpoint is, without what may be secret in its address."""
+    """The endpoint's host and port, without secrets of the URL."""
     return urlsplit(base_url).netloc.rpartition("@")[2]
 
 

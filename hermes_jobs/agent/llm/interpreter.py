@@ -1,7 +1,6 @@
-"""Asks a model what a sentence says about when: structured output, as the arguments of a tool call.
+"""Asks a model for the timing in a sentence: structured output, as the arguments of a tool call.
 
-What comes back is a proposal and nothing more: `schedules.phrases` reads it by the same rules as people's
-words.
+The answer is a proposal only: `schedules.phrases` parses it by the same rules as a user's text.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from schedules.phrases import INSTRUCTIONS, TimingProposal
 
 TOOL = "propose"
 ANSWER = f"\n\nAnswer with one call of `{TOOL}`, and with nothing else."
-MAX_TOKENS = 2_000  # a model that reasons needs some before it answers
+MAX_TOKENS = 2_000  # reasoning models need some before the answer
 
 
 class ModelInterpreter:
-    """The `schedules.phrases.Interpreter` over a model. `reply` is the last response, to be booked."""
+    """The `schedules.phrases.Interpreter` over a model. `reply` is the last response, for its usage."""
 
     def __init__(self, model: Model, name: str) -> None:
         self._model = model
@@ -30,7 +29,7 @@ class ModelInterpreter:
         self.reply: Reply | None = None
 
     def propose(self, sentence: str, now: datetime, zone: str) -> TimingProposal | None:
-        """What the model makes of the sentence; None where it is no proposal. Raises `ModelError`."""
+        """The model's proposal for the sentence; None without a valid one. Raises `ModelError`."""
         moment = now.astimezone(ZoneInfo(zone))
         request = ModelRequest(
             model=self._name,
@@ -58,7 +57,7 @@ _SPEC = ToolSpec(
 
 
 def _proposal(written: str) -> TimingProposal | None:
-    """The proposal in a text that is, or holds, its JSON object."""
+    """The proposal in a text that is, or contains, its JSON object."""
     start, end = written.find("{"), written.rfind("}")
     try:
         return msgspec.json.decode(written[start : end + 1], type=TimingProposal)

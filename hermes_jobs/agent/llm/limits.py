@@ -1,4 +1,4 @@
-"""The limits that refusals name: the model's window, or how long an answer may be. Tokens.
+"""Limits in refusals: the model's window, or the length of an answer. Tokens.
 
 The texts are those of OpenAI, Azure, Anthropic, Bedrock, OpenRouter, vLLM, SGLang, TGI, Together, Fireworks,
 llama.cpp, LM Studio, Ollama, MLX, Mistral, Groq, Cerebras, Cohere, Gemini, DeepSeek, Kimi, Qwen, GLM, xAI and
@@ -21,8 +21,9 @@ LimitKind = Literal["context_overflow", "output_limit"]
 
 
 class Limit(msgspec.Struct, frozen=True):
-    """What a refusal is about. `tokens`: for `context_overflow` the window, for `output_limit` the longest
-    answer; None where the refusal names neither."""
+    """The limit in a refusal. `tokens`: the window for `context_overflow`, the longest answer for
+    `output_limit`; None if the refusal has no number.
+    """
 
     kind: LimitKind
     tokens: int | None = None
@@ -31,11 +32,11 @@ class Limit(msgspec.Struct, frozen=True):
 _N = r"\d[\d,]{0,14}(?:\.\d+)?\s?k?\b"
 _NUMBER = re.compile(rf"(?<![\w.-]){_N}(?!\.\d)")
 _ANSWER = r"max[_ ]?(?:(?:completion|output|new)[_ ]?)?tokens(?:_to_sample)?"
-"""The parameter for an answer's length, in the spellings of all dialects."""
+"""The parameter for an answer's length, in all spellings."""
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """`{name}` is a number that becomes a group, `{_}` one that does not, `{ANSWER}` the parameter's name."""
+    """`{name}` is a number with a group, `{_}` one without, `{ANSWER}` the parameter's name."""
     text = text.replace("{ANSWER}", _ANSWER).replace("{_}", f"(?:{_N})")
     return re.compile(re.sub(r"\{([a-z]+)\}", lambda name: f"(?P<{name[1]}>{_N})", text), re.DOTALL)
 
@@ -77,7 +78,7 @@ _LONGEST = tuple(
     )
 )
 _BELOW = _pattern(r"{ANSWER}.{0,60}range is from {_} \(inclusive\) to {above} \(exclusive\)")
-"""Gemini: the first number that is too large."""
+"""Gemini: the first number too large."""
 _ANSWER_WORDS = _pattern(
     r"{ANSWER}(?![a-z_]).{0,50}?(?:too (?:large|high|big)|must not|should be|cannot be|exceed|range|<="
     r"|at most"
@@ -87,7 +88,7 @@ _ANSWER_WORDS = _pattern(
     r"|(?:requested|number of) (?:output|completion) tokens.{0,40}(?:exceed|greater|larger|more than)"
 )
 _ONLY_ONE_SIDE = _pattern(r"(?:input|prompt).{0,20}(?:and|plus|\+) .?{ANSWER}")
-"""A sum of prompt and answer: such a text is not about the answer alone."""
+"""A sum of prompt and answer: such a text is not about the answer only."""
 
 _WINDOWS = tuple(
     _pattern(text)
@@ -124,7 +125,7 @@ _WINDOW_WORDS = re.compile(
     r"|reduce the length of (?:the |your )?(?:messages|prompt|input)|maximum number of (?:input )?tokens"
     r"|must have less than .{0,12}tokens|current length is .{0,12}while limit is"
     r"|number of tokens .{0,60}(?:cannot exceed|exceeds)|input tokens over the limit"
-    r"|configured context size|must be at least 1, got -\d"  # what is left for an answer is below zero
+    r"|configured context size|must be at least 1, got -\d"  # the rest for an answer is below zero
     r"|超过最大长度|超出最大长度|上下文长度|长度超过模型上限"
 )
 
@@ -138,7 +139,7 @@ _LOOSELY = re.compile(
     r"|total length of .{0,40}exceed|cannot exceed .{0,12}- received",
     re.DOTALL,
 )
-"""What a refusal of a request (see `_REFUSED`) may say in place of the words above."""
+"""Alternatives to the words above in a refusal of a request (see `_REFUSED`)."""
 _REFUSED = frozenset({400, 413, 422})
 _LIMIT_AFTER = _pattern(
     r"(?:max(?:imum)?|limit|exceed(?:s|ed)?|at most|up to|only|allowed|window|context|size|<=|less than|than)"
@@ -147,7 +148,7 @@ _LIMIT_AFTER = _pattern(
 
 
 def limit_in(said: str, status: int | None = None) -> Limit | None:
-    """The limit that a refusal is about; None where it is about something else."""
+    """The limit in a refusal; None if it is about something else."""
     if (found := _shares(said)) is not None:
         return found
     if below := _BELOW.search(said):
@@ -162,7 +163,7 @@ def limit_in(said: str, status: int | None = None) -> Limit | None:
 
 
 def _shares(said: str) -> Limit | None:
-    """Where window and prompt are named: there is no room for an answer, or only for a shorter one."""
+    """The limit where window and prompt are named: no room for an answer, or only for a shorter one."""
     for pattern in _SHARES:
         if found := pattern.search(said):
             named = {name: value(number) for name, number in found.groupdict().items() if number}
@@ -181,8 +182,9 @@ def _first(patterns: tuple[re.Pattern[str], ...], said: str) -> int | None:
 
 
 def _smallest(said: str, found: re.Match[str], least: int) -> int | None:
-    """The limit in a text of unknown form, `least` or more: the smaller of its two largest numbers, or the
-    only one, where that stands behind a word for a limit."""
+    """The limit in a text of unknown form, at least `least`: the smaller of its two largest numbers, or the
+    only one, if it follows a word for a limit.
+    """
     if "character" in said:
         return None
     sizes = sorted({number for number in numbers_in(said) if number >= least})
@@ -193,11 +195,11 @@ def _smallest(said: str, found: re.Match[str], least: int) -> int | None:
 
 
 def value(number: str) -> int:
-    """The number as written. A `k` counts as 1,000: of the two readings the one that fits for certain."""
+    """The number as written. A `k` counts as 1,000, the safe one of its two readings."""
     digits = number.replace(",", "").strip()
     return int(float(digits.rstrip("k ")) * (1000 if digits.endswith("k") else 1))
 
 
 def numbers_in(said: str) -> Iterator[int]:
-    """All numbers that a text names, in order; digits within names and versions are none."""
+    """All numbers in a text, in order, except digits within names and versions."""
     return (value(match[0]) for match in _NUMBER.finditer(said))

@@ -1,4 +1,4 @@
-"""One asyncio loop in a thread of its own, for work that other threads wait for and may cancel."""
+"""One asyncio loop in its own thread, for coroutines that other threads wait for and may cancel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ THREAD = "model-calls"
 
 
 class LoopThread:
-    """Runs coroutines for other threads. The thread starts with the first one; safe for many threads.
+    """Runs coroutines for other threads. The thread starts with the first one; thread-safe.
 
     Cancelling the future that `submit` returns ends its wait at once and cancels the task on the loop.
     """
@@ -35,7 +35,7 @@ class LoopThread:
         return asyncio.run_coroutine_threadsafe(work, loop)
 
     def close(self) -> None:
-        """Cancel what still runs and end the thread. A second call does nothing."""
+        """Cancel running tasks and end the thread. A second call does nothing."""
         with self._lock:
             self._closed = True
             thread, self._thread = self._thread, None

@@ -1,4 +1,4 @@
-"""Payloads of Chat Completions: collected while an answer arrives, and put back into later requests."""
+"""Payloads of Chat Completions: collected from an answer, and put back into later requests."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ from hermes_jobs.domain.session.messages import AssistantMessage, Payload
 Json = dict[str, Any]
 
 _GROWING = ("text", "summary", "data")
-"""Fields of one entry of `reasoning_details` that arrive in pieces."""
+"""Fields of an entry of `reasoning_details` that arrive in pieces."""
 
 
 class Attachments:
-    """What an endpoint attaches to one message, piece by piece. For one answer, one thread."""
+    """Collects an endpoint's payload of one message, piece by piece. One
+    instance per answer, for one thread.
+    """
 
     def __init__(self, fields: Iterable[str]) -> None:
-        """`fields` are the names that go back."""
+        """`fields` are the fields to send back."""
         self._fields = tuple(fields)
         self._found: Json = {}
 
     def take(self, said: Mapping[str, object]) -> None:
-        """The fields of the next delta, or of a whole message."""
+        """Add the fields of the next delta, or of a whole message."""
         for name in self._fields:
             value = said.get(name)
             if isinstance(value, str):
@@ -38,7 +40,7 @@ class Attachments:
                 self._found[name] = value
 
     def found(self) -> Json:
-        """The fields that hold anything; the readable form of reasoning is left out beside its entries."""
+        """The non-empty fields; readable reasoning is left out if its entries are present."""
         found = {name: value for name, value in self._found.items() if value}
         if "reasoning_details" in found:
             found.pop("reasoning", None)
@@ -46,7 +48,7 @@ class Attachments:
 
 
 def _merge(entries: list[Any], pieces: Sequence[object]) -> None:
-    """Pieces of one entry share an index; its signature may come last and alone."""
+    """Pieces of one entry share an index; its signature may come last, in its own piece."""
     for piece in pieces:
         if not isinstance(piece, Mapping):
             continue
@@ -68,7 +70,7 @@ def _continues(entry: Mapping[str, object], piece: Mapping[str, object]) -> bool
 
 
 def payload_of(found: Json, dialect: Dialect, model: str) -> Payload | None:
-    """What was found, to be sent back; None where there is nothing."""
+    """The collected fields as a payload; None if there are none."""
     if not found:
         return None
     data = well_formed(json.dumps(found, ensure_ascii=False, separators=(",", ":")))
@@ -76,7 +78,7 @@ def payload_of(found: Json, dialect: Dialect, model: str) -> Payload | None:
 
 
 def returned(message: AssistantMessage, dialect: Dialect, model: str) -> Json:
-    """The payload's content, where it means something to this model at this endpoint; else nothing."""
+    """The payload's content, if this model at this endpoint understands it; else nothing."""
     payload = message.payload
     if (
         payload is None
@@ -92,7 +94,7 @@ def returned(message: AssistantMessage, dialect: Dialect, model: str) -> Json:
 
 
 def with_payload(rendered: Json, message: AssistantMessage, dialect: Dialect, model: str) -> Json:
-    """The rendered message with what goes back in it, or with what the family takes in its place."""
+    """The rendered message with its payload, or with the family's replacement."""
     family, calls = dialect.family, rendered.get("tool_calls", [])
     if not (calls or family.everywhere):
         return rendered

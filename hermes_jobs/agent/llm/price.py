@@ -1,4 +1,4 @@
-"""What a model costs, as a person says it."""
+"""A model's price, as configured."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MILLION = 1_000_000
 
 
 class Price(Struct, frozen=True, forbid_unknown_fields=True):
-    """US dollars for a million tokens. `cache_read` and `cache_write` None: the same as `input`."""
+    """US dollars per million tokens. `cache_read` and `cache_write` None: the same as `input`."""
 
     input: Money
     output: Money
@@ -25,7 +25,7 @@ class Price(Struct, frozen=True, forbid_unknown_fields=True):
     cache_write: Money | None = None
 
     def cost_usd(self, usage: Usage) -> float:
-        """What that usage costs, in US dollars."""
+        """The cost of that usage, in US dollars."""
         read = self.input if self.cache_read is None else self.cache_read
         written = self.input if self.cache_write is None else self.cache_write
         total = (
@@ -41,7 +41,7 @@ FREE = Price(0, 0)
 
 
 class OwnPrices:
-    """The `Pricing` of models whose price a person has set, and of `others` for the rest."""
+    """The `Pricing` of models with a configured price, and `others` for the rest."""
 
     def __init__(self, own: Mapping[str, Price], others: Pricing) -> None:
         self._own = own

@@ -1,7 +1,7 @@
-"""What tokens cost, by the maintained list in the package `genai-prices`; the network is never asked.
+"""Prices from the maintained list in the package `genai-prices`, without network access.
 
-A price counts as known only where the endpoint is one of the list's providers: the same model is free on a
-local server and dearer at a reseller, and a guess must not look like a known price.
+A price is known only if the endpoint is one of the list's providers: the same model is free on a local server
+and dearer at a reseller, and a guess must not look like a known price.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from hermes_jobs.engine.ports import Clock
 
 
 class PriceList:
-    """The `Pricing` of one endpoint; `base_url` None is OpenAI's. The list is read at the first question."""
+    """The `Pricing` of one endpoint; `base_url` None is OpenAI's. The list is loaded on first use."""
 
     def __init__(self, base_url: str | None, clock: Clock) -> None:
         self._base_url = base_url or OPENAI_URL
         self._clock = clock
 
     def cost_usd(self, model: str, usage: Usage) -> float | None:
-        """See `Pricing.cost_usd`. Nothing used costs nothing; a rehearsal is free."""
+        """See `Pricing.cost_usd`. No usage costs nothing; a rehearsal is free."""
         if usage == NO_USAGE or model == REHEARSAL:
             return 0.0
         import genai_prices

@@ -1,6 +1,6 @@
-"""The providers that are known by name: where each is, which key it takes, and what is known of it.
+"""Known providers: address, key variables, and properties.
 
-`docs` of each entry is where its events come from. What its documentation does not say is None or `unknown`.
+`docs` of each entry is the source of its properties. None or `unknown`: not documented.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ ALSO_CALLED: dict[str, ProviderName] = {
     "llama-server": "llamacpp",
     "other": "custom",
 }
-"""Other names that people use for them."""
+"""Alternative names of providers."""
 
 Api = Literal["openai", "anthropic"]
 Caching = Literal["automatic", "marks", "unknown"]
@@ -52,11 +52,11 @@ Caching = Literal["automatic", "marks", "unknown"]
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
     """One provider.
 
-    `base_url` None: there is none that fits everybody. `keys`: variables of its key, the usual one first;
-    empty: none is needed by default. `key_prefixes`: how its keys begin. `lists_models` None: not documented.
-    `caching`: by itself, upon marks in the request, or unknown; `cache_note` says more. `models`: how the
-    names of its own models begin. `local`: it runs on a person's machine. `convention`: its name in the
-    semantic conventions for generative AI, where that is another.
+    `base_url` None: there is no common one. `keys`: variables of its key, the usual one first; empty: none is
+    needed by default. `key_prefixes`: the beginnings of its keys. `lists_models` None: not documented.
+    `caching`: automatic, by marks in the request, or unknown; `cache_note` has details. `models`: the
+    beginnings of its own models' names. `local`: it runs on the user's machine. `convention`: its name in the
+    semantic conventions for generative AI, if different.
     """
 
     name: ProviderName
@@ -78,7 +78,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def semantic_name(self) -> str:
-        """The value of `gen_ai.provider.name`; where nobody knows who it is, the API that it speaks.
+        """The value of `gen_ai.provider.name`; for an unknown provider, the name of its API.
 
         Source: https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai
         """
@@ -86,7 +86,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def needs_key(self) -> bool:
-        """Whether it answers nobody without a key."""
+        """Whether every request needs a key."""
         return not self.local and self.name != "custom"
 
 
@@ -280,18 +280,18 @@ _TABLE = (
 )
 
 PROVIDERS: dict[ProviderName, Provider] = {each.name: each for each in _TABLE}
-"""Every provider by its name, in the order in which they are offered."""
+"""All providers by name, in the order in which they are offered."""
 
 KEY_VARIABLES = frozenset(key for each in _TABLE for key in each.keys)
-"""The variables of all their keys."""
+"""The key variables of all providers."""
 
 _LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1", "0.0.0.0"}
 _LOCAL_PORTS: dict[int, ProviderName] = {11434: "ollama", 1234: "lmstudio"}
-"""Ports of one program alone; 8000 and 8080 belong to many."""
+"""Ports used by one program only; 8000 and 8080 are used by many."""
 
 
 def provider_at(base_url: str) -> Provider:
-    """Whose API is at that address; `custom` where that is not known."""
+    """The provider of the API at that address; `custom` if unknown."""
     parts = urlsplit(base_url)
     host = (parts.hostname or "").lower()
     for each in _TABLE:
@@ -303,18 +303,18 @@ def provider_at(base_url: str) -> Provider:
 
 
 def provider_of_model(model: str) -> Provider | None:
-    """Whose own model that is by its name; None where the name does not tell."""
+    """The provider whose own model has that name; None if the name does not tell."""
     name = model.lower()
     return next((each for each in _TABLE if each.models and name.startswith(each.models)), None)
 
 
 def provider_of_key(key: str) -> Provider | None:
-    """Whose key that is by its form; None where the form does not tell."""
+    """The provider of a key with that form; None if the form does not tell."""
     return next((each for each in _TABLE if each.key_prefixes and key.startswith(each.key_prefixes)), None)
 
 
 def provider_named(name: str) -> Provider | None:
-    """The provider that a person means by that name."""
+    """The provider with that name or alternative name; None if there is none."""
     said = name.strip().lower().replace(" ", "-")
     found = ALSO_CALLED.get(said, said)
     return next((each for each in _TABLE if each.name == found), None)
