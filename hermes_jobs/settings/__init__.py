@@ -1,6 +1,6 @@
 """The configuration: every key typed and documented, read once from environment, `.env` and file.
 
-Nothing else in the project reads the environment: whoever starts a process passes its variables to `load`.
+Nothing else in the project reads the environment: the starting process passes its variables to `load`.
 """
 
 from hermes_jobs.settings.choices import SETUP, Choice, missing_key

@@ -1,4 +1,4 @@
-"""Which provider a model is asked at, by what is configured, by the keys that are set, and by its name."""
+"""Selects a model's provider by the configuration, by the keys that are set, and by the model's name."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from hermes_jobs.settings.secrets import MAIN_KEY, Secrets
 from hermes_jobs.settings.sections import DEFAULT_MODEL, REHEARSAL_MODEL, Model
 
 SETUP = "`hermes-jobs setup` asks for it; or put it into .env in the home (mode 600)."
-"""What to do about a missing key."""
+"""The hint for a missing key."""
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """A model, and where it is asked.
+    """A model and its endpoint.
 
-    `model` empty: none was named, and the provider has no usual one. `base_url` null is OpenAI's own. `key`
-    is the variable of its secret, which need not be set.
+    `model` empty: none was named, and the provider has no default. `base_url` None is OpenAI's own. `key` is
+    the variable of its secret, which may be unset.
     """
 
     model: str
@@ -37,17 +37,17 @@ class Choice(msgspec.Struct, frozen=True):
 
     @property
     def rehearsal(self) -> bool:
-        """Whether the scripted model answers."""
+        """Whether this is the rehearsal model."""
         return self.model == REHEARSAL_MODEL
 
     @property
     def at(self) -> Provider:
-        """The provider, with what is known of it."""
+        """The provider's entry in the table of providers."""
         return PROVIDERS[self.provider]
 
     @property
     def endpoint(self) -> tuple[str | None, str, ProviderName]:
-        """What is the same for all models that are asked in the same place with the same key."""
+        """The attributes that all models at the same endpoint with the same key share."""
         return self.base_url, self.key, self.provider
 
 
@@ -55,9 +55,9 @@ REHEARSAL = Choice(REHEARSAL_MODEL)
 
 
 class ModelChooser(msgspec.Struct, frozen=True):
-    """What a choice depends on.
+    """The inputs of a choice.
 
-    `shared_url`: `model.base_url` comes from OPENAI_BASE_URL, which is nothing to another kind of API;
+    `shared_url`: `model.base_url` comes from OPENAI_BASE_URL, which does not apply to another kind of API;
     `anthropic_url` is ANTHROPIC_BASE_URL.
     """
 
@@ -68,16 +68,16 @@ class ModelChooser(msgspec.Struct, frozen=True):
 
     @property
     def nothing_named(self) -> bool:
-        """Whether neither a model nor a provider, an endpoint or a key is set."""
+        """Whether no model, provider, endpoint or key is set."""
         of = self.model
         named = of.model or of.base_url or self.anthropic_url or of.provider != "auto"
         return not named and not self._with_keys()
 
     def main(self, name: str | None, keys: Sequence[str] = ()) -> Choice:
-        """Where the model of that name is asked; null: the provider's usual one.
+        """The choice for the model of that name; None: the provider's default model.
 
-        The secret of the first of `keys` that is set goes before the provider's own. A name may begin with
-        its provider, as in `anthropic:claude-haiku-4-5`.
+        The first of `keys` with a secret precedes the provider's own key. A name may begin with its provider,
+        as in `anthropic:claude-haiku-4-5`.
         """
         provider, prefixed = self._prefixed(name)
         if provider is not None:
@@ -90,7 +90,7 @@ class ModelChooser(msgspec.Struct, frozen=True):
         return self._choice(self._by_name_and_keys(name), None, name, keys)
 
     def elsewhere(self, name: str | None, base_url: str, keys: Sequence[str] = ()) -> Choice:
-        """The model of that name at an endpoint whose provider its address tells."""
+        """The choice for the model of that name at an endpoint whose address selects the provider."""
         return self._choice(provider_at(base_url), base_url, name, keys)
 
     def _choice(self, at: Provider, url: str | None, name: str | None, keys: Sequence[str]) -> Choice:
@@ -99,14 +99,14 @@ class ModelChooser(msgspec.Struct, frozen=True):
             url = (None if self.shared_url and url == self.model.base_url else url) or self.anthropic_url
             url = (url or at.base_url or "").rstrip("/").removesuffix("/v1")
         elif url is not None:
-            candidates.append(MAIN_KEY)  # what other programs take for any such endpoint
+            candidates.append(MAIN_KEY)  # other programs use it for any such endpoint
         elif at.name != "openai":
             url = at.base_url
         key = next((each for each in candidates if self.secrets.get(each)), candidates[len(keys)])
         return Choice(name or _usual_model(at), url, key, at.name)
 
     def _prefixed(self, name: str | None) -> tuple[Provider | None, str]:
-        """The provider that a name begins with. `mistral:7b` is a model of Ollama's, where that is asked."""
+        """The provider prefix of a name. `mistral:7b` is a model of Ollama if that is the endpoint."""
         before, colon, after = (name or "").partition(":")
         provider = provider_named(before) if colon and after else None
         if provider is None or before != provider.name:
@@ -142,7 +142,7 @@ def _usual_model(at: Provider) -> str:
 
 
 def missing_key(choice: Choice, secrets: Secrets) -> str | None:
-    """What is wrong with the key that the choice needs; null where nothing is. Holds no secret."""
+    """The error message about the key of the choice; None if the key is usable. Contains no secret."""
     at, value = choice.at, secrets.get(choice.key)
     if choice.rehearsal:
         return None

@@ -1,4 +1,4 @@
-"""Changing `config.yaml` and `.env` of a home: everything else in them stays as it is, comments too."""
+"""Edits `config.yaml` and `.env` of a home; all other content stays unchanged, comments included."""
 
 from collections.abc import Mapping
 from io import StringIO
@@ -22,8 +22,8 @@ def set_value(home: Path, key: str, text: str) -> None:
 def set_up(home: Path, values: Mapping[str, str], secrets: Mapping[str, str] | None = None) -> None:
     """Write keys into `config.yaml` of a home, and `secrets` by their variables into its `.env` (mode 600).
 
-    A value is read as YAML where its key takes no text. Raises `Misconfigured` and leaves both files as they
-    were when a key, a value or what else stands in them is wrong, or one cannot be written.
+    A value is parsed as YAML unless its key takes text. Raises `Misconfigured` and leaves both files
+    unchanged if a key, a value or the existing content is invalid, or a file cannot be written.
     """
     paths = Paths(home)
     config = _with_values(paths.config, values)
@@ -31,7 +31,7 @@ def set_up(home: Path, values: Mapping[str, str], secrets: Mapping[str, str] | N
         ensure_home(paths)
         _write_atomically(paths.config, config)
         return
-    read_env_file(paths.env_file)  # refuses one that others can read
+    read_env_file(paths.env_file)  # refuses a file that others can read
     before = _text(paths.env_file)
     env = before or ""
     for name, value in secrets.items():
@@ -49,7 +49,7 @@ def set_up(home: Path, values: Mapping[str, str], secrets: Mapping[str, str] | N
 
 
 def with_variable(text: str, name: str, value: str) -> str:
-    """The text of a `.env` with that variable set, in its old place where it had one."""
+    """The text of a `.env` with that variable set, at its old place if it had one."""
     from dotenv.parser import parse_stream
 
     line = f"{name}={_quoted(value)}"
@@ -83,7 +83,7 @@ def _text(path: Path) -> str | None:
 
 
 def _with_values(config: Path, values: Mapping[str, str]) -> str:
-    """The text of a `config.yaml` with these values, checked."""
+    """The text of a `config.yaml` with these values, validated."""
     from hermes_jobs.settings.yaml_text import CannotEdit, YamlError, replace
 
     edited = read_config(config)

@@ -1,4 +1,4 @@
-"""The home: where it is, what lies in it, and how it is made."""
+"""The home folder: its location, its files, and its creation."""
 
 import os
 from collections.abc import Mapping
@@ -71,9 +71,9 @@ class Paths(Struct, frozen=True):
 
 
 def find_home(environ: Mapping[str, str]) -> Path:
-    """Return the home that the environment names, absolute; it need not exist.
+    """Return the home in the environment as an absolute path; it need not exist.
 
-    Raises `Misconfigured` where it depends on a folder that there is not: the user's own, or this one.
+    Raises `Misconfigured` if it depends on a missing folder: the user's home, or the current folder.
     """
     named = environ.get(HOME_VARIABLE, "").strip() or "~/.hermes-jobs"
     try:
@@ -87,9 +87,9 @@ def find_home(environ: Mapping[str, str]) -> Path:
 
 
 def ensure_home(paths: Paths) -> None:
-    """Create what is missing of the home and its folders, readable by their owner alone.
+    """Create the missing folders of the home, readable by their owner only.
 
-    Raises `Misconfigured` where that is impossible or the home cannot be written.
+    Raises `Misconfigured` if that fails or the home is not writable.
     """
     try:
         for folder in (paths.home, *paths.folders):

@@ -1,4 +1,4 @@
-"""The known keys by dotted name: what each accepts, in words, and which one a mistyped name meant."""
+"""The known keys by dotted name: accepted values, descriptions, and corrections of mistyped names."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -11,9 +11,9 @@ from hermes_jobs.settings.sections import Configuration, Section
 
 
 class Key(NamedTuple):
-    """One key: its dotted name, the type its values are converted to, and what it means.
+    """One key: its dotted name, the type to which its values are converted, and its description.
 
-    `mapping` names the key whose entry this is, such as `models.prices` of `models.prices.gpt-5.1`.
+    `mapping` is the key of the mapping that contains it, such as `models.prices` for `models.prices.gpt-5.1`.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Key(NamedTuple):
 
     @property
     def entry(self) -> Any:
-        """The type of one value, where the key holds a mapping of names; null where it does not."""
+        """The type of one value if the key is a mapping of names; None if it is not."""
         bare = _bare(self.type)
         return get_args(bare)[1] if get_origin(bare) is dict else None
 
@@ -48,7 +48,7 @@ class Key(NamedTuple):
         return converted
 
     def nearest(self, value: object) -> str | None:
-        """The accepted word that looks most like `value`; null where the key takes other than fixed words."""
+        """The accepted word most similar to `value`; None if the key does not take fixed words."""
         words = [
             word
             for form in _alternatives(self.type)
@@ -73,7 +73,7 @@ def known_keys() -> Mapping[str, Key]:
 
 @cache
 def known_sections() -> frozenset[str]:
-    """The dotted names that hold keys instead of a value."""
+    """The dotted names of sections, which hold keys and no value."""
     names = (name.split(".") for name in known_keys())
     return frozenset(".".join(parts[:depth]) for parts in names for depth in range(1, len(parts)))
 
@@ -88,7 +88,7 @@ def key_named(name: str) -> Key | None:
 
 
 def nearest_key(name: str) -> str:
-    """Return the known key (or, for an undotted name, section) that looks most like `name`."""
+    """Return the known key (or, for an undotted name, section) most similar to `name`."""
     from difflib import get_close_matches
 
     candidates = [*known_keys(), *known_sections()]
@@ -98,7 +98,7 @@ def nearest_key(name: str) -> str:
 
 
 def accepts_text(accepted: Any) -> bool:
-    """Tell whether a type takes a text, so that a variable's value need not be read as YAML."""
+    """Whether a type accepts text, so that a variable's value need not be parsed as YAML."""
     return any(
         form is str
         or (get_origin(form) is Literal and all(isinstance(value, str) for value in get_args(form)))
@@ -107,7 +107,7 @@ def accepts_text(accepted: Any) -> bool:
 
 
 def accepts_null(accepted: Any) -> bool:
-    """Tell whether a type takes null."""
+    """Whether a type accepts None."""
     return NoneType in _alternatives(accepted)
 
 
@@ -168,7 +168,7 @@ _SCALARS = {bool: "true or false", int: "a whole number", float: "a number", str
 
 
 def _range(metas: list[msgspec.Meta]) -> str:
-    """Say the bounds, such as ` from 0.1 to 0.8` or ` of at least 1`."""
+    """The bounds as text, such as ` from 0.1 to 0.8` or ` of at least 1`."""
     lowest = next((meta.ge for meta in metas if meta.ge is not None), None)
     above = next((meta.gt for meta in metas if meta.gt is not None), None)
     highest = next((meta.le for meta in metas if meta.le is not None), None)

@@ -1,4 +1,4 @@
-"""The settings of one process: which source wins, and where each value came from."""
+"""The settings of one process: precedence of the sources, and the origin of each value."""
 
 from collections.abc import Mapping
 from datetime import tzinfo
@@ -29,7 +29,7 @@ ANTHROPIC_URL = "ANTHROPIC_BASE_URL"
 
 
 class Settings(Configuration, frozen=True, kw_only=True):
-    """Every key with its value, and what belongs to no key: the secrets, the home, each value's origin."""
+    """Every key with its value, and besides the keys: the secrets, the home, each value's origin."""
 
     secrets: Secrets
     paths: Paths
@@ -38,17 +38,17 @@ class Settings(Configuration, frozen=True, kw_only=True):
 
     @property
     def rehearsal(self) -> bool:
-        """Whether the scripted model answers: nothing else was ever named, or it was."""
+        """Whether the rehearsal model is used: it is configured, or nothing is."""
         return self.main_model.rehearsal
 
     @property
     def model_name(self) -> str:
-        """The model that answers where a session names none."""
+        """The model of sessions that name none."""
         return self.main_model.model
 
     @property
     def zone(self) -> tzinfo | None:
-        """Where days begin and schedules are read; null is the machine's zone."""
+        """The zone of days and schedules; None is the machine's zone."""
         if self.schedules.timezone is None:
             return None
         from zoneinfo import ZoneInfo
@@ -57,28 +57,30 @@ class Settings(Configuration, frozen=True, kw_only=True):
 
     @property
     def main_model(self) -> Choice:
-        """The model that answers where a session names none, and where it is asked."""
+        """The model of sessions that name none, with its endpoint."""
         return self._chosen(self.model.model)
 
     def choice(self, name: str | None) -> Choice:
-        """Where the model of that name, or alias, is asked; null: the one that is configured, or usual.
+        """The choice for the model of that name or alias; None: the configured or default one.
 
-        A session that began as a rehearsal goes on with what has been configured since.
+        A session that began with the rehearsal model continues with the configured one.
         """
         chosen = self._chosen(name or self.model.model)
         return self.main_model if chosen.rehearsal else chosen
 
     def auxiliary_model(self, purpose: str) -> Choice:
-        """The model for a purpose that `auxiliary` names: its own, else the auxiliary, else the main one.
+        """The model for a purpose of the section `auxiliary`: its own, else the auxiliary one, else the main
+        one.
 
         Raises `KeyError` for another purpose.
         """
         return self._auxiliary(purpose, self.compression.summary_model if purpose == "compression" else None)
 
     def set_apart(self, purpose: str) -> Choice | None:
-        """What `auxiliary` says for a purpose that is else the session's own model's; null: nothing.
+        """The choice that `auxiliary` sets for a purpose whose default is the session's own model; None if it
+        sets none.
 
-        Where it names an endpoint alone, that is asked for the model that `model.model` names.
+        If it sets an endpoint only, the model is `model.model`.
         """
         choice, main = self._auxiliary(purpose), self.main_model
         named = self._task(purpose).model or self.auxiliary.model
@@ -100,9 +102,9 @@ class Settings(Configuration, frozen=True, kw_only=True):
         }[purpose]
 
     def _chosen(self, name: str | None, base_url: str | None = None, keys: tuple[str, ...] = ()) -> Choice:
-        """The rehearsal where it is named, or where nothing at all is configured and nothing is named.
+        """The rehearsal model if it is named, or if nothing is configured and none is named.
 
-        `base_url` is an endpoint apart from the main one; the secrets of `keys` go before the provider's.
+        `base_url` is an endpoint other than the main one; the secrets of `keys` precede the provider's.
         """
         model, choosing = self.models.aliases.get(name or "", name), self._choosing
         nothing = choosing.nothing_named and not any(map(self.secrets.get, keys))
@@ -125,10 +127,10 @@ class Settings(Configuration, frozen=True, kw_only=True):
 
 
 def load(environ: Mapping[str, str], *, home: Path | None = None) -> Settings:
-    """Read the settings: the environment wins over `.env`, that over `config.yaml`, that over the default.
+    """Read the settings. Precedence: environment, `.env`, `config.yaml`, default.
 
-    `home` stands for HERMES_JOBS_HOME. Nothing is written. Raises `Misconfigured`, also for a value that
-    another overrides.
+    `home` replaces HERMES_JOBS_HOME. Nothing is written. Raises `Misconfigured`, also for an invalid value
+    that another source overrides.
     """
     paths = Paths(home.expanduser().resolve() if home else find_home(environ))
     env_file = read_env_file(paths.env_file)
@@ -151,7 +153,7 @@ def load(environ: Mapping[str, str], *, home: Path | None = None) -> Settings:
 
 
 def _anthropic_url(environ: Mapping[str, str], env_file: Mapping[str, str], secrets: Secrets) -> str | None:
-    """What ANTHROPIC_BASE_URL says, as Anthropic's own programs read it."""
+    """The value of ANTHROPIC_BASE_URL, read as Anthropic's own programs do."""
     key = known_keys()["model.base_url"]
     for variables, where in ((environ, "environment"), (env_file, ".env")):
         if text := variables.get(ANTHROPIC_URL, "").strip():
@@ -166,7 +168,7 @@ def _secrets(variables: Mapping[str, str]) -> Secrets:
 
 
 def _values(section: type[Section], prefix: str, given: Mapping[str, Given]) -> dict[str, Any]:
-    """Return what was given for the section's fields; the rest has its default."""
+    """Return the values given for the section's fields; others have their defaults."""
     values: dict[str, Any] = {}
     for field in msgspec.structs.fields(section):
         name = prefix + field.name
@@ -178,7 +180,7 @@ def _values(section: type[Section], prefix: str, given: Mapping[str, Given]) -> 
 
 
 def check_timezone(given: Given | None) -> None:
-    """Whether the value of `TIMEZONE` names a zone that this machine knows. Raises `Misconfigured`."""
+    """Check that the value of `TIMEZONE` is a zone known on this machine. Raises `Misconfigured`."""
     if given is None or given.value is None:
         return
     from difflib import get_close_matches

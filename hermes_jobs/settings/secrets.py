@@ -1,4 +1,4 @@
-"""Secrets: which variables hold them, and how to keep their values out of everything that is shown."""
+"""Secrets: their variables, and redaction of their values in all output."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ REDACTED = "[REDACTED]"
 MAIN_KEY = "OPENAI_API_KEY"
 """The variable that holds the model provider's key."""
 SHORTEST_SECRET = 6
-"""A shorter value would also occur in ordinary words; it is too short to be a secret worth the name."""
+"""A shorter value would occur in ordinary words, and is too short for a secret."""
 
 _SECRET_NAME = re.compile(
     r"(^|[_.-])(key|keys|token|pat)$|(apikey|passphrase|password|passwd|secret|secrets|credential|credentials)$"
@@ -25,12 +25,12 @@ _QUERY_PASSWORD = re.compile(
 
 
 def looks_secret(name: str) -> bool:
-    """Tell whether a key or variable of this name holds a secret."""
+    """Whether a key or variable of this name holds a secret."""
     return _SECRET_NAME.search(name) is not None
 
 
 def url_passwords(text: str) -> list[str]:
-    """Return the passwords that stand in the URLs of a text, as written and percent-decoded."""
+    """Return the passwords in the URLs of a text, as written and percent-decoded."""
     from urllib.parse import unquote
 
     written = [
@@ -47,7 +47,7 @@ def hide_url_passwords(text: str) -> str:
 
 
 class Secrets:
-    """The secrets of this process by variable name; printing it shows the names alone."""
+    """The secrets of this process by variable name; its representation shows the names only."""
 
     def __init__(self, values: Mapping[str, str], unnamed: Iterable[str] = ()) -> None:
         """`unnamed` are further values to redact, such as the password of a broker's URL."""
@@ -61,12 +61,12 @@ class Secrets:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The variables that hold a secret; no child process should inherit them."""
+        """The variables of the secrets; child processes must not inherit them."""
         return tuple(sorted(self._values))
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The secrets themselves, for comparing with what is about to be handed on."""
+        """The values of the secrets, for checks of outgoing text."""
         return tuple(self._values.values())
 
     def get(self, name: str) -> str | None:
@@ -78,7 +78,7 @@ class Secrets:
         return hide_url_passwords(self.redact_known(text))
 
     def redact_known(self, text: str) -> str:
-        """Return the text with `[REDACTED]` for this process's secrets alone, all else as it is."""
+        """Return the text with `[REDACTED]` for this process's secrets only."""
         return self._pattern.sub(REDACTED, text) if self._pattern else text
 
     @cached_property

@@ -12,10 +12,10 @@ from hermes_jobs.agent.llm.providers import ALSO_CALLED, ProviderName
 from hermes_jobs.settings.durations import DURATION
 
 DEFAULT_MODEL = "gpt-5-mini"
-"""What is called when a key or an endpoint is set and `model.model` is not."""
+"""The default model if a key or an endpoint is set and `model.model` is not."""
 
 REHEARSAL_MODEL = "rehearsal"
-"""The name of the scripted model; `model.model: rehearsal` asks for it although a key is set."""
+"""The name of the rehearsal model; `model.model: rehearsal` selects it also where a key is set."""
 
 Count: TypeAlias = Annotated[int, Meta(ge=1)]
 CountFromZero: TypeAlias = Annotated[int, Meta(ge=0)]
@@ -38,7 +38,7 @@ ModelPrice: TypeAlias = Annotated[Price, Meta(title="a price", examples=["{input
 
 
 class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Keys that are written under one name in `config.yaml`."""
+    """Keys of one section of `config.yaml`."""
 
 
 class Model(Section, frozen=True, kw_only=True):
@@ -372,7 +372,7 @@ class Metrics(Section, frozen=True, kw_only=True):
 
 
 class Configuration(Section, frozen=True, kw_only=True):
-    """All keys, as they stand in `config.yaml`."""
+    """All keys, in the structure of `config.yaml`."""
 
     broker_url: Annotated[BrokerUrl | None, Meta(description="Celery's broker; null: the embedded one.")] = (
         None

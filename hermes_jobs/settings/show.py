@@ -1,4 +1,4 @@
-"""What `config show` lists."""
+"""The list of `config show`."""
 
 import msgspec
 from msgspec import Struct
@@ -8,7 +8,7 @@ from hermes_jobs.settings.load import Settings
 
 
 class Shown(Struct, frozen=True):
-    """One key as it may be shown: its value in JSON's types without anything secret, and its origin."""
+    """One key for display: its value as JSON types without secrets, and its origin."""
 
     key: str
     value: object

@@ -1,6 +1,6 @@
-"""Where values come from: the environment, `.env` and `config.yaml`, each read and checked by itself.
+"""Sources of values: environment, `.env` and `config.yaml`, each read and checked separately.
 
-A source yields `Given` values, already of their key's type. Which source wins is `loading`'s to say.
+A source yields `Given` values, already in their key's type. `load` decides about precedence.
 """
 
 import os
@@ -36,13 +36,13 @@ _SHORT_VARIABLES = {
 }
 SHARED_URL = "OPENAI_BASE_URL"
 _SHARED_VARIABLES = {SHARED_URL: "model.base_url"}
-"""Variables of other programs too: our own variable for the same key wins."""
+"""Variables shared with other programs: our own variable for the same key has precedence."""
 
 _LONGEST_SHOWN = 80
 
 
 class Given(NamedTuple):
-    """A value that one source gives to one key."""
+    """A value for one key from one source."""
 
     key: str
     value: object
@@ -50,9 +50,9 @@ class Given(NamedTuple):
 
 
 def from_variables(variables: Mapping[str, str], where: str, secrets: Secrets) -> list[Given]:
-    """Return what the variables of the environment or of `.env` say; an empty one counts as not set.
+    """Return the values in variables of the environment or of `.env`; an empty variable counts as unset.
 
-    Raises `Misconfigured` for an unknown key, a wrong value, or two variables that contradict each other.
+    Raises `Misconfigured` for an unknown key, an invalid value, or two variables that contradict each other.
     """
     given: dict[str, Given] = {}
     for name in sorted(variables):
@@ -76,7 +76,9 @@ def from_variables(variables: Mapping[str, str], where: str, secrets: Secrets) -
 
 
 def read_env_file(path: Path) -> dict[str, str]:
-    """Return the variables of `.env`, empty where there is none; refuses a file that others can read."""
+    """Return the variables of `.env`, empty if there is none. Raises `Misconfigured` for a file that others
+    can read.
+    """
     try:
         with path.open(encoding="utf-8-sig") as file:
             _refuse_wider_mode(path, os.fstat(file.fileno()).st_mode)
@@ -112,14 +114,16 @@ def from_file(path: Path, text: str, secrets: Secrets) -> list[Given]:
 
 
 def broken(path: Path, error: "YamlError", secrets: Secrets) -> Misconfigured:
-    """Say where a `config.yaml` cannot be read."""
+    """The error for a `config.yaml` that cannot be parsed, with its line."""
     return Misconfigured(
         f"{path}, line {error.line}, column {error.column}: {secrets.redact(error.problem)}."
     )
 
 
 def read_config(path: Path) -> str:
-    """Return the text of `config.yaml` with its own line ends, empty where there is none."""
+    """Return the text of `config.yaml` with its own line ends, empty if there is none. Raises
+    `Misconfigured`.
+    """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             return file.read()
@@ -130,7 +134,7 @@ def read_config(path: Path) -> str:
 
 
 def from_text(name: str, text: str) -> tuple[Key, object]:
-    """Return what `config set` sets, and the value, checked as if it stood in `config.yaml`."""
+    """Return the key and the value of `config set`, validated as in `config.yaml`. Raises `Misconfigured`."""
     origin = "config set"
     key = _known(name, origin)
     value = _text_value(key, text, origin)
@@ -140,12 +144,12 @@ def from_text(name: str, text: str) -> tuple[Key, object]:
 
 
 def convert(key: Key, value: object, origin: str, secrets: Secrets) -> object:
-    """Return the value in the key's type; `Misconfigured` names key, expectation, finding, origin."""
+    """Return the value in the key's type. Raises `Misconfigured` with key, expectation, value and origin."""
     try:
         return key.convert(value)
     except msgspec.ValidationError as error:
         if key.entry is not None and isinstance(value, dict):
-            for name, each in value.items():  # the one that is wrong is named
+            for name, each in value.items():  # the invalid entry is named
                 convert(key.under(str(name)), each, origin, secrets)
         nearest = key.nearest(value)
         meant = f" The nearest is {nearest!r}." if nearest else ""
@@ -156,7 +160,7 @@ def convert(key: Key, value: object, origin: str, secrets: Secrets) -> object:
 
 
 class _File(NamedTuple):
-    """What is known of a `config.yaml` while its values are read."""
+    """The context of a `config.yaml` while its values are read."""
 
     path: Path
     lines: Mapping[tuple[str, ...], int]
@@ -198,7 +202,7 @@ def _known(name: str, origin: str, value: object = None) -> Key:
 
 
 def _key_of_variable(name: str, where: str) -> Key | None:
-    """Return the key that one of our variables sets; None for the home's own variable."""
+    """Return the key of one of our variables; None for the home's own variable."""
     if name == HOME_VARIABLE:
         if where == ".env":
             raise Misconfigured(f"{HOME_VARIABLE} cannot stand in .env, which lies in the home already.")
@@ -224,7 +228,7 @@ def _nearest_variable(name: str) -> str:
 
 
 def _text_value(key: Key, text: str, origin: str) -> object:
-    """Read a text as the key's type wants it: as YAML, and as it stands where a text is wanted."""
+    """Parse a text by the key's type: as YAML, or as text if the key takes text."""
     if accepts_text(key.type):
         return None if accepts_null(key.type) and text in ("null", "~") else text
     from hermes_jobs.settings.yaml_text import YamlError, read
@@ -244,7 +248,7 @@ def _env_bindings(path: Path, text: str) -> Iterator[tuple[str, str]]:
 
     for binding in parse_stream(StringIO(text)):
         if binding.error or (binding.key and binding.value is None):
-            # The line itself may hold a secret: only its number is said.
+            # The line itself may hold a secret: the error has its number only.
             before = len(binding.original.string) - len(binding.original.string.lstrip("\r\n"))
             raise Misconfigured(f"{path}, line {binding.original.line + before}: expected NAME=value.")
         if binding.key and binding.value is not None:
@@ -278,7 +282,7 @@ def _refuse_secret_value(name: str, value: object, origin: str) -> None:
 
 
 def _found(value: object, secrets: Secrets) -> str:
-    """Show a value that was refused: short, and without anything secret."""
+    """A refused value for an error message: short, and without secrets."""
     match value:
         case None:
             return "null"

@@ -1,7 +1,7 @@
-"""YAML as `config.yaml` is written: the 1.2 core rules, each key's line, edits that keep every other byte.
+"""YAML of `config.yaml`: the 1.2 core rules, each key's line, edits that keep every other byte.
 
-PyYAML reads YAML 1.1, where `on` is true, `12:30` is 750, and the second of two equal keys wins silently.
-This module alone knows how to have it otherwise. It is imported only when there is YAML to read.
+PyYAML reads YAML 1.1, where `on` is true, `12:30` is 750, and the second of two equal keys silently wins.
+This module alone works around that. It is imported only when there is YAML to read.
 """
 
 import re
@@ -20,11 +20,11 @@ _CORE_SCALARS = {
 }
 _RARE_BREAKS = re.compile("[\x85\u2028\u2029\ufeff]")
 _DEEPEST = 3
-"""How many levels of keys a configuration has; what lies deeper is a value."""
+"""The number of levels of keys in a configuration; deeper content is a value."""
 
 
 class YamlError(ValueError):
-    """The text is no YAML, or not what a configuration may hold; `line` and `column` count from 1."""
+    """Invalid YAML, or content that a configuration must not have; `line` and `column` count from 1."""
 
     def __init__(self, problem: str, line: int = 1, column: int = 1) -> None:
         super().__init__(problem)
@@ -34,11 +34,11 @@ class YamlError(ValueError):
 
 
 class CannotEdit(ValueError):
-    """The text is written in a way that this module cannot change in one place."""
+    """The text is written in a form that this module cannot edit in one place."""
 
 
 class Document(NamedTuple):
-    """A text that was read: its value, and the line of each key by its path."""
+    """A parsed text: its value, and the line of each key by its path."""
 
     value: Any
     lines: dict[tuple[str, ...], int]
@@ -65,27 +65,27 @@ for _name, (_pattern, _first) in _CORE_SCALARS.items():
 
 
 def read(text: str) -> Document:
-    """Read a text; raises `YamlError`, also for a key that stands in it twice."""
+    """Parse a text. Raises `YamlError`, also for duplicate keys."""
     root = _compose(text)
     lines = dict(_lines(root, ()))
     return Document(_construct(root), lines)
 
 
 def write(value: object) -> str:
-    """Return a value in one line, fit for any place of a YAML text."""
+    """Return a value in one line, valid at any place of a YAML text."""
     plain, escaped = (
         str(yaml.dump([value], Dumper=_Dumper, default_flow_style=True, width=10**9, allow_unicode=as_it_is))
         for as_it_is in (True, False)
     )
-    # YAML breaks lines at characters that are no line breaks to anybody else.
+    # YAML breaks lines at characters that are no line breaks elsewhere.
     listed = escaped if _RARE_BREAKS.search(plain) else plain
     return listed.strip("\n")[1:-1]
 
 
 def replace(text: str, path: tuple[str, ...], value: object) -> str:
-    """Return the text with `path` set to `value` and everything else, comments too, as it was.
+    """Return the text with `path` set to `value` and all else unchanged, comments included.
 
-    Raises `YamlError` on a broken text, `CannotEdit` where something else would change as well.
+    Raises `YamlError` for an invalid text, `CannotEdit` if other content would change too.
     """
     expected = _assigned(read(text).value, path, value)
     edited = _edited(text, _compose(text), path, value)
@@ -158,7 +158,7 @@ def _assigned(tree: Any, path: tuple[str, ...], value: object) -> Any:
 
 
 def _edited(text: str, root: Node | None, path: tuple[str, ...], value: object) -> str:
-    """Replace the deepest part of the path that the text has, or insert what it lacks."""
+    """Replace the deepest existing part of the path, or insert the missing part."""
     if not isinstance(root, MappingNode):
         separator = "" if not text or text.endswith("\n") else "\n"
         return f"{text}{separator}{_block(path, value, 0)}\n"
@@ -208,13 +208,15 @@ def _overwritten(text: str, key: Node, node: Node, written: str) -> str:
         return f"{text[:start]} {written}{text[end:]}"
     colon, _, gap = text[key.end_mark.index : start].partition(":")
     if "\n" in gap:
-        # The old value stood below its key; the new one stands beside it, before any comment.
+        # The old value was below its key; the new one is beside it, before any comment.
         return f"{text[: key.end_mark.index]}{colon}: {written}{gap.rstrip()}{text[end:]}"
     return f"{text[:start]}{written}{text[end:]}"
 
 
 def _end(node: Node) -> int:
-    """Return where a node's text ends; a block collection's own mark lies beyond the comments after it."""
+    """Return the end of a node's text; a block collection's own end mark is after the comments that follow
+    it.
+    """
     if isinstance(node, CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         return _end(last[1] if isinstance(node, MappingNode) else last)

@@ -1,9 +1,9 @@
-"""`<think>…</think>` blocks, told from the answer while it arrives in pieces.
+"""Separates `<think>…</think>` blocks from the answer while it arrives in pieces.
 
-The result depends on the text alone, not on how it was cut into pieces. A tag right after a backtick is
-spoken of, not used: an answer that explains `<think>` stays whole. A closing tag without its opening one is
-dropped, or ends reasoning whose opening tag the template had written: see `end_of_unopened`. White space
-before the answer goes with the block that it followed.
+The result depends on the text only, not on its division into pieces. A tag right after a backtick is quoted:
+an answer that explains `<think>` stays whole. A closing tag without an opening one is dropped, or ends
+reasoning whose opening tag was in the template: see `end_of_unopened`. White space before the answer is
+dropped with the block before it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ _TAGS = Tags("think", "thinking")
 
 
 class Split(msgspec.Struct, frozen=True):
-    """A piece of text, told apart."""
+    """A piece of text, separated into answer and reasoning."""
 
     visible: str = ""
     reasoning: str = ""
 
 
 class ReasoningFilter:
-    """Takes text piece by piece and gives back what can be told apart so far. For one answer, one thread."""
+    """Takes text piece by piece and returns the parts that are decided. One instance per answer, for one
+    thread.
+    """
 
     def __init__(self) -> None:
         self._held = ""
@@ -33,14 +35,14 @@ class ReasoningFilter:
         self._had_block = False
         self.had_stray = False
         """A closing tag came before any opening one; see `end_of_unopened`."""
-        self._spaces: str | None = ""  # what may still turn out to surround a block; None once text was shown
+        self._spaces: str | None = ""  # white space that may precede a block; None after visible text
 
     def feed(self, text: str) -> Split:
-        """The next piece. What may be the beginning of a tag is held back."""
+        """Handle the next piece. A possible beginning of a tag is held back."""
         return self._split(self._held + text, final=False)
 
     def finish(self) -> Split:
-        """The end of the text: what was held back is told apart as it stands."""
+        """Handle the end of the text: held-back text is decided as it is."""
         rest = self._split(self._held, final=True)
         if self._spaces and not self._had_block:
             return Split(self._spaces + rest.visible, rest.reasoning)
@@ -89,11 +91,11 @@ _GOES_ON = ".,;:!?)]}\"'`»”"
 
 
 def end_of_unopened(text: str) -> tuple[str, str] | None:
-    """Reasoning and answer of a text with a closing tag that was not opened; None where that is spoken of.
+    """Reasoning and answer of a text with an unopened closing tag; None if the tag is quoted.
 
-    Templates that open the block themselves leave the model to close it. The tag closes one where a line or
-    a sentence ends before it, a line ends behind it, or the answer follows without a blank; what stands in
-    code is spoken of.
+    Templates that open the block themselves leave the model to close it. The tag closes a block if a line or
+    a sentence ends before it, a line ends after it, or the answer follows without a blank; inside code it is
+    quoted.
     """
     found = _STRAY.search(text)
     if found is None:

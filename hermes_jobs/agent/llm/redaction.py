@@ -1,4 +1,4 @@
-"""Takes secrets out of what providers write into their errors."""
+"""Removes secrets from the error messages of providers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 REDACTED = "[REDACTED]"
 
-_SHORTEST_SECRET = 6  # a shorter "key" is a placeholder such as `none`, and a common word
+_SHORTEST_SECRET = 6  # a shorter "key" is a placeholder such as `none`, and occurs in ordinary text
 _SHAPES = (
     re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|r8|nvapi|sess)[-_][A-Za-z0-9_*.-]{8,}"),
     re.compile(r"\bAIza[A-Za-z0-9_-]{20,}"),
@@ -18,7 +18,7 @@ _SHAPES = (
 
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:
-    """The text without these secrets, and without what looks like a key."""
+    """The text without these secrets, and without anything in the form of a key."""
     for secret in secrets:
         if len(secret) >= _SHORTEST_SECRET:
             text = text.replace(secret, REDACTED)

@@ -1,7 +1,7 @@
-"""The model that is used without a key: scripted, in this process, and honest about it.
+"""Rehearsal model: a scripted model in this process, for use without a key.
 
 It holds a small conversation and shows tools, memory, a review and a compression. The same request always
-gets the same reply. What it says stands in `hermes_jobs.agent.llm.rehearsal_script`.
+gets the same reply. Its texts are in `hermes_jobs.agent.llm.rehearsal_script`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WORDS_A_PIECE = 6
 
 
 class RehearsalModel:
-    """Behind the same port as a real model; needs no network. Safe for many threads."""
+    """A `Model` without network access. Safe for many threads."""
 
     def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
         """See `Model.reply`."""
@@ -43,7 +43,7 @@ class RehearsalModel:
 
 
 def rehearsed(request: ModelRequest) -> Reply:
-    """The reply to a request: calls of the tools that it offers, or an answer that ends with the notice."""
+    """The reply to a request: calls of its tools, or an answer that ends with the notice."""
     results = _open_results(request)
     if results:
         return _said(request, lines.with_results([(each.name, each.content) for each in results]))
@@ -72,12 +72,12 @@ def _said(request: ModelRequest, text: str) -> Reply:
 
 
 def _estimated(request: ModelRequest, said: str) -> Usage:
-    """About what a real request would take and give."""
+    """The estimated usage of such a request to a real model."""
     return Usage(estimated_tokens(request), max(1, tokens(said)))
 
 
 def _open_results(request: ModelRequest) -> list[ToolMessage]:
-    """The results that wait for an answer: at the end, or before a last word to a request without tools."""
+    """The results without an answer: at the end, or before the last message of a request without tools."""
     backwards = list(reversed(request.messages))
     if backwards and isinstance(backwards[0], UserMessage) and not request.offered:
         backwards = backwards[1:]
@@ -91,7 +91,7 @@ def _last_user_text(messages: tuple[Message, ...]) -> str:
 
 
 def _earlier_user_texts(messages: tuple[Message, ...]) -> list[str]:
-    """What the user said before the last message, while nothing was saved since."""
+    """The user's texts before the last message, since the last save."""
     texts: list[str] = []
     for message in messages:
         if isinstance(message, UserMessage):

@@ -1,4 +1,4 @@
-"""What the rehearsal says, and upon which words."""
+"""The rehearsal model's texts, and the patterns that select them."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ The whole conversation before this point stays in the log, and can be searched."
 Call = tuple[str, dict[str, Any]]
 
 _MOST_LINES = 20
-_READ = 2000  # characters of a text in which the words are looked for
+_READ = 2000  # characters of a text that are searched
 _REVIEW_TOOLS = frozenset({"memory", "skill_manage", "skills_list", "skill_view"})
 _REMEMBER = re.compile(r"^\s*remember that\s+(?P<what>.+[^?\s])\s*$", re.IGNORECASE | re.DOTALL)
-"""A statement: a question that begins so asks for something else."""
+"""A statement; a question that begins like this is excluded."""
 _ABOUT_THE_USER = re.compile(r"\b(?:i|my|me|i'm)\b", re.IGNORECASE)
 
 
 class Response(msgspec.Struct, frozen=True):
-    """What to say, or to say and call."""
+    """A text, and the calls to make with it."""
 
     text: str
     calls: tuple[Call, ...] = ()
@@ -65,7 +65,7 @@ Speaker = Callable[[re.Match[str], Tools], Response]
 
 
 def response(text: str, tools: Tools, earlier: Sequence[str]) -> Response:
-    """What follows upon a user's text, with these tools; `earlier` texts matter to a review."""
+    """The response to a user's text with these tools; `earlier` texts are for reviews."""
     if not tools and "active task" in text.lower():
         return Response(SUMMARY)
     if tools and tools <= _REVIEW_TOOLS and re.search(r"nothing to save|compressed", text, re.IGNORECASE):
@@ -81,7 +81,7 @@ def response(text: str, tools: Tools, earlier: Sequence[str]) -> Response:
 
 
 def with_results(results: Sequence[tuple[str, str]]) -> str:
-    """An answer from tool results: each one's name and its first lines."""
+    """The answer after tool results: each one's name and first lines."""
     shown = "\n\n".join(f"`{name}`:\n```\n{_first_lines(content)}\n```" for name, content in results)
     count = "what came back" if len(results) == 1 else f"what the {len(results)} calls gave"
     return f"This is {count}.\n\n{shown}"
@@ -105,7 +105,7 @@ def _says(text: str) -> Speaker:
 
 
 def _calls(say: str, *wanted: Call) -> Speaker:
-    """Calls those of the wanted tools that the request offers; `{…}` in arguments are the match's groups."""
+    """Calls the listed tools that the request offers; `{…}` in arguments are groups of the match."""
 
     def speak(match: re.Match[str], tools: Tools) -> Response:
         groups = {name: value.strip() for name, value in match.groupdict(default="").items()}

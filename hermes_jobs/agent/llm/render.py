@@ -1,8 +1,8 @@
-"""The canonical history as Chat Completions messages.
+"""Renders the canonical history as Chat Completions messages.
 
-Pure, and for models that take tools one message for one message: what a shorter history renders to begins
-what a longer one renders to, so that providers' prompt caches hold. Sources: https://platform.openai.com/docs/api-reference/chat/create,
-and what other endpoints refuse of it.
+Pure; for models with native tools one message for one message. The rendering of a shorter history is a prefix
+of that of a longer one, so that providers' prompt caches apply. Sources:
+https://platform.openai.com/docs/api-reference/chat/create, and restrictions of other endpoints.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def request_body(request: ModelRequest, dialect: Dialect) -> Json:
-    """The whole request, as this endpoint takes it."""
+    """The whole request in the endpoint's dialect."""
     messages = rendered(request, dialect)
     if dialect.cache is not None:
         messages = marked(messages, ttl=dialect.cache, tools=dialect.marks_tools)
@@ -50,7 +50,7 @@ def request_body(request: ModelRequest, dialect: Dialect) -> Json:
 
 
 def rendered(request: ModelRequest, dialect: Dialect) -> list[Json]:
-    """The request's messages, in the way in which the model calls tools."""
+    """The request's messages, with native or textual tool calls."""
     if dialect.tool_calls == "text":
         messages = text_messages(request.system_prompt, request.messages, request.offered)
     else:
@@ -59,7 +59,7 @@ def rendered(request: ModelRequest, dialect: Dialect) -> list[Json]:
 
 
 def _without_system(messages: list[Json]) -> list[Json]:
-    """The system prompt at the beginning of the first user message, for templates that know no such role."""
+    """The system prompt moved into the first user message, for templates without a system role."""
     match messages:
         case [{"role": "system", "content": prompt}, {"role": "user", "content": said}, *rest]:
             return [{"role": "user", "content": f"{prompt}\n{said}"}, *rest]
@@ -70,7 +70,7 @@ def _without_system(messages: list[Json]) -> list[Json]:
 
 
 def effort_fields(request: ModelRequest, dialect: Dialect) -> Json:
-    """The parameters that ask for an effort of reasoning, and those that the endpoint always wants."""
+    """The parameters for reasoning effort, and those of every request to the endpoint."""
     if not dialect.takes_effort:
         return {}
     effort = dialect.effort
@@ -80,7 +80,7 @@ def effort_fields(request: ModelRequest, dialect: Dialect) -> Json:
 def chat_messages(
     system_prompt: str, messages: Sequence[Message], dialect: Dialect = PLAIN, model: str = ""
 ) -> list[Json]:
-    """The system prompt, where there is one, and the history with the payloads that go back to the model."""
+    """The system prompt, if there is one, and the history with the payloads to send back."""
     system = [{"role": "system", "content": system_prompt}] if system_prompt else []
     told = with_valid_ids(messages, dialect.family.call_ids)
     said = [_with_payload(message, dialect, model) for message in told]
@@ -88,7 +88,7 @@ def chat_messages(
 
 
 def _rounds_closed(messages: Sequence[Json]) -> Iterator[Json]:
-    """The messages with a word of the assistant's between results of tools and what a user says then."""
+    """The messages, with an assistant message between tool results and a user message."""
     before = ""
     for message in messages:
         if (before, message["role"]) == ("tool", "user"):
@@ -111,7 +111,7 @@ def _message(message: Message) -> Json:
         case AssistantMessage(content, ()):
             return {"role": "assistant", "content": content}
         case AssistantMessage(content, calls):
-            # None where nothing was said: Anthropic and Bedrock, behind compatible endpoints, refuse "".
+            # None for an empty text: Anthropic and Bedrock, behind compatible endpoints, refuse "".
             return {
                 "role": "assistant",
                 "content": content or None,
@@ -129,12 +129,12 @@ def _call(call: ToolCall) -> Json:
 
 
 def _name(name: str) -> str:
-    """A name that every endpoint takes back: one that was made up must not make the history unsendable."""
+    """A tool name that every endpoint accepts: an invented name must not make the history invalid."""
     return _NOT_IN_NAMES.sub("_", name)[:64] or "unnamed"
 
 
 def _arguments(written: str) -> str:
-    """Arguments that every endpoint takes back: many parse them and refuse what is no object."""
+    """Arguments that every endpoint accepts: many parse them and require an object."""
     if not written.strip():
         return "{}"
     try:

@@ -1,4 +1,4 @@
-"""One reply while it arrives: its text told apart into answer, reasoning and calls."""
+"""Builds one reply from incoming text: answer, reasoning and tool calls."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ from hermes_jobs.engine.ports import ModelRequest, Reply
 
 
 class ReplyBuilder:
-    """Takes what is said in order. For one reply, one thread.
+    """Takes the pieces of one reply in order. One instance per reply, for one thread.
 
-    `calls_in_text`: calls are read from the text too; `taken` are ids that the history already holds.
-    `begun`: something has arrived. `finish_reason`, in our own words, is empty until the endpoint has said
-    that the answer is at its end. `attached` and `items` are what goes back with the reply: fields of the
-    message, or the output items of the Responses API.
+    `calls_in_text`: calls are parsed from the text too; `taken` are ids used in the history. `begun`: some
+    data has arrived. `finish_reason`, in canonical form, is empty until the answer is complete. `attached`
+    and `items` are the payload: fields of the message, or the output items of the Responses API.
     """
 
     def __init__(
@@ -50,10 +49,10 @@ class ReplyBuilder:
         self._offered = offered
         self._raw: list[str] = []
         self._begin_text()
-        self._reasoning: list[str] = []  # said apart
+        self._reasoning: list[str] = []  # from fields of their own
 
     def _begin_text(self, thoughts: str = "") -> None:
-        """Read the text from its beginning."""
+        """Reset the text filters to the beginning of a text."""
         self._thinking = ReasoningFilter()
         self._tail = TailFilter(self._offered, tagged=not self._calls_in_text) if self._offered else None
         self._written = TextCallFilter() if self._calls_in_text else None
@@ -61,32 +60,32 @@ class ReplyBuilder:
         self._thoughts: list[str] = [thoughts]  # from blocks in the text
 
     def say(self, text: str) -> str:
-        """The next piece of text; returns what of it may be shown."""
+        """Add a piece of text; returns the text to show."""
         piece = self._text.feed(text)
         self._raw.append(piece)
         return self._keep(self._thinking.feed(piece))
 
     def think(self, text: str) -> None:
-        """The next piece of reasoning."""
+        """Add a piece of reasoning."""
         self._reasoning.append(text)
 
     def report(self, usage: object) -> None:
-        """What the answer used, as the endpoint says it, so far or in all; nothing where it does not."""
+        """Record the usage as the endpoint reports it, so far or in all; ignored if it is not usable."""
         self._reported = usage or self._reported
 
     @property
     def says_something(self) -> bool:
-        """Whether any text, reasoning or call has come."""
+        """Whether any text, reasoning or call has arrived."""
         said = any(self._content) or any(self._reasoning) or any(self._thoughts)
         return said or bool(self.calls.calls())
 
     @property
     def usage(self) -> Usage:
-        """What was reported so far."""
+        """The usage reported so far."""
         return canonical_usage(self._reported) if self._reported else NO_USAGE
 
     def finish(self) -> tuple[Reply, str]:
-        """The reply, and the last of its text that may be shown."""
+        """The reply, and the last of its text to show."""
         native = self.calls.calls()
         last = self._text.finish()
         shown = self._keep(self._thinking.feed(last)) + self._finish_text(native)
@@ -123,7 +122,7 @@ class ReplyBuilder:
         return visible
 
     def _finish_text(self, native: Sequence[ToolCall]) -> str:
-        """The end of the text; what of it may be shown."""
+        """The end of the text; returns its part to show."""
         shown = self._keep(self._thinking.finish())
         if self._tail is not None:
             shown += self._keep_text(self._tail.finish([call.name for call in native]))
@@ -136,7 +135,9 @@ class ReplyBuilder:
         return shown
 
     def _written_calls(self) -> list[ToolCall]:
-        """Nine letters and digits make an id that every endpoint takes back, Mistral's too."""
+        """The calls in the text. Ids of nine letters and digits are accepted by every endpoint, Mistral's
+        too.
+        """
         written = [
             *(self._tail.calls if self._tail is not None else ()),
             *(self._written.calls if self._written is not None else ()),
@@ -148,9 +149,9 @@ class ReplyBuilder:
 
 
 def builder_for(request: ModelRequest, dialect: Dialect) -> ReplyBuilder:
-    """The draft of the request's reply.
+    """The builder for the request's reply.
 
-    Calls are read from the text where tools were offered in it, or stand in the history before it.
+    Calls are parsed from the text if the tools are in the prompt's text, or if the history has such calls.
     """
     asked = [message.tool_calls for message in request.messages if isinstance(message, AssistantMessage)]
     taken = [call.id for calls in asked for call in calls]

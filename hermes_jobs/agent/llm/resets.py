@@ -1,8 +1,8 @@
-"""When a limit resets: the moment that a provider's text names, as seconds since the epoch.
+"""Reset times of limits in providers' messages, as seconds since the epoch.
 
 Forms in use: `usage limit reached until 2026-11-23T15:00:00Z`, `regain access on 2026-12-01 at 00:00 UTC`,
 `resets 8pm (America/New_York)`, `reset at Oct 6, 10am`, `limit reached|1746547200`. A date without a zone is
-UTC; a time of day without a date is the next one, in this machine's zone where the text names none.
+UTC; a time of day without a date is the next one, in this machine's zone if the text names none.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 GRACE_SECONDS = 600.0
-"""A time of day that has just passed is that of today: the provider's clock may be behind ours."""
+"""A time of day that has just passed is today's: the provider's clock may be behind ours."""
 SOON_SECONDS = 60.0
 
 _TRIGGER = (
@@ -41,9 +41,9 @@ _ABBREVIATIONS = {"utc": "UTC", "gmt": "UTC", "z": "UTC", "p": "America/Los_Ange
 
 
 def named_reset(text: str, now: float, local: tzinfo | None = None) -> float | None:
-    """The moment at which the text says that a limit resets; None where it names none.
+    """The reset time in the text; None if there is none.
 
-    `local` is the zone of a time of day that names none; None: this machine's.
+    `local` is the zone of a time of day without one; None: this machine's.
     """
     for read in (_epoch, _iso, _named_day, _time_of_day):
         try:
@@ -56,7 +56,7 @@ def named_reset(text: str, now: float, local: tzinfo | None = None) -> float | N
 
 
 def from_epoch(number: float) -> float | None:
-    """Seconds since the epoch, of a number of seconds or milliseconds since then; None for a small number."""
+    """Seconds since the epoch, from a number of seconds or milliseconds; None for a small number."""
     if number >= 1e12:
         return number / 1000
     return number if number >= 1e9 else None

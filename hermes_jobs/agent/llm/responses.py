@@ -1,7 +1,7 @@
-"""The Responses API: a request in its form, and a reply put together from its answer.
+"""The Responses API: renders requests and assembles replies.
 
-The history is sent whole and nothing is kept at the provider (`store: false`). So reasoning comes encrypted,
-and goes back before the calls that it led to.
+The whole history is sent and nothing is stored at the provider (`store: false`). So reasoning comes
+encrypted, and is sent back before the calls that followed it.
 Sources: https://platform.openai.com/docs/api-reference/responses,
 https://platform.openai.com/docs/guides/reasoning#encrypted-reasoning-items
 """
@@ -27,7 +27,7 @@ _INCOMPLETE = {"max_output_tokens": "length", "max_tokens": "length"}
 
 
 def responses_body(request: ModelRequest, dialect: Dialect) -> Json:
-    """The whole request."""
+    """The whole request body."""
     messages = rendered(request, dialect)
     system = [each["content"] for each in messages if each["role"] == "system"]
     body: Json = {"model": request.model, "store": False, "stream": dialect.streams}
@@ -59,14 +59,14 @@ def responses_body(request: ModelRequest, dialect: Dialect) -> Json:
 
 
 def _items(message: Json) -> Iterator[Json]:
-    """A Chat Completions message as input items; one for one where it holds no calls."""
+    """A Chat Completions message as input items; one item if it has no calls."""
     content = message["content"] or ""
     if message["role"] == "tool":
         yield {"type": "function_call_output", "call_id": message["tool_call_id"], "output": content}
         return
     calls = {call["id"]: call["function"] for call in message.get("tool_calls", [])}
     says = message["role"] != "system" and bool(content or not calls)
-    # By the API's types only items of its own hold parts of output; other words of the model are a string.
+    # By the API's types only the API's own items have parts of output; other texts of the model are a string.
     parts = content if message["role"] == "assistant" else [{"type": "input_text", "text": content}]
     said = {"type": "message", "role": message["role"], "content": parts}
     for item in message.get("items", ()):
@@ -84,16 +84,16 @@ def _items(message: Json) -> Iterator[Json]:
 
 
 class ResponsesAssembler:
-    """Takes the events of one answer, or a whole one, in order. For one answer, one thread."""
+    """Takes the events of one answer, or a whole one, in order. One instance per answer, for one thread."""
 
-    HOLDS = "output"  # a whole answer without it is none
+    HOLDS = "output"  # a whole answer must have this key
 
     def __init__(self, draft: ReplyBuilder) -> None:
         self.draft = draft
-        self._streamed: set[object] = set()  # the items of which pieces have come
+        self._streamed: set[object] = set()  # the items of which pieces have arrived
 
     def refusal(self, event: object) -> Refusal | None:
-        """The refusal that an event holds, also where the whole response failed."""
+        """The refusal in an event, also where the whole response failed."""
         if not isinstance(event, Mapping):
             return None
         if event.get("type") == "error" and "error" not in event:
@@ -101,7 +101,7 @@ class ResponsesAssembler:
         return refusal_in(_mapping(event.get("response"))) or refusal_in(event)
 
     def feed(self, event: Mapping[str, object]) -> str:
-        """The next event, or a whole response; returns the text in it that may be shown."""
+        """Handle the next event, or a whole response; returns the text to show."""
         self.draft.begun = True
         kind, index = event.get("type"), _item_of(event)
         if kind in _SPOKEN or kind in _THOUGHT or kind == "response.function_call_arguments.delta":
@@ -142,7 +142,7 @@ class ResponsesAssembler:
         return "".join(shown)
 
     def _keep(self, item: Mapping[str, object]) -> None:
-        """Reasoning whole, and of what it led to only what says which item that was."""
+        """Keep reasoning items whole, and of later items only their references."""
         if item.get("type") == "reasoning":
             self.draft.items.append(dict(item))
         elif item.get("type") in {"message", "function_call"}:
@@ -150,7 +150,7 @@ class ResponsesAssembler:
             self.draft.items.append({name: item[name] for name in names if item.get(name) is not None})
 
     def _item(self, index: object, item: Mapping[str, object]) -> str:
-        """A whole item: what it says is shown, what it asks for is a call."""
+        """Handle a whole item: a text is shown, a function call becomes a call."""
         if item.get("type") == "function_call":
             self._call(index, item, arguments=item.get("arguments"))
         elif item.get("type") == "reasoning":
@@ -173,7 +173,7 @@ class ResponsesAssembler:
 
 
 def _item_of(event: Mapping[str, object]) -> object:
-    """By what an item's events know each other: its place; at llama.cpp only its id, or its call's."""
+    """The key that an item's events share: its index; at llama.cpp only its id, or its call's id."""
     item = _mapping(event.get("item"))
     names = (event.get("output_index"), event.get("item_id"), item.get("id"), item.get("call_id"))
     return next((name for name in names if name is not None), None)
@@ -184,7 +184,7 @@ def _mapping(value: object) -> Mapping[str, object]:
 
 
 def _texts(parts: object) -> str:
-    """What typed parts say, refusals too."""
+    """The text of typed parts, refusals included."""
     if not isinstance(parts, Sequence) or isinstance(parts, str):
         return ""
     said = [_mapping(part).get("text") or _mapping(part).get("refusal") for part in parts]

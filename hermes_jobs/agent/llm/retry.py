@@ -1,4 +1,4 @@
-"""When a failed model call is tried again."""
+"""Retry delays of failed model calls."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ MAX_RETRIES = 3
 BASE_SECONDS = 2.0
 CAP_SECONDS = 60.0
 LONGEST_WAIT_SECONDS = 600.0
-"""A provider that asks for a longer wait than this is given up: a person should know and decide."""
+"""A longer requested wait is not waited: the turn fails, and the user decides."""
 
 RETRYABLE = frozenset({"rate_limit", "overloaded", "server", "timeout", "connection", "garbage", "unknown"})
 """Kinds of `ModelError` after which the same call may succeed."""
 
 
 def delay(kind: str, retries: int, retry_after: float | None, fraction: float) -> float | None:
-    """Seconds to wait before trying again after `retries` so far; None to give up.
+    """Seconds to wait before the next attempt after `retries`; None to give up.
 
-    Exponential from 2 s to 60 s, of which the `fraction` (0 to 1) leaves between half and all; what the
-    provider asks for is waited in full, with up to a second more, so that many do not come back at once.
-    After an output limit that was too large a call with a smaller one is made at once.
+    Exponential from 2 s to 60 s, of which the `fraction` (0 to 1) selects between half and all. A provider's
+    requested wait is waited in full, plus up to a second, so that many callers do not return at once. After
+    an output limit that was too large, a call with a smaller one is made at once.
     """
     if retries >= MAX_RETRIES:
         return None
@@ -31,5 +31,5 @@ def delay(kind: str, retries: int, retry_after: float | None, fraction: float) -
 
 
 def asks_too_long(retry_after: float | None) -> bool:
-    """Whether the provider asks for a wait that is given up."""
+    """Whether the requested wait is too long."""
     return retry_after is not None and retry_after > LONGEST_WAIT_SECONDS

@@ -1,4 +1,4 @@
-"""How long a provider asks to wait: read from its headers, else from its message. Seconds.
+"""The wait that a provider requests: read from its headers, else from its message. Seconds.
 
 Headers: `retry-after-ms`, `Retry-After` (RFC 9110), and whatever pairs `…ratelimit…reset…` with
 `…remaining…` or `…status…`: OpenAI's, Groq's, Azure's and Cerebras' `x-ratelimit-reset-*` (a duration, or
@@ -38,14 +38,14 @@ _IN_SECONDS = re.compile(
 )
 _ALLOWED = frozenset({"allowed", "allowed_warning"})
 _UNIFIED = "ratelimit-unified-"
-"""Anthropic's subscriptions: `unified-reset` is that of the limit that was hit, the others of each limit."""
+"""Anthropic's subscriptions: `unified-reset` is of the limit that was exceeded, the others of each limit."""
 
 
 def retry_after(headers: Mapping[str, str], message: str, now: float | None = None) -> float | None:
-    """The wait asked for; None where none is named. Header names in lower case.
+    """The requested wait; None if there is none. Header names in lower case.
 
-    `now`: when the answer came, by this machine's clock. A moment counts from the response's own `Date`
-    where it has one, so that this machine's clock does not matter.
+    `now`: the answer's arrival by this machine's clock. A reset time counts from the response's own `Date` if
+    it has one, so that this machine's clock does not matter.
     """
     answered = _http_date(headers.get("date", ""))
     answered = now if answered is None else answered
@@ -67,7 +67,7 @@ def _seconds_or_date(headers: Mapping[str, str], answered: float | None) -> floa
 
 
 def _exhausted(headers: Mapping[str, str], answered: float | None) -> float | None:
-    """The longest of the waits for those limits of which nothing is left."""
+    """The longest wait of the exhausted limits."""
     waits = [
         _reset(written, answered)
         for name, written in headers.items()
@@ -86,7 +86,7 @@ def _is_exhausted(name: str, headers: Mapping[str, str]) -> bool:
 
 
 def _reset(written: str, answered: float | None) -> float | None:
-    """A duration, a number of seconds, or a moment."""
+    """A duration, a number of seconds, or a point in time."""
     number = _number(written)
     if number is not None:
         moment = from_epoch(number)

@@ -1,4 +1,4 @@
-"""A model that says what it was told to: for tests, of this project and of what is built on it."""
+"""A scripted model for tests of this project and of applications built on it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import msgspec
 from hermes_jobs.agent.llm.client import cancelled
 from hermes_jobs.engine.ports import Cancel, ModelError, ModelRequest, Reply
 
-PIECE = 16  # characters that are shown at a time
+PIECE = 16  # characters per delta
 
 
 class Held(msgspec.Struct, frozen=True):
-    """A reply that is kept back until `ScriptedModel.release`."""
+    """A reply that is held back until `ScriptedModel.release`."""
 
     reply: Reply
 
@@ -26,7 +26,7 @@ Script = Iterable[Line] | Callable[[ModelRequest], Line]
 class ScriptedModel:
     """Replies by a sequence, in the order of the requests, or by a function of the request.
 
-    `requests` are those it got. Safe for many threads.
+    `requests` are the received ones. Safe for many threads.
     """
 
     def __init__(self, script: Script) -> None:
@@ -39,20 +39,20 @@ class ScriptedModel:
         self.requests: list[ModelRequest] = []
 
     def release(self) -> None:
-        """Let the held replies go, and those that come later too."""
+        """Release the held replies, and all later ones."""
         with self._lock:
             self._released = True
             for over in self._held:
                 over.set()
 
     def wait_for_requests(self, count: int, patience: float = 30.0) -> None:
-        """Wait until that many requests have come. Raises TimeoutError after `patience` seconds."""
+        """Wait until `count` requests have arrived. Raises TimeoutError after `patience` seconds."""
         with self._arrived:
             if not self._arrived.wait_for(lambda: len(self.requests) >= count, patience):
                 raise TimeoutError(f"{len(self.requests)} of {count} requests came")
 
     def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
-        """See `Model.reply`. Raises LookupError when the sequence is at its end."""
+        """See `Model.reply`. Raises LookupError at the end of the sequence."""
         line = self._next(request)
         if isinstance(line, Held):
             self._wait(cancel)

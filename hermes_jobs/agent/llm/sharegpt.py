@@ -1,9 +1,9 @@
-"""Conversations as training data: ShareGPT's `from` and `value`, tools and reasoning in the tags of Hermes.
+"""Exports conversations as training data: ShareGPT's `from` and `value`, with the tags of Hermes.
 
 | from   | value                                                                                       |
 |--------|---------------------------------------------------------------------------------------------|
 | system | the system prompt                                                                           |
-| human  | what the user said                                                                          |
+| human  | the user's text                                                                             |
 | gpt    | `<think>` reasoning `</think>`, the text, and `<tool_call>` JSON `</tool_call>` for each call |
 | tool   | `<tool_response>` JSON `</tool_response>` for each result of the calls before               |
 """
@@ -29,7 +29,7 @@ class ShareGptMessage(msgspec.Struct, frozen=True):
 
 
 class ShareGptConversation(msgspec.Struct, kw_only=True):
-    """A turn as it was told so far. `names` are the tools of its calls, by our ids of these."""
+    """A turn so far. `names` are the tools of its calls, by our ids."""
 
     turn: str
     at: str
@@ -41,10 +41,10 @@ class ShareGptConversation(msgspec.Struct, kw_only=True):
 def told_turns(
     events: Iterable[tuple[e.Event, str]], interrupted: Mapping[e.InterruptReason, str]
 ) -> list[ShareGptConversation]:
-    """The turns of a stream, in the order in which they began; each event with its moment.
+    """The turns of a stream, in order of their start; each event with its time.
 
-    `interrupted` is what stands for the result of a call that ended without one, by the reason. What was
-    recalled beside a text is no part of it, nor are reviews, summaries and failed attempts.
+    `interrupted` is the result of a call that ended without one, by its reason. Recalled context, reviews,
+    summaries and failed attempts are left out.
     """
     waiting: dict[str, ShareGptConversation] = {}
     begun: dict[str, ShareGptConversation] = {}
@@ -86,7 +86,7 @@ def _reply(reply: e.ModelReplied) -> str:
 
 
 def _arguments(written: str) -> Any:
-    """The arguments as a value; as they were written where they are no JSON."""
+    """The arguments as a value; as the original text if they are not JSON."""
     try:
         return msgspec.json.decode(written or "{}")
     except msgspec.DecodeError:
@@ -99,7 +99,7 @@ def _answer(told: ShareGptConversation, call: str, content: str) -> None:
 
 
 def _add(told: ShareGptConversation, speaker: Speaker, value: str) -> None:
-    """One more entry; who speaks twice in a row has one entry."""
+    """Add an entry; consecutive texts of one speaker are one entry."""
     last = told.said[-1]
     if last.speaker == speaker:
         told.said[-1] = ShareGptMessage(speaker, f"{last.value}\n{value}")

@@ -1,7 +1,7 @@
-"""Server-sent events, decoded from bytes that arrive in any pieces: the data of each event.
+"""Decoder of server-sent events: bytes in any pieces to the data of each event.
 
-Lines end with LF, CRLF or CR and with nothing else; what ends without a blank line counts all the same, as
-endpoints leave it out. Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
+Lines end with LF, CRLF or CR only; an event without a blank line at the end of the stream counts too, as
+endpoints omit it. Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 DONE = "[DONE]"
-"""The data that ends a Chat Completions stream."""
+"""The data of the last event of a Chat Completions stream."""
 
 
 class EventDecoder:
-    """Takes bytes in order. For one stream."""
+    """Takes bytes in order. One instance per stream."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -25,7 +25,7 @@ class EventDecoder:
         """The data of the events that this piece completes. Raises UnicodeDecodeError."""
         *lines, self._rest = _LINE_END.split(self._rest + piece)
         if self._rest == b"" and piece.endswith(b"\r") and lines:
-            self._rest = lines.pop() + b"\r"  # an LF that belongs to it may follow
+            self._rest = lines.pop() + b"\r"  # the next piece may begin with its LF
         yield from self._read(lines)
 
     def finish(self) -> Iterator[str]:

@@ -1,9 +1,9 @@
-"""What a model writes in the place of a tool call, told by the end of its answer.
+"""Finds textual tool calls at the end of an answer, from models with native tools.
 
-A model that takes tools in the request may write `<tool_call>{…}</tool_call>` all the same, or, as Llama
-does, the bare object; and models go on after a call with a `[Tool Result: …]` of their own making. Such a
-text is a call only where nothing but calls follows to the end of the answer, where each names a tool that was
-offered, and where it begins a line outside of fenced code: an answer that explains the form stays a text.
+Such models may write `<tool_call>{…}</tool_call>` anyway, or, as Llama does, the bare object; and models
+continue after a call with an invented `[Tool Result: …]`. Such a text is a call only if nothing but calls
+follows to the end of the answer, if each names an offered tool, and if it begins a line outside of fenced
+code: an answer that explains the form stays text.
 Llama's form: https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_1/
 """
 
@@ -22,15 +22,16 @@ _BETWEEN = re.compile(r"(?:[\s;,\[\]]|<\|python_tag\|>|<\|eo[mt]_id\|>)*")
 _BARE_FIELDS = frozenset({"name", "parameters", "arguments", "type", "id", "function"})
 _FENCES = ("```", "~~~")
 MOST_CALLS = 100
-"""More than these are no end of an answer that a model means."""
+"""A longer tail is not taken for calls."""
 _LONGEST_OPENING = 100
-_LOOKED_AT = 200  # characters of a line: more blanks than that begin nothing
+_LOOKED_AT = 200  # characters of a line: a line with more leading blanks begins no call
 
 
 class TailFilter:
-    """Takes text piece by piece and holds back what may be such an end. For one answer, one thread.
+    """Takes text piece by piece and holds back a possible tail of calls. One instance per answer, for one
+    thread.
 
-    `tagged`: `<tool_call>` is looked for too. After `finish`, `calls` are those that were written.
+    `tagged`: `<tool_call>` is searched too. After `finish`, `calls` are the found calls.
     """
 
     def __init__(self, offered: Collection[str], *, tagged: bool) -> None:
@@ -38,13 +39,13 @@ class TailFilter:
         self._offered = frozenset(offered)
         self._tagged = tagged
         self._held = ""
-        self._open = False  # what is held begins with an opening, and is held to the end
-        self._line = ""  # the beginning of the line that is under way, as far as it has been let through
+        self._open = False  # the held text begins with an opening, and is held to the end
+        self._line = ""  # the beginning of the current line, as far as it was passed on
         self._fenced = False
         self._said = False
 
     def feed(self, text: str) -> str:
-        """The next piece; gives back what may be shown."""
+        """Handle the next piece; returns the text to show."""
         if self._open:
             self._held += text
             return ""
@@ -63,10 +64,10 @@ class TailFilter:
         return text[:at]
 
     def finish(self, native: Collection[str] = ()) -> str:
-        """The end of the text; gives back what is text after all.
+        """Handle the end of the text; returns the held text if it is no call.
 
-        `native` are the tools that the answer calls in the API's own form: what is written besides is the
-        same once more, or a text.
+        `native` are the tools called in the API's own form: a textual call beside them is a duplicate, or
+        text.
         """
         held, self._held = self._held, ""
         if not self._open:
@@ -92,7 +93,7 @@ class TailFilter:
         return (self._tagged and line.startswith(_TAG)) or self._is_result(line)
 
     def _may_open(self, line: str) -> bool:
-        """Whether the line, which goes on, may yet become an opening."""
+        """Whether the unfinished line may still become an opening."""
         if self._fenced or len(line) > _LONGEST_OPENING:
             return False
         openings = [_RESULT, *([_TAG] if self._tagged else []), *(() if self._said else _BARE)]
@@ -105,7 +106,7 @@ class TailFilter:
         return found is not None and found[1] in self._offered
 
     def _calls(self, text: str) -> list[WrittenCall] | None:
-        """The calls that the text consists of, up to a result that was made up; None where it is a text."""
+        """The calls in the text, up to an invented result; None if it is not made of calls."""
         calls: list[WrittenCall] = []
         at = 0
         while len(calls) <= MOST_CALLS:
@@ -123,7 +124,7 @@ class TailFilter:
         return None
 
     def _call(self, text: str) -> tuple[tuple[WrittenCall, ...], int] | None:
-        """The calls that begin the text, and where they end."""
+        """The calls at the beginning of the text, and their end."""
         if text.startswith(_TAG):
             read = read_tagged(text, Opened("", Braces(len(_TAG))), True)
             return (read.calls, read.end) if read is not None and read.calls else None

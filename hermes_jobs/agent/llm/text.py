@@ -1,4 +1,4 @@
-r"""Well-formed text: JSON can hold halves of surrogate pairs (`"\ud83d"`), which no encoder takes back."""
+r"""Well-formed text: JSON can hold halves of surrogate pairs (`"\ud83d"`), which no encoder accepts."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import codecs
 
 
 class WholeCharacters:
-    """Joins pairs that were sent in two pieces; a half without its other half becomes U+FFFD."""
+    """Joins surrogate pairs that arrive in two pieces; a lone half becomes U+FFFD."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-16-le")("replace")
 
     def feed(self, text: str) -> str:
-        """The next piece, but for a half that waits for its other half."""
+        """The next piece, without a half at its end, which is held back."""
         return self._decoder.decode(text.encode("utf-16-le", "surrogatepass"))
 
     def finish(self) -> str:
-        """What still waits."""
+        """The held-back half, as U+FFFD."""
         return self._decoder.decode(b"", final=True)
 
 

@@ -1,7 +1,7 @@
-"""Tool calls that a model writes into its text, told from the text while it arrives in pieces.
+"""Separates textual tool calls from a model's text while it arrives in pieces.
 
-The result depends on the text alone, not on how it was cut into pieces. White space around a call goes with
-it, but for what parts two texts.
+The result depends on the text only, not on its division into pieces. White space around a call is dropped
+with it, except between two texts.
 """
 
 from __future__ import annotations
@@ -10,24 +10,26 @@ from hermes_jobs.agent.llm.call_forms import FORMS, Braces, Form, Opened, Writte
 
 
 class TextCallFilter:
-    """Takes text piece by piece and gives back what is no call. For one answer, one thread."""
+    """Takes text piece by piece and returns the text without calls. One
+    instance per answer, for one thread.
+    """
 
     def __init__(self) -> None:
         self.calls: list[WrittenCall] = []
-        self._before = ""  # the character before what is held: a backtick there changes its meaning
+        self._before = ""  # the character before the held text: a backtick there makes it a quotation
         self._held = ""
-        self._open: tuple[Form, Opened] | None = None  # what is held begins with its opening
-        self._spaces = ""  # what may still turn out to surround a call
+        self._open: tuple[Form, Opened] | None = None  # the call whose opening begins the held text
+        self._spaces = ""  # white space that may surround a call
         self._shown = False
         self._after_call = False
 
     def feed(self, text: str) -> str:
-        """The next piece; gives back what may be shown. What may belong to a call is held back."""
+        """Handle the next piece; returns the text to show. A possible part of a call is held back."""
         self._held += text
         return self._read(final=False)
 
     def finish(self) -> str:
-        """The end of the text: what was held back is read as it stands."""
+        """Handle the end of the text: the held text is parsed as it is."""
         rest = self._read(final=True)
         return rest if self.calls else rest + self._spaces
 
@@ -52,7 +54,7 @@ class TextCallFilter:
         return "".join(shown)
 
     def _until_opening(self, *, final: bool) -> str:
-        """What stands before the next opening, or before what may become one."""
+        """The text before the next opening, or before a possible beginning of one."""
         text, offset = self._before + self._held, len(self._before)
         found = [(match, form) for form in FORMS if (match := form.opening.search(text, offset))]
         if not found:
@@ -68,7 +70,7 @@ class TextCallFilter:
         return text
 
     def _show(self, text: str) -> str:
-        """The text without the white space that a call takes with it."""
+        """The text without white space next to a call."""
         if self._after_call:
             text = text.lstrip()
             if not self._shown:

@@ -1,8 +1,8 @@
-"""The canonical history for models that call tools in their text.
+"""Renders the canonical history for models with textual tool calls.
 
-Pure, and roles alternate: neighbours of one role become one message. What a shorter history renders to is how
-the rendering of a longer one begins, character by character, so that prompt caches hold. The form of a call
-here is one that `call_forms` reads back.
+Pure; roles alternate: neighbours of one role become one message. The rendering of a shorter history is a
+prefix of that of a longer one, character by character, so that prompt caches apply. The form of a call is one
+that `call_forms` parses.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ never write such results yourself. These are the tools, each with the JSON Schem
 def text_messages(
     system_prompt: str, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
 ) -> list[Json]:
-    """The system prompt with the tools at its end, and the history in `user` and `assistant` alone."""
+    """The system prompt followed by the tools, and the history in the roles `user` and `assistant`."""
     sections = [system_prompt.rstrip("\n")] if system_prompt.strip() else []
     if tools:
         sections.append(INSTRUCTIONS + "\n".join(_tool(spec) for spec in tools))
@@ -64,7 +64,7 @@ def _joined(texts: Sequence[str]) -> str:
 
 
 def _call(call: ToolCall) -> str:
-    """Arguments that are an object stand as they were written; broken ones as a string."""
+    """Arguments that are an object, as they were written; invalid ones as a string."""
     return f'<tool_call>\n{{"name": {_quoted(call.name)}, "arguments": {_arguments(call)}}}\n</tool_call>'
 
 

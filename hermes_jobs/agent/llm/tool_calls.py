@@ -1,7 +1,7 @@
-"""Tool calls, joined from the pieces in which endpoints send them.
+"""Joins tool calls from the pieces in which endpoints send them.
 
 OpenAI numbers the pieces by `index`. Others send no index, index 0 for every call, whole calls, arguments as
-an object, ids late, twice or not at all.
+an object, or ids late, twice or not at all.
 """
 
 from __future__ import annotations
@@ -28,20 +28,22 @@ class ToolCallJoiner:
     """Takes the pieces of one reply's tool calls in order. For one thread."""
 
     def __init__(self, extra_fields: Sequence[str] = ()) -> None:
-        """`extra_fields` are those of a call that its provider wants back."""
+        """`extra_fields` are the payload fields of a call."""
         self._extra_fields = extra_fields
         self._drafts: list[_Draft] = []
         self._by_index: dict[int, _Draft] = {}
 
     def feed(self, pieces: object) -> None:
-        """A `tool_calls` list, of a streamed delta or of a whole message. What is no call is passed over."""
+        """Handle a `tool_calls` list of a streamed delta or of a whole message. Entries that are no calls are
+        skipped.
+        """
         if isinstance(pieces, Sequence) and not isinstance(pieces, str | bytes):
             for piece in pieces:
                 if isinstance(piece, Mapping):
                     self._feed_one(piece)
 
     def calls(self) -> tuple[ToolCall, ...]:
-        """The calls so far, in the order of their first pieces, each with an id of its own."""
+        """The calls so far, in the order of their first pieces, each with a unique id."""
         ids = _unique([well_formed(draft.id) for draft in self._drafts])
         return tuple(
             ToolCall(key, well_formed(draft.name), well_formed(draft.arguments))
@@ -49,7 +51,7 @@ class ToolCallJoiner:
         )
 
     def extras(self) -> dict[str, dict[str, object]]:
-        """The extra fields of the calls that have any, by the call's place among all."""
+        """The extra fields of the calls that have any, by the call's index."""
         return {str(at): draft.extras for at, draft in enumerate(self._drafts) if draft.extras}
 
     def _feed_one(self, piece: Mapping[object, object]) -> None:
@@ -60,7 +62,7 @@ class ToolCallJoiner:
         index = piece.get("index")
         draft = self._draft(index if isinstance(index, int) else None, key, name)
         if key and key == draft.id and arguments == draft.arguments and _is_whole(arguments):
-            return  # the whole call once more
+            return  # a repetition of the whole call
         draft.id = draft.id or key
         if name != draft.name:
             draft.name += name
@@ -83,7 +85,7 @@ class ToolCallJoiner:
 
 
 def _is_another(draft: _Draft, key: str, name: str) -> bool:
-    """Whether a piece with that id and name begins a call of its own, although its place is taken."""
+    """Whether a piece with that id and name begins another call, although its index is in use."""
     if key and draft.id:
         return key != draft.id
     return bool(name and draft.arguments and (name != draft.name or _is_whole(draft.arguments)))

@@ -1,7 +1,7 @@
-"""What providers report as usage, read into the canonical form.
+"""Maps the usage reports of providers to the canonical form.
 
 Three shapes: Anthropic (`input_tokens` without the cached ones), OpenAI Responses (`input_tokens` with them)
-and Chat Completions (`prompt_tokens` with them). Nothing written here raises or counts below zero.
+and Chat Completions (`prompt_tokens` with them). No report raises an error or gives a negative count.
 Source of Anthropic's: https://platform.claude.com/docs/en/build-with-claude/prompt-caching (`usage`).
 """
 
@@ -15,17 +15,17 @@ from msgspec import UNSET
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 
 _ANTHROPIC = frozenset({"cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation"})
-_MOST = 2**53 - 1  # what JSON numbers hold exactly; more is no token count
+_MOST = 2**53 - 1  # the largest exact integer in JSON; more is no token count
 
 
 def canonical_usage(reported: object) -> Usage:
-    """The usage in a provider's words; `NO_USAGE` for what is no usage at all."""
+    """The canonical usage of a provider's report; `NO_USAGE` for an unusable one."""
     if not isinstance(reported, Mapping):
         return NO_USAGE
     if "prompt_tokens" in reported or "completion_tokens" in reported:
         return _chat_completions(reported)
     if "input_tokens_details" in reported or "output_tokens_details" in reported:
-        # Anthropic details its output too, and counts what was cached apart.
+        # Anthropic too reports details of its output; its cached tokens are counted separately.
         return _anthropic(reported) if _ANTHROPIC & reported.keys() else _responses(reported)
     return _anthropic(reported)
 
@@ -46,7 +46,7 @@ def _chat_completions(reported: Mapping[object, object]) -> Usage:
     prompt, output = _count(reported, "prompt_tokens"), _count(reported, "completion_tokens")
     reasoning = _count(_mapping(reported, "completion_tokens_details"), "reasoning_tokens")
     if reasoning and _count(reported, "total_tokens") == prompt + output + reasoning:
-        output += reasoning  # xAI reports them apart: https://docs.x.ai/docs/guides/reasoning
+        output += reasoning  # xAI reports them separately: https://docs.x.ai/docs/guides/reasoning
     return Usage(max(0, prompt - cached - written), output, cached, written, reasoning)
 
 

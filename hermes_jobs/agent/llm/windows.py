@@ -1,4 +1,4 @@
-"""How much a model takes at a time: what is known, what the settings say, and what refusals teach. Tokens."""
+"""Context windows of models: from lists, settings and refusals. Tokens."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, token_weight
 
 UNKNOWN_WINDOW = 128_000
 STEPS = (128_000, 64_000, 32_000, 16_000, 8_000, 4_000, LEAST_WINDOW)
-"""What is tried next, where a refusal names no window."""
+"""The windows to try next if a refusal names none."""
 
-TOKENS_A_MESSAGE = 4  # its role and what parts it from the next
+TOKENS_A_MESSAGE = 4  # its role and its separators
 
 _VAGUE = re.compile(
     r"400: (?:error|bad request|invalid (?:request|argument)|provider returned error|no message)\W*"
 )
 _REFUSED = re.compile(r"4(?:00|13|22): ")
 _ESTIMATE = (0.5, 2.0)
-"""Between which multiples of our estimate a provider's own count of a request may lie."""
+"""The accepted range of a provider's token count, as multiples of our estimate."""
 
 
 def known_window(model: str, base_url: str | None) -> int | None:
-    """The window by the list in the package `genai-prices`, at this endpoint, else wherever it is served."""
+    """The window in the list of the package `genai-prices`, at this endpoint, else at any provider."""
     import genai_prices
 
     for name, url in ((model, base_url), (model, None), (model.rpartition("/")[2], None)):
@@ -46,8 +46,7 @@ def known_window(model: str, base_url: str | None) -> int | None:
 
 
 class Recalled(msgspec.Struct, frozen=True):
-    """What is remembered of a model: the window that it was learned to take, if any, and how often a person
-    had that forgotten."""
+    """The stored window of a model, if any, and how often a user has reset it."""
 
     learned: LearnedWindow | None = None
     forgotten: int = 0
@@ -58,9 +57,9 @@ Source = Literal["setting", "refusal", "list", "default"]
 
 
 class Window(msgspec.Struct, frozen=True):
-    """A window in tokens and how it is known: `setting` is `model.context_length`, `refusal` what a provider
-    named (`at` seconds since the epoch, None for in this process), `list` the list of models, `default` that
-    nothing is known."""
+    """A window in tokens and its source: `setting` is `model.context_length`, `refusal` a provider's message
+    (`at` seconds since the epoch, None if in this process), `list` the list of models, `default` if unknown.
+    """
 
     tokens: int
     source: Source
@@ -70,10 +69,10 @@ class Window(msgspec.Struct, frozen=True):
 class Windows:
     """The windows of one endpoint's models. Safe for many threads.
 
-    `override` is `model.context_length`, `known` gives a model's window, None where it does not know. What
-    refusals teach holds for this process; `recalled` gives what providers named to any process, which counts
-    only where the settings name no window, for as long as the same is assumed, and until a person has it
-    forgotten.
+    `override` is `model.context_length`; `known` returns a model's window, None if unknown. Windows learned
+    from refusals are valid in this process; `recalled` returns those that providers named to any process.
+    They apply only if the settings set no window, while the assumed window is unchanged, and until a user
+    resets them.
     """
 
     def __init__(
@@ -84,21 +83,21 @@ class Windows:
         recalled: Callable[[str], Recalled] = lambda model: NOTHING,
         now: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """`now` gives seconds since the epoch."""
+        """`now` returns seconds since the epoch."""
         self._override = override
         self._known = known
         self._recalled = recalled
         self._now = now
         self._lock = threading.Lock()
-        self._learned: dict[str, tuple[int, int]] = {}  # the window, and what was forgotten before
+        self._learned: dict[str, tuple[int, int]] = {}  # the window, and the count of resets before it
         self._assumed: dict[str, Window] = {}
 
     def of(self, model: str) -> int:
-        """The window that counts for the model."""
+        """The window in use for the model."""
         return self.window(model).tokens
 
     def window(self, model: str) -> Window:
-        """The window that counts for the model, and how it is known."""
+        """The window in use for the model, with its source."""
         recalled, window = self._recalled(model), self._first(model)
         learned = recalled.learned
         if (
@@ -115,7 +114,7 @@ class Windows:
         return window
 
     def assumed(self, model: str) -> int:
-        """The window that the model has as far as nobody has refused anything."""
+        """The model's window before any refusal."""
         return self._first(model).tokens
 
     def _first(self, model: str) -> Window:
@@ -131,11 +130,11 @@ class Windows:
         return Window(UNKNOWN_WINDOW, "default") if known is None else Window(known, "list")
 
     def exceeded(self, model: str, named: int | None, size: int | None = None) -> int:
-        """The window from now on, after a prompt of about `size` tokens was refused as too long; `named` is
-        what the refusal says.
+        """The new window, after a prompt of about `size` tokens was refused as too long; `named` is the limit
+        in the refusal.
 
-        A window that was named counts when it is smaller. Where none was, or one that no model has, the next
-        step below the window and below the prompt is assumed.
+        A named window applies if it is smaller. If none, or an implausible one, was named, the next smaller
+        step below the window and the prompt is assumed.
         """
         window = self.of(model)
         if named is None or named < LEAST_WINDOW:
@@ -149,9 +148,9 @@ class Windows:
 
 
 def estimated_tokens(request: ModelRequest) -> int:
-    """About how many tokens the request is: system prompt, messages and tools.
+    """The estimated tokens of the request: system prompt, messages and tools.
 
-    Called before every model call: it weighs texts, and renders nothing.
+    Called before every model call: it counts characters, and renders nothing.
     """
     said = sum(map(_weight, request.messages), token_weight(request.system_prompt))
     tools = sum(spec.num_characters for spec in request.offered)
@@ -159,7 +158,7 @@ def estimated_tokens(request: ModelRequest) -> int:
 
 
 def _weight(message: Message) -> int:
-    # Of thousands of messages before every call: matching them by class takes four times as long.
+    # Called for thousands of messages: matching them by class takes four times as long.
     if isinstance(message, UserMessage):
         return token_weight(message.content)
     if isinstance(message, AssistantMessage):
@@ -169,11 +168,11 @@ def _weight(message: Message) -> int:
 
 
 def learned_from(error: ModelError, request: ModelRequest, windows: Windows) -> ModelError:
-    """The error, as what it is in view of the request's size; the windows learn from it.
+    """The error with its kind corrected by the request's size; the windows are updated.
 
-    A body that is too large for the endpoint is too long a prompt; so is a request of more than half the
-    window that is refused without any reason; and a refusal of unknown wording is about a limit where it
-    names the request's size, or the answer's, and a smaller number.
+    A body too large for the endpoint is a prompt that is too long; so is a request of more than half the
+    window that is refused without a reason. A refusal of unknown wording is about a limit if it names the
+    request's size, or the answer's, and a smaller number.
     """
     size = estimated_tokens(request)
     if error.kind == "payload_too_large" or (
@@ -188,7 +187,7 @@ def learned_from(error: ModelError, request: ModelRequest, windows: Windows) -> 
 
 
 def _in_numbers(error: ModelError, request: ModelRequest, size: int) -> ModelError:
-    """A refusal whose numbers are the request's."""
+    """A refusal that names the request's sizes."""
     numbers = sorted(set(numbers_in(error.message[len("400:") :])), reverse=True)
     if len(numbers) < 2:
         return error
