@@ -1,1 +1,1 @@
-"""What files that people may edit have held, and whether anybody has read them since they were written."""
+"""Files that follow from the log and that people may edit: sync, history, and whether they were read."""

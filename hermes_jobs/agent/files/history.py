@@ -1,18 +1,21 @@
-"""What each file of a folder has held, newest last, kept in a file of its own."""
+"""The contents that the files of a folder have had, so that a person's edit is told from an older version."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
-from hermes_jobs.agent.files.marks import Mark
-from hermes_jobs.system.atomic_file import write_bytes
+from hermes_jobs.agent.files.log_entries import LogEntries
+from hermes_jobs.agent.files.marks import Mark, Witnesses
+from hermes_jobs.domain.hand_edits import Content
 
-REMEMBERED = 8  # contents of one file
-REMEMBERED_CHARS = 200_000  # of texts of one file that the log does not have
+T = TypeVar("T")
+MAX_VERSIONS = 8  # of one file
+MAX_CHARS = 200_000  # of one file's texts that the log does not have
 
 
 class StoredText(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -27,56 +30,68 @@ class StoredText(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str | None = None
 
 
-class _Stored(msgspec.Struct, frozen=True):
-    log: str
-    files: dict[str, tuple[StoredText, ...]]
+class FileHistory(LogEntries[tuple[StoredText, ...]]):
+    """The contents of files by name, newest last. One process at a time loads, uses and stores it.
 
-
-class FileHistory:
-    """The contents of the files in a folder, by name. One process at a time loads, uses and stores it."""
+    Stored in the JSON file `path`; the links that tell whether a file was read lie beside it.
+    """
 
     def __init__(self, path: Path, log_id: str) -> None:
-        self._path = path
-        self._log = log_id
-        self._files: dict[str, tuple[StoredText, ...]] = {}
-        self._stored: Mapping[str, tuple[StoredText, ...]] = {}
-
-    def load(self) -> None:
-        """Read what was stored; of another log, or broken: nothing. Raises `OSError`."""
-        try:
-            stored = msgspec.json.decode(self._path.read_bytes(), type=_Stored)
-        except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
-            stored = _Stored(log="", files={})
-        self._files = stored.files if stored.log == self._log else {}
-        self._stored = dict(self._files)
-
-    def store(self) -> None:
-        """Write what has changed. A crash of the machine may lose it. Raises `OSError`."""
-        if self._files == self._stored:
-            return
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        stored = _Stored(log=self._log, files=self._files)
-        write_bytes(self._path, msgspec.json.encode(stored), durable=False)
-        self._stored = dict(self._files)
+        super().__init__(path, log_id, field="files", entry=tuple[StoredText, ...])
+        self._witnesses = Witnesses(path.parent)
 
     def of(self, name: str) -> tuple[StoredText, ...]:
         """What the file has held, newest last."""
-        return self._files.get(name, ())
+        return self.entries.get(name, ())
 
-    def add(self, name: str, held: StoredText, *, instead: bool = False) -> None:
-        """The file holds this now; `instead`: nobody has seen what it held before."""
-        before = self.of(name)
-        kept = [*(before[:-1] if instead else before), held][-REMEMBERED:]
-        while len(kept) > 1 and sum(len(each.text or "") for each in kept) > REMEMBERED_CHARS:
-            del kept[0]
-        self._files[name] = tuple(kept)
+    def add_read(self, name: str, file: Path, content: StoredText) -> None:
+        """Add what was read from the file, where it is not what the file held last."""
+        held = self.of(name)
+        if not held or held[-1].digest != content.digest:
+            self._add(name, file, content)
 
-    def drop(self, name: str) -> None:
+    def add_written(self, name: str, file: Path, content: StoredText) -> None:
+        """Add what was written to the file; from here on it can be told whether somebody reads it."""
+        self._add(name, file, content)
+        self._witnesses.keep(file)
+
+    def remove(self, name: str, file: Path) -> None:
         """Forget the file."""
-        self._files.pop(name, None)
+        self.entries.pop(name, None)
+        self._witnesses.drop(file)
+
+    def contents(
+        self, name: str, file: Path, restore: Callable[[StoredText], T | None], digest: Callable[[T], str]
+    ) -> tuple[Content[T], ...]:
+        """What the file has held, newest last.
+
+        `restore` returns a stored content, or None where the log has no such version. Empty where a content
+        cannot be restored: the log was put back to an older state since.
+        """
+        contents = []
+        for each in self.of(name):
+            content = restore(each)
+            if content is None or digest(content) != each.digest:
+                return ()
+            contents.append(Content(content, each.mark.at, by_hand=each.text is not None))
+        if contents:
+            contents[-1] = msgspec.structs.replace(contents[-1], unread=self._is_unread(name, file))
+        return tuple(contents)
+
+    def _add(self, name: str, file: Path, content: StoredText) -> None:
+        """A content that nobody can have read is replaced by the next one."""
+        before = self.of(name)
+        held = [*(before[:-1] if self._is_unread(name, file) else before), content][-MAX_VERSIONS:]
+        while len(held) > 1 and sum(len(each.text or "") for each in held) > MAX_CHARS:
+            del held[0]
+        self.entries[name] = tuple(held)
+
+    def _is_unread(self, name: str, file: Path) -> bool:
+        held = self.of(name)
+        return bool(held) and self._witnesses.is_unread(file, held[-1].mark)
 
 
 def digest_of(content: str | bytes) -> str:
-    """By what a content is known again."""
+    """A digest that identifies a content."""
     data = content.encode("utf-8", "replace") if isinstance(content, str) else content
     return sha256(data).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""Telling whether a file was read since it was written, by its access time.
+"""Whether a file was read since it was written, by its access time.
 
 A new file gets an access time before its modification time, so that the first read moves it, also under Linux
 with `relatime` (https://man7.org/linux/man-pages/man8/mount.8.html). Where reading leaves no trace

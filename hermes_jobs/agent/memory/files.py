@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from hermes_jobs.agent.files.marks import Mark, Witnesses, marked, open_unseen
+from hermes_jobs.agent.files.marks import Mark, marked, open_unseen
 from hermes_jobs.domain.events import MemoryTarget
 from hermes_jobs.system import atomic_swap
 
@@ -43,12 +43,11 @@ class Found(msgspec.Struct, frozen=True):
 class MemoryFiles:
     """The files in one folder. One process at a time calls it; people do as they like."""
 
-    def __init__(self, folder: Path, witnesses: Witnesses) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._witnesses = witnesses
 
     def read(self, target: MemoryTarget) -> Found | None:
-        """What the file has; null where there is none. Raises `Unusable`, `OSError`.
+        """What the file has; None where there is none. Raises `Unusable`, `OSError`.
 
         An editor may empty the file before it writes it: one that was just emptied is looked at again.
         """
@@ -64,7 +63,7 @@ class MemoryFiles:
     def write(self, target: MemoryTarget, text: str) -> Mark | None:
         """Put the text in the file's place; what stood there by then is left over. Raises `OSError`.
 
-        Null: somebody saved a file meanwhile where there was none, and theirs stays.
+        None: somebody saved a file meanwhile where there was none, and theirs stays.
         """
         path = self.path(target)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -83,14 +82,6 @@ class MemoryFiles:
             ready.unlink()
         _sync(path.parent)
         return mark
-
-    def is_unread(self, target: MemoryTarget, mark: Mark) -> bool:
-        """Whether nobody can have read what was written with that mark."""
-        return self._witnesses.is_unread(self.path(target), mark)
-
-    def watch(self, target: MemoryTarget) -> None:
-        """From here on it can be told whether what lies there is read."""
-        self._witnesses.keep(self.path(target))
 
     def left_over(self, target: MemoryTarget) -> Iterator[Found]:
         """What stood in the file's place when it was written, and was not taken in yet; each is gone after

@@ -1,14 +1,8 @@
-"""The memory of a home: its files as a projection of the log, and what people change in them as events.
-
-Every use begins by settling: what people did is appended, then the files are written as the log has them. Any
-process may do so at any time; a lock makes it one at a time on each host, and whoever dies in the middle
-leaves nothing that the next one does not put right.
-"""
+"""The memory of a home: its files follow from the log, and what people change in them becomes events."""
 
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
@@ -16,25 +10,22 @@ from typing import cast
 import msgspec
 
 from hermes_jobs.agent.files.history import FileHistory, StoredText
-from hermes_jobs.agent.files.marks import Mark, Witnesses
+from hermes_jobs.agent.files.marks import Mark
+from hermes_jobs.agent.files.sync import HAND_EDIT, SyncedFolder
 from hermes_jobs.agent.memory.files import NAMES, Found, MemoryFiles, Unusable
-from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.events import MemoryEvent, MemoryTarget
 from hermes_jobs.domain.hand_edits import Content
 from hermes_jobs.domain.memory.import_edits import Entries, digest_of, import_edits
 from hermes_jobs.domain.memory.memory import STREAM, TARGETS, Memory, entries_of, history, text_of
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.system.file_lock import WAIT_SECONDS, FileLock
 
-logger = logging.getLogger(__name__)
-
-HAND_EDIT = "hand edit"
-EMPTY = "\n"  # of an empty file it could not be told whether it was read
-ROUNDS = 5  # in which a file that people write to may come to rest
+EMPTY = "\n"  # whether an empty file was read cannot be told
+ROUNDS = 5  # of reading and writing a file that somebody else writes to
 
 
 class Write(msgspec.Struct, frozen=True):
-    """One write to the memory: its version, its fact, when it was recorded, by which process."""
+    """One write to the memory: its version, its event, when it was recorded, by which process."""
 
     version: int
     fact: MemoryEvent
@@ -42,51 +33,39 @@ class Write(msgspec.Struct, frozen=True):
     worker: str
 
 
-class SyncedMemory:
-    """The memory of one log in the files of one home. Safe for many threads and processes.
+class SyncedMemory(SyncedFolder):
+    """The memory of one log in the files of one home.
 
-    The engine is one that nothing follows: its appends are laid out here. `shown` is a folder on the home's
-    file system, for what the files have held and whether they were read. Methods raise `LogUnavailable`.
+    `shown` is a folder on the home's file system, for what the files have held and whether they were read.
+    Methods raise `LogUnavailable`.
     """
 
     def __init__(self, engine: Engine, folder: Path, lock: Path, shown: Path) -> None:
-        self._engine = engine
-        self._files = MemoryFiles(folder, Witnesses(shown))
-        self._held = FileHistory(shown / "memory.json", engine.log.log_id)
-        self._lock = FileLock(lock, "the files of the memory", seconds=WAIT_SECONDS)
-        self._threads = threading.Lock()
-        self._told: set[str] = set()
+        super().__init__(engine, lock, "the files of the memory")
+        self._files = MemoryFiles(folder)
+        self._history = FileHistory(shown / "memory.json", engine.log.log_id)
 
     def sync(self) -> Memory:
-        """Take in what people changed and write the files as the log has them; the memory by then.
+        """Take in what people changed and write the files as the log has them; the memory after that.
 
-        A file that cannot be read or written on this host is a problem of this host: it is logged, and the
-        log counts.
+        A file that cannot be read or written on this host is logged, and the log counts.
         """
-        with self._threads:
-            try:
-                with self._lock.held():
-                    self._held.load()
-                    try:
-                        for target in TARGETS:
-                            self._settle(target)
-                    finally:
-                        self._held.store()
-            except OSError as error:
-                self._problem(f"the memory's folder cannot be used: {error.strerror}")
+        try:
+            with self._locked():
+                self._history.load()
+                try:
+                    for target in TARGETS:
+                        self._sync_file(target)
+                finally:
+                    self._history.store()
+        except OSError as error:
+            self._problem(f"the memory's folder cannot be used: {error.strerror}")
         return self._load()
-
-    def change(self, change: Decision, cause: str) -> DecisionResult:
-        """Carry out a person's change after what they did by hand, and lay it out. Raises `Rejected`."""
-        self.sync()
-        changed = self._engine.change(change, cause)
-        self.sync()
-        return changed
 
     def writes(self) -> tuple[Write, ...]:
         """Everything that was ever written, in order."""
         return tuple(
-            # The memory's stream holds nothing but the memory's facts.
+            # The memory's stream holds nothing but the memory's events.
             Write(each.version, cast(MemoryEvent, each.event), each.recorded_at, each.meta.worker)
             for each in self._engine.log.read(STREAM)
         )
@@ -94,8 +73,8 @@ class SyncedMemory:
     def _load(self) -> Memory:
         return cast(Memory, self._engine.state(STREAM))
 
-    def _settle(self, target: MemoryTarget) -> None:
-        """Until the file has what the log has, or somebody writes it faster than it can be read."""
+    def _sync_file(self, target: MemoryTarget) -> None:
+        """Read and write until the file has what the log has, at most `ROUNDS` times."""
         try:
             for _ in range(ROUNDS):
                 self._take_in_left_over(target)
@@ -115,12 +94,9 @@ class SyncedMemory:
         mark = self._files.write(target, text_of(entries) or EMPTY)
         if mark is None:
             return
-        before = self._held.of(target)
         self._take_in_left_over(target)
-        nobody = bool(before) and self._files.is_unread(target, before[-1].mark)
-        held = StoredText(digest_of(entries), mark, memory.version)
-        self._held.add(target, held, instead=nobody and self._held.of(target) == before)
-        self._files.watch(target)
+        content = StoredText(digest_of(entries), mark, memory.version)
+        self._history.add_written(target, self._files.path(target), content)
 
     def _take_in_left_over(self, target: MemoryTarget) -> None:
         for found in self._files.left_over(target):
@@ -129,47 +105,34 @@ class SyncedMemory:
     def _take_in(self, target: MemoryTarget, found: Found) -> Memory:
         """The memory after what a person did to a target's file."""
         memory, theirs = self._load(), entries_of(found.text)
-        held, digest = self._held.of(target), digest_of(theirs)
-        unread = bool(held) and self._files.is_unread(target, held[-1].mark)
         if theirs != memory.entries(target):
-            memory = self._merged(target, Content(theirs, found.at), held, unread=unread)
-        if not held or held[-1].digest != digest:
-            text = None if theirs == memory.entries(target) else found.text
-            self._held.add(target, StoredText(digest, Mark(found.at), memory.version, text), instead=unread)
+            memory = self._merged(target, Content(theirs, found.at))
+        text = None if theirs == memory.entries(target) else found.text
+        content = StoredText(digest_of(theirs), Mark(found.at), memory.version, text)
+        self._history.add_read(target, self._files.path(target), content)
         return memory
 
-    def _merged(
-        self, target: MemoryTarget, saved: Content[Entries], held: Sequence[StoredText], *, unread: bool
-    ) -> Memory:
+    def _merged(self, target: MemoryTarget, saved: Content[Entries]) -> Memory:
         def change(load: StateLoader) -> DecisionResult:
             memory: Memory = load(STREAM)
-            facts = [write.fact for write in self.writes()[: memory.version]]
-            known = _contents(target, held, history(facts), unread=unread)
-            followed = held[-1].version if known else 0
-            found = import_edits(memory, target, saved, held=known, followed=followed, facts=facts)
+            events = [write.fact for write in self.writes()[: memory.version]]
+            known = self._contents(target, history(events))
+            followed = self._history.of(target)[-1].version if known else 0
+            found = import_edits(memory, target, saved, held=known, followed=followed, facts=events)
             return DecisionResult(writes=(StreamEvents(STREAM, found),) if found else ())
 
         self._engine.change(change, HAND_EDIT)
         return self._load()
 
+    def _contents(self, target: MemoryTarget, past: Sequence[Memory]) -> tuple[Content[Entries], ...]:
+        def restore(stored: StoredText) -> Entries | None:
+            if stored.version >= len(past):
+                return None
+            if stored.text is not None:
+                return entries_of(stored.text)
+            return past[stored.version].entries(target)
+
+        return self._history.contents(target, self._files.path(target), restore, digest_of)
+
     def _problem(self, problem: str) -> None:
-        """Log it once."""
-        if problem not in self._told:
-            self._told.add(problem)
-            logger.warning("%s", problem)
-
-
-def _contents(
-    target: MemoryTarget, held: Sequence[StoredText], past: Sequence[Memory], *, unread: bool
-) -> tuple[Content[Entries], ...]:
-    """What the file held; nothing where it followed a log that was put back to an older state since."""
-    found = []
-    for each in held:
-        if each.version >= len(past):
-            return ()
-        entries = entries_of(each.text) if each.text is not None else past[each.version].entries(target)
-        if digest_of(entries) != each.digest:
-            return ()
-        unseen = unread and each is held[-1]
-        found.append(Content(entries, each.mark.at, unread=unseen, by_hand=each.text is not None))
-    return tuple(found)
+        self._log_once(logging.WARNING, problem)

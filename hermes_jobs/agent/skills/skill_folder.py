@@ -1,54 +1,42 @@
-"""The home's skills: files as a projection of the log, and what people change in them as events.
-
-Every use begins by settling: what people did is appended, then the files are written as the log has them. Any
-process may do so at any time; a lock makes it one at a time on each host, and whoever dies in the middle
-leaves nothing that the next one does not put right.
-"""
+"""The home's skills: files that follow from the log, and what people change in them becomes events."""
 
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
+from hermes_jobs.agent.files.sync import HAND_EDIT, SyncedFolder
 from hermes_jobs.agent.skills import front_matter
 from hermes_jobs.agent.skills.disk import Disk, OnDisk, Place, Problem
 from hermes_jobs.agent.skills.file_history import SkillFileHistory
 from hermes_jobs.agent.skills.synced_versions import SyncedVersions
-from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.skill.import_edits import Found, import_edits, is_stale
 from hermes_jobs.domain.skill.skill import MAIN_FILE, PREFIX, Files, Skill, history, stream_of
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.errors import NewerSchema, Rejected
 from hermes_jobs.eventlog.log import EventLog
-from hermes_jobs.system.file_lock import WAIT_SECONDS, FileLock
 
-logger = logging.getLogger(__name__)
-
-HAND_EDIT = "hand edit"
-ROUNDS = 3  # in which a file that is being written may come to rest
+ROUNDS = 3  # of reading and writing while somebody else writes to a file
 
 
-class SkillFolder:
-    """The skills of one log in the folder of one home. Safe for many threads and processes.
+class SkillFolder(SyncedFolder):
+    """The skills of one log in the folder of one home.
 
-    The engine is one that nothing follows: its appends are laid out here. `shown` is a folder on the home's
-    file system, for what the files have held and whether they were read. Methods raise `LogUnavailable`.
+    `shown` is a folder on the home's file system, for what the files have held and whether they were read.
+    Methods raise `LogUnavailable`.
     """
 
     def __init__(self, engine: Engine, root: Path, lock: Path, shown: Path) -> None:
-        self._engine = engine
+        super().__init__(engine, lock, "the folder of the skills")
         self._disk = Disk(root)
-        self._lock = FileLock(lock, "the folder of the skills", seconds=WAIT_SECONDS)
-        self._threads = threading.RLock()
-        self._laid_out = SyncedVersions(root, engine.log.log_id)
-        self._held = SkillFileHistory(shown, engine.log.log_id)
+        self._versions = SyncedVersions(root, engine.log.log_id)
+        self._history = SkillFileHistory(shown, engine.log.log_id, root)
         self._skills: dict[str, Skill] = {}
         self._unread: set[str] = set()
         self._blocked: dict[str, dict[str, str]] = {}
-        self._told: set[Problem] = set()
         self.problems: tuple[Problem, ...] = ()
 
     @property
@@ -64,46 +52,40 @@ class SkillFolder:
     def sync(self) -> dict[str, Skill]:
         """Take in what people changed and lay out what the log has; all skills that exist, by name.
 
-        What cannot be read or written on this host is a problem of this host: it is told, and the log counts.
+        What cannot be read or written on this host is logged, and the log counts.
         """
         with self._threads:
             try:
-                with self._lock.held():
+                with self._locked():
                     for _ in range(ROUNDS):
-                        if self._settle():
+                        if self._sync_all():
                             break
             except OSError as error:
                 self._refresh()
                 self._problem(".", f"it cannot be used ({error.strerror})")
-            self._tell_problems()
+            for problem in self.problems:
+                self._log_once(logging.INFO, f"skills/{problem}")
             return {name: skill for name, skill in sorted(self._skills.items()) if skill.exists}
 
     def known(self, name: str) -> Skill:
-        """The skill as it was last settled; version 0 where there never was one."""
+        """The skill as of the last sync; version 0 where there never was one."""
         with self._threads:
             return self._skills.get(name) or Skill(stream=stream_of(name))
 
     def all_known(self) -> tuple[Skill, ...]:
-        """Every skill that there ever was, as last settled."""
+        """Every skill that there ever was, as of the last sync."""
         with self._threads:
             return tuple(self._skills[name] for name in sorted(self._skills))
-
-    def change(self, change: Decision, cause: str) -> DecisionResult:
-        """Carry out a person's change after what they did by hand, and lay it out. Raises `Rejected`."""
-        self.sync()
-        changed = self._engine.change(change, cause)
-        self.sync()
-        return changed
 
     def past(self, name: str) -> tuple[Skill, ...]:
         """The skill at each of its versions, from version 0 on."""
         stream = stream_of(name)
-        # A skill's stream holds nothing but a skill's facts.
+        # A skill's stream holds nothing but a skill's events.
         facts = [recorded.event for recorded in self._engine.log.read(stream)]
         return history(stream, facts)  # type: ignore[arg-type]
 
     def why_blocked(self, name: str, path: str) -> str | None:
-        """Why a file of a skill cannot be written on this host; null where it can."""
+        """Why a file of a skill cannot be written on this host; None where it can."""
         with self._threads:
             blocked = self._blocked.get(name)
         if not blocked:
@@ -112,7 +94,7 @@ class SkillFolder:
         tried = ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
         return next((blocked[each] for each in tried if each in blocked), None)
 
-    # --- settling -------------------------------------------------------------------------------
+    # --- sync -----------------------------------------------------------------------------------
 
     def _refresh(self) -> None:
         """Fold what is new in the log."""
@@ -131,51 +113,51 @@ class SkillFolder:
         self._skills[name] = cast(Skill, self._engine.state(stream_of(name)))
         return self._skills[name]
 
-    def _settle(self) -> bool:
-        """One round; whether all is as the log has it now: a file may just have been written by somebody."""
+    def _sync_all(self) -> bool:
+        """One round; whether all files are as the log has them, and nobody wrote to one meanwhile."""
         self.problems, self._blocked = (), {}
         self._refresh()
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._laid_out.load()
-        self._held.load()
-        places, problems = self._disk.places(frozenset(self._laid_out.places()))
+        self._versions.load()
+        self._history.load()
+        places, problems = self._disk.places(frozenset(self._versions.places()))
         self.problems = (*self.problems, *problems)
         there = {place.name: place for place in places}
         done = True
         for name in sorted({*self._skills, *there} - self._unread):
             try:
-                done &= self._settle_one(name, there.get(name))
+                done &= self._sync_skill(name, there.get(name))
             except OSError as error:
                 self._problem(name, f"it cannot be used ({error.strerror})")
-        self._laid_out.store()
-        self._held.store()
+        self._versions.store()
+        self._history.store()
         return done
 
-    def _settle_one(self, name: str, place: Place | None) -> bool:
+    def _sync_skill(self, name: str, place: Place | None) -> bool:
         skill = self._skills.get(name) or Skill(stream=stream_of(name))
         found = self._disk.read(place) if place is not None else None
         if found is not None:
             self._note(found)
-        done = _is_settled(skill, found)
-        if done and found is not None and self._laid_out.version(name) != skill.version:
-            self._held.note(found, self._disk.root, skill)
+        done = _is_synced(skill, found)
+        if done and found is not None and self._versions.version(name) != skill.version:
+            self._history.add_found(found, skill)
         if not done:
             past = self.past(name)
             skill = self._take_in(skill, found, past)
             done = self._lay_out(skill, found, past)
         if not skill.exists:
-            self._laid_out.drop(name)
+            self._versions.remove(name)
         elif done and all(self.why_blocked(name, path) is None for path in skill.files):
-            self._laid_out.enter(Place(skill.category, name), skill.version)
+            self._versions.add(Place(skill.category, name), skill.version)
         return done
 
     def _take_in(self, skill: Skill, found: OnDisk | None, past: Sequence[Skill]) -> Skill:
         """The skill after what a person did to its files."""
         if not skill.exists and not self._can_begin(found):
             return skill
-        version = self._laid_out.version(skill.name)
+        version = self._versions.version(skill.name)
         laid_out = past[version] if version is not None and version < len(past) else None
-        held = {} if found is None else self._held.before(found, self._disk.root, past)
+        held = {} if found is None else self._history.before(found, past)
 
         def change(load: StateLoader) -> DecisionResult:
             now: Skill = load(skill.stream)
@@ -185,7 +167,7 @@ class SkillFolder:
         changed = self._engine.change(change, HAND_EDIT)
         after = self._load(skill.name) if changed.writes else skill
         if found is not None:
-            self._held.note(found, self._disk.root, after)
+            self._history.add_found(found, after)
         return after
 
     def _can_begin(self, found: OnDisk | None) -> bool:
@@ -220,10 +202,10 @@ class SkillFolder:
                 done = False
             elif file is not None:
                 mark = self._disk.write(place, path, file)
-                self._held.written(self._disk.root, place, path, file, mark, skill.version)
+                self._history.add_laid_out(place, path, file, mark, skill.version)
             elif before is not None and is_stale(path, before, past):
                 self._disk.remove(place, path)
-                self._held.removed(self._disk.root, place, path)
+                self._history.removed(place, path)
         return done
 
     def _note(self, found: OnDisk) -> None:
@@ -234,15 +216,8 @@ class SkillFolder:
     def _problem(self, path: str, reason: str) -> None:
         self.problems = (*self.problems, Problem(path, reason))
 
-    def _tell_problems(self) -> None:
-        """Log each problem once."""
-        for problem in self.problems:
-            if problem not in self._told:
-                self._told.add(problem)
-                logger.info("skills/%s", problem)
 
-
-def _is_settled(skill: Skill, found: OnDisk | None) -> bool:
+def _is_synced(skill: Skill, found: OnDisk | None) -> bool:
     """Whether the files are what the log has."""
     if found is None:
         return not skill.exists

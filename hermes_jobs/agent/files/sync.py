@@ -1,0 +1,57 @@
+"""The base of folders whose files follow from the log: one sync at a time, changes before and after one."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hermes_jobs.domain.decision import Decision, DecisionResult
+from hermes_jobs.engine.engine import Engine
+from hermes_jobs.system.file_lock import WAIT_SECONDS, FileLock
+
+logger = logging.getLogger(__name__)
+
+HAND_EDIT = "hand edit"
+"""The cause of events that take in what people changed in files."""
+
+
+class SyncedFolder:
+    """Base class of folders that `sync` brings to the state of the log. Safe for many threads and processes.
+
+    Every use begins with `sync`: what people changed is appended to the log, then the files are written as
+    the log has them. The file lock `lock` admits one process at a time on each host; what a process that died
+    left undone, the next sync completes. `name` is the folder's, for messages.
+
+    The engine is one without a file sync of its own: its appends are written to the files here.
+    """
+
+    def __init__(self, engine: Engine, lock: Path, name: str) -> None:
+        self._engine = engine
+        self._lock = FileLock(lock, name, seconds=WAIT_SECONDS)
+        self._threads = threading.RLock()
+        self._logged: set[str] = set()
+
+    def sync(self) -> object:
+        """Bring log and files together; what the log has then. Raises `LogUnavailable`."""
+        raise NotImplementedError
+
+    def change(self, change: Decision, cause: str) -> DecisionResult:
+        """Sync, apply a person's change, and sync again. Raises `Rejected`, `LogUnavailable`."""
+        self.sync()
+        changed = self._engine.change(change, cause)
+        self.sync()
+        return changed
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """One thread of one process at a time. Raises `OSError`, `LockTimeout`."""
+        with self._threads, self._lock.held():
+            yield
+
+    def _log_once(self, level: int, problem: str) -> None:
+        if problem not in self._logged:
+            self._logged.add(problem)
+            logger.log(level, "%s", problem)
