@@ -4,5 +4,3 @@
 """
 
 from hermes_jobs.bootstrap.application import Application, NullDispatcher
-
-__all__ = ["Application", "NullDispatcher"]

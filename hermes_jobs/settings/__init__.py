@@ -11,24 +11,3 @@ from hermes_jobs.settings.load import Settings, load
 from hermes_jobs.settings.secrets import REDACTED, Secrets
 from hermes_jobs.settings.sections import DEFAULT_MODEL, REHEARSAL_MODEL
 from hermes_jobs.settings.show import Shown, render
-
-__all__ = [
-    "DEFAULT_MODEL",
-    "REDACTED",
-    "REHEARSAL_MODEL",
-    "SETUP",
-    "Choice",
-    "Key",
-    "Paths",
-    "Secrets",
-    "Settings",
-    "Shown",
-    "ensure_home",
-    "find_home",
-    "known_keys",
-    "load",
-    "missing_key",
-    "render",
-    "set_up",
-    "set_value",
-]

@@ -2,5 +2,3 @@
 
 from hermes_jobs.views.models import MessageView, SessionView, StepView, TurnStatus, TurnView
 from hermes_jobs.views.views import Views
-
-__all__ = ["MessageView", "SessionView", "StepView", "TurnStatus", "TurnView", "Views"]

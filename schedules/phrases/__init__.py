@@ -3,15 +3,3 @@
 from schedules.phrases.outcome import Reason, Refused, Understood
 from schedules.phrases.parser import parse
 from schedules.phrases.proposals import INSTRUCTIONS, Interpreter, TimingProposal, may_ask, verify_proposal
-
-__all__ = [
-    "INSTRUCTIONS",
-    "Interpreter",
-    "Reason",
-    "Refused",
-    "TimingProposal",
-    "Understood",
-    "may_ask",
-    "parse",
-    "verify_proposal",
-]

@@ -21,27 +21,3 @@ from schedules.timing.values import (
     kind_of,
 )
 from schedules.timing.writing import written
-
-__all__ = [
-    "At",
-    "Calendar",
-    "Cron",
-    "Daily",
-    "Days",
-    "Every",
-    "Interval",
-    "Kind",
-    "MonthDays",
-    "MonthWeekdays",
-    "Once",
-    "Times",
-    "Timing",
-    "Unreadable",
-    "Weekly",
-    "as_cron",
-    "kind_of",
-    "next_due",
-    "read",
-    "upcoming",
-    "written",
-]

@@ -17,20 +17,6 @@ from hermes_jobs.engine.handlers.run_tool import RunTool
 from hermes_jobs.engine.handlers.turn_limits import TurnLimits
 from hermes_jobs.engine.ports import Performer
 
-__all__ = [
-    "CallModel",
-    "Compress",
-    "CompressionPolicy",
-    "Flush",
-    "Prefetch",
-    "RecordUsage",
-    "RequestBuilder",
-    "ReviewModelRouter",
-    "RunTool",
-    "TurnLimits",
-    "performers",
-]
-
 
 def performers(
     *,

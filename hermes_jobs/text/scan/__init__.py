@@ -8,5 +8,3 @@ from __future__ import annotations
 
 from hermes_jobs.text.scan.finding import KINDS, Kind, ScanFinding, Severity
 from hermes_jobs.text.scan.scanner import redact_findings, scan, scan_skill_file
-
-__all__ = ["KINDS", "Kind", "ScanFinding", "Severity", "redact_findings", "scan", "scan_skill_file"]

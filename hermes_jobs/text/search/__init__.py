@@ -8,20 +8,3 @@ from hermes_jobs.text.search.query import MAX_CHARS, All, AnyOf, Without, is_cut
 from hermes_jobs.text.search.snippet import CLOSE, OPEN, snippet
 from hermes_jobs.text.search.terms import Term
 from hermes_jobs.text.search.window import best_window
-
-__all__ = [
-    "CLOSE",
-    "MAX_CHARS",
-    "OPEN",
-    "All",
-    "AnyOf",
-    "Matcher",
-    "Term",
-    "Without",
-    "best_window",
-    "fold",
-    "is_cut",
-    "parse",
-    "positive_terms",
-    "snippet",
-]
