@@ -1,1 +1,1 @@
-"""Processes that work: everything that carries due steps to the engine."""
+"""Processes around Celery: the worker, beat, Flower, the embedded broker, and their supervisor."""

@@ -1,7 +1,7 @@
-"""The Celery application: queues, routes and settings. It carries ids; what is due the log decides.
+"""The Celery application: queues, routes and settings. Messages carry step ids; the log decides what is due.
 
-Acknowledged early and without emulation: redelivery is the log's business (a lost message is sent again by
-the relay, a doubled one finds nothing to do), and a worker survives its broker. No result backend, no ETA, no
+Early acknowledgement, without its emulation in Redis: the log covers redelivery (the relay resends a lost
+message, a duplicate finds no due step), and a worker survives its broker. No result backend, no ETA, no
 chord.
 """
 
@@ -14,11 +14,11 @@ from hermes_jobs.runtime.queues import ALL_QUEUES, QUEUES
 if TYPE_CHECKING:
     from celery import Celery
 
-ANSWER_SECONDS = 2.0  # after which a broker that does not answer counts as gone
+ANSWER_SECONDS = 2.0  # seconds until a broker without an answer counts as unreachable
 
 
 def make_app(broker_url: str, *, prefix: str) -> Celery:
-    """The application on that broker. `prefix` keeps installations that share a Redis apart."""
+    """The application on that broker. `prefix` separates applications that share a Redis."""
     from celery import Celery
     from kombu import Queue
 
@@ -46,15 +46,15 @@ def make_app(broker_url: str, *, prefix: str) -> Celery:
         broker_transport_options={
             "global_keyprefix": prefix,
             "ack_emulation": False,
-            "priority_steps": [0],  # one list a queue, where kombu would ask for four
-            "max_retries": 0,  # a publish tries once; only a consumer goes on until it is connected
+            "priority_steps": [0],  # one list per queue, where kombu would use four
+            "max_retries": 0,  # a publish is tried once; only a consumer retries until it is connected
             "socket_connect_timeout": ANSWER_SECONDS,
             "socket_timeout": ANSWER_SECONDS,
             "socket_keepalive": True,
         },
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
-        broker_channel_error_retry=True,  # a primary that has become a replica, or may not write for now
+        broker_channel_error_retry=True,  # a primary that became a replica, or is read-only for now
         broker_connection_timeout=ANSWER_SECONDS,
         # workers
         worker_pool="threads",

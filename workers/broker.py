@@ -1,10 +1,10 @@
-"""The embedded broker: a Valkey server of one's own, for a home that names no broker.
+"""The embedded broker: a private Valkey server for a home without a configured broker.
 
-It listens on the loopback under a random password, which stands in two files that only the owner can read:
-`run/broker.conf` for the server, `run/broker.json` for the other processes of the home. A private socket
-would need no password, but its path has at most 104 bytes, and Flower cannot read one with a space in it.
+It listens on the loopback with a random password, stored in two files that only the owner can read:
+`run/broker.conf` for the server, `run/broker.json` for the home's other processes. A private socket would
+need no password, but its path is limited to 104 bytes, and Flower cannot read one with a space in it.
 
-It keeps nothing on disk: what is due stands in the log, and the relay sends again what a dead broker forgot.
+It stores nothing on disk: due steps are in the log, and the relay resends messages lost with a broker.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class EmbeddedBroker:
     """The server and its address file, from `start` to `stop`. It ends with this process at the latest."""
 
     def __init__(self, paths: Paths) -> None:
-        """Raises `Misconfigured` where no server is installed."""
+        """Raises `Misconfigured` if no server is installed."""
         self._paths = paths
         self._program = find_server()
         self._password = secrets.token_hex(24)
@@ -60,7 +60,7 @@ class EmbeddedBroker:
 
     @property
     def url(self) -> str:
-        """Where it listens, password included. It stays the same when the server is started again."""
+        """The server's URL with its password. It stays the same across restarts."""
         return f"redis://:{self._password}@{HOST}:{self._port}/0"
 
     @property
@@ -84,9 +84,9 @@ class EmbeddedBroker:
         )
 
     def restart_if_exited(self) -> int | None:
-        """To be called every moment: starts the server again, at the same address, when it has ended.
+        """Restart the server at the same address if it has ended; call it periodically.
 
-        Returns its exit code at the call that first sees it ended.
+        Returns its exit code at the first call after its end, else None.
         """
         before = self._server.pid
         ended = self._server.restart_if_exited()
@@ -96,30 +96,30 @@ class EmbeddedBroker:
 
     @property
     def is_running(self) -> bool:
-        """Whether the server's process lives."""
+        """Whether the server's process is running."""
         return self._server.is_running
 
     @property
     def starts_in(self) -> float:
-        """Seconds until `keep` will start it again."""
+        """Seconds until `restart_if_exited` will start it."""
         return self._server.starts_in
 
     def ask_to_stop(self) -> None:
-        """Begin to end the server; asked once more: at once."""
+        """Ask the server to stop; a second call stops it at once."""
         self._server.ask_to_stop()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait for the server's end, and take back what was published; whether it has ended."""
+        """Wait for the server's end, and remove the address file; returns whether it has ended."""
         if not self._server.wait(seconds):
             return False
         with contextlib.suppress(OSError, msgspec.DecodeError):
             address = msgspec.json.decode(address_file(self._paths).read_bytes(), type=Address)
-            if address.url == self.url:  # not another's that came after
+            if address.url == self.url:  # not a later broker's address
                 address_file(self._paths).unlink()
         return True
 
     def stop(self) -> None:
-        """End the server."""
+        """Stop the server."""
         self.ask_to_stop()
         self.wait()
 
@@ -132,7 +132,7 @@ class EmbeddedBroker:
         return self._paths.run / "broker.conf"
 
     def _guarded(self) -> SupervisedProcess:
-        # The server takes the name for a pattern; where no file fits, it would run without a configuration.
+        # The server treats the name as a pattern; without a matching file it would start unconfigured.
         command = (self._program, glob.escape(str(self._configuration)))
         return SupervisedProcess(command, log=self._log, grace=GRACE, cwd=self._paths.run)
 
@@ -145,7 +145,7 @@ class EmbeddedBroker:
         write_bytes(address_file(self._paths), msgspec.json.encode(address), durable=False)
 
     def _came_up(self) -> bool:
-        """Whether the server answers before it ends: the port may have been taken in the meantime."""
+        """Whether the server answers before it ends: the port may have been taken meanwhile."""
         until = time.monotonic() + START_SECONDS
         while self._server.is_running and time.monotonic() < until:
             if self.is_alive:

@@ -1,4 +1,4 @@
-"""`up -d` and `down`: a supervisor that outlives its terminal, and its end."""
+"""`up -d` and `down`: start a supervisor in the background, and stop it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ START_SECONDS = 60.0
 LOOK_EVERY = 0.05
 LINES_SHOWN = 12
 KINDS = {2: "usage", 5: "broker"}
-"""What the supervisor's exit codes stand for, so that `up -d` ends like `up`."""
+"""The errors of the supervisor's exit codes, so that `up -d` ends like `up`."""
 
 
 def start_in_background(paths: Paths, arguments: Sequence[str], environ: Mapping[str, str]) -> UpState:
-    """Start `hermes-jobs up` with these arguments in a session of its own, and wait until all is up.
+    """Start `hermes-jobs up` with these arguments in its own session, and wait until all processes are ready.
 
-    Raises `Rejected` where that fails, with what it said.
+    Raises `Rejected` with its output if that fails.
     """
     if is_held(paths):
         raise already_up(read_state(paths))
@@ -60,9 +60,9 @@ def start_in_background(paths: Paths, arguments: Sequence[str], environ: Mapping
 
 
 def stop(settings: Settings) -> int | None:
-    """Stop the home's `up` and wait for its end; its process id, None where none ran.
+    """Stop the home's `up` and wait for its end; returns its process id, None if none was running.
 
-    Raises `Rejected` where it does not end.
+    Raises `Rejected` if it does not end.
     """
     from workers.up import BEAT_GRACE, FLOWER_GRACE, STOP_MARGIN
 
@@ -72,7 +72,7 @@ def stop(settings: Settings) -> int | None:
     state = asked = None
     while is_held(paths):
         state = read_state(paths)
-        # Read while the lock is held: the number cannot have become another process's.
+        # Read while the lock is held: the process id cannot have been reused.
         if state is not None and asked is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(state.pid, signal.SIGTERM)
@@ -85,7 +85,7 @@ def stop(settings: Settings) -> int | None:
 
 
 def _since(log: Path, begun: int) -> str:
-    """The last lines that were written to the log from that byte on."""
+    """The last lines that were written to the log after that byte."""
     with log.open("rb") as file:
         file.seek(begun)
         lines = file.read().decode(errors="replace").splitlines()

@@ -1,7 +1,7 @@
-"""Wake-ups over Celery: which message says «look at this step», and how one turn stays one chain in Flower.
+"""Sends due steps as Celery messages, and keeps one turn one chain in Flower.
 
-A message carries a step's id and nothing else. Its task id begins with the step's; a step that is sent again
-gets `~n` behind it, so that no two tasks share an id.
+A message carries a step's id and nothing else. Its task id begins with the step's; a repeated message has
+`~n` after it, so that no two tasks share an id.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ Sending = Callable[[Step], AbstractContextManager[None]]
 
 
 def unwatched(_step: Step) -> AbstractContextManager[None]:
-    """Where nobody wants to know of a message."""
+    """The default for `sending`: does nothing."""
     return nullcontext()
 
 
 class CeleryDispatcher:
-    """Sends steps to their queues. Never raises: what could not be sent, the relay finds in the log."""
+    """Sends steps to their queues. Never raises: the relay finds unsent steps in the log."""
 
     def __init__(self, app: Celery, ids: Ids, *, sending: Sending = unwatched) -> None:
-        """`sending` is open while a step's message is made."""
+        """`sending` is entered while a step's message is made."""
         self._app = app
         self._ids = ids
         self._sending = sending
@@ -43,7 +43,7 @@ class CeleryDispatcher:
 
     @contextmanager
     def task_context(self, task: Task) -> Iterator[None]:
-        """While a task runs in this thread, what it makes due is sent as its child; its chain is known."""
+        """While a task runs in this thread, the steps that it makes due are sent as its children."""
         self._here.task = task
         try:
             yield
@@ -62,15 +62,19 @@ class CeleryDispatcher:
         self._outbox.put(self._messages(fresh))
 
     def send(self, steps: Sequence[Step]) -> bool:
-        """Send steps for which there was no message yet; whether the broker took them."""
+        """Send the first messages of steps; returns whether the broker accepted them."""
         return self._outbox.send(self._messages(steps))
 
     def send_again(self, steps: Sequence[Step]) -> bool:
-        """Send steps whose first message may be lost, each under a new id; whether the broker took them."""
+        """Send steps again, each under a new task id, since the first message may be lost; returns whether
+        the broker accepted them.
+        """
         return self._outbox.send([self._message(step, again=True) for step in steps])
 
     def _messages(self, steps: Sequence[Step]) -> list[Message]:
-        """The tools of one reply as a group, a new turn's prefetch as a chain with the call after it."""
+        """The tool calls of one reply as a group, a new turn's prefetch as a
+        chain with its first model call.
+        """
         tools = [step for step in steps if step.kind == "turn.run_tool"]
         group = tools[0].id.rpartition("-")[0] if len(tools) > 1 else None
         grouped = [self._message(step, group_id=group, group_index=at) for at, step in enumerate(tools)]
@@ -107,7 +111,7 @@ class CeleryDispatcher:
 
 
 def _announce(message: Message, task: str) -> None:
-    """Tell whoever listens to Celery of a message, as Celery does: it may write into the headers."""
+    """Send Celery's publish signals for a message; receivers may change its headers."""
     told = {"headers": message.headers, "body": message.body, "exchange": "", "routing_key": message.queue}
     signals.before_task_publish.send(sender=task, properties=message.properties, **told)
     signals.after_task_publish.send(sender=task, **told)
@@ -122,6 +126,6 @@ def _root(step: Step) -> str:
 
 
 def _next_in_chain(task: Task | None) -> str | None:
-    """The step that Celery will send by itself when the task returns."""
+    """The step whose message Celery sends by itself when the task returns."""
     following = task.request.chain if task is not None else None
     return str(following[-1]["args"][0]) if following else None

@@ -1,7 +1,7 @@
-"""Flower, set up so that it is useful for this application, and closed to other machines.
+"""Flower with defaults for this application, closed to other machines.
 
-Flower's own variables `FLOWER_<OPTION>` can set everything else; what is given here are better defaults.
-The password is FLOWER_BASIC_AUTH (`name:password`), from the environment or the home's `.env`.
+Flower's own variables `FLOWER_<OPTION>` override these defaults. The password is FLOWER_BASIC_AUTH
+(`name:password`), from the environment or the home's `.env`.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ PASSWORD = "FLOWER_BASIC_AUTH"
 DEFAULT_PORT = 5555
 DEFAULT_ADDRESS = "127.0.0.1"
 DEFAULTS: Mapping[str, object] = {
-    "inspect_timeout": 5000.0,  # with Flower's own second a busy worker's queues stay unknown
+    "inspect_timeout": 5000.0,  # within Flower's default second a busy worker does not answer
     "tasks_columns": "name,uuid,state,args,kwargs,received,started,runtime,worker",
     "max_tasks": 20_000,
-    "purge_offline_workers": 600,  # a worker that was started again has another name
+    "purge_offline_workers": 600,  # a restarted worker has another name
 }
 
 
 def run(
     application: Application, broker_url: str, *, address: str, port: int, password: str | None
 ) -> NoReturn:
-    """Serve Flower until told to stop, and end the process. Call it from the main thread.
+    """Serve Flower until a stop signal, and end the process. Call it from the main thread.
 
     Raises `Misconfigured` for a port that is taken.
     """
@@ -68,7 +68,7 @@ def run(
 
 
 def require_password(address: str, password: str | None) -> None:
-    """Raise `Misconfigured` for an address that others reach without a password."""
+    """Raise `Misconfigured` for an address that other machines reach without a password."""
     if password is None and not _is_loopback(address):
         raise Misconfigured(
             f"Flower at {address} would be open to other machines.",
@@ -77,7 +77,7 @@ def require_password(address: str, password: str | None) -> None:
 
 
 def password_of(settings: Settings, environ: Mapping[str, str]) -> str | None:
-    """Flower's `name:password`, from the environment or `.env`; None where none is set."""
+    """Flower's `name:password`, from the environment or `.env`; None if unset."""
     from hermes_jobs.settings.sources import read_env_file
 
     variables = {**read_env_file(settings.paths.env_file), **environ}
@@ -95,7 +95,7 @@ def _serve_until_told_to_stop(flower: Any) -> NoReturn:
         logger.info("Flower stops")
     flower.stop()
     logging.shutdown()
-    # Leaving as usual would wait for threads that still ask workers something, for `inspect_timeout`.
+    # A normal exit would wait up to `inspect_timeout` for threads that query workers.
     os._exit(0)
 
 

@@ -1,4 +1,4 @@
-"""Processes under this one's care: started through the process guard, logged, started again when they end."""
+"""Supervised processes: started through the process guard, logged, restarted when they end."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from pathlib import Path
 from hermes_jobs.system import process_guard
 
 PROCESS_GUARD = Path(process_guard.__file__)
-FIRST_PAUSE = 0.25  # seconds before the second start in a row; each further pause is twice as long
+FIRST_PAUSE = 0.25  # seconds before the first restart; each further pause is twice as long
 LONGEST_PAUSE = 30.0
-STEADY = 60.0  # a process that ran for so long counts as started for the first time again
-LOG_BYTES = 10_000_000  # a log that is longer becomes `NAME.1`, and begins again
+STEADY = 60.0  # seconds of running after which the pauses start over
+LOG_BYTES = 10_000_000  # a longer log is renamed to `NAME.1`
 
 
 class SupervisedProcess:
-    """One command that ends with this process, and is started again by `keep` when it ends by itself.
+    """One command that ends with this process; `restart_if_exited` restarts it when it ends by itself.
 
-    It runs in a session of its own: Ctrl-C in a terminal reaches this process alone.
+    It runs in its own session: Ctrl-C in a terminal reaches the supervisor only.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class SupervisedProcess:
         environ: Mapping[str, str] | None = None,
         cwd: Path | None = None,
     ) -> None:
-        """`grace` are the seconds between TERM and KILL when it is stopped."""
+        """`grace` is the time in seconds between TERM and KILL when it is stopped."""
         self._command = [sys.executable, "-I", "-S", str(PROCESS_GUARD), str(grace), *command]
         self._log = log
         self._environ = environ
@@ -46,7 +46,7 @@ class SupervisedProcess:
         self._pause = 0.0
 
     def start(self) -> None:
-        """Start it. Raises `OSError` where its log cannot be written."""
+        """Start the process. Raises `OSError` if its log cannot be written."""
         log = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
             self._process = subprocess.Popen(
@@ -69,13 +69,13 @@ class SupervisedProcess:
 
     @property
     def is_running(self) -> bool:
-        """Whether it has been started and has not ended."""
+        """Whether it was started and has not ended."""
         return self._process is not None and self._process.poll() is None
 
     def restart_if_exited(self) -> int | None:
-        """To be called every moment: starts it again after its end, later each time that it ends early.
+        """Restart the process if it has ended, with growing pauses; call it periodically.
 
-        Returns its exit code at the call that first sees it ended.
+        Returns its exit code at the first call after its end, else None.
         """
         rotate_log(self._log)
         if self.is_running:
@@ -89,27 +89,27 @@ class SupervisedProcess:
         if now >= self._start_again_at:
             try:
                 self.start()
-            except OSError:  # no process or no file to be had: perhaps later
+            except OSError:  # out of processes or files: retry later
                 self._put_off()
         return None
 
     def _put_off(self, *, steady: bool = False) -> None:
-        """Make the next start wait: twice as long as the last one, unless all had been well for a while."""
+        """Double the pause before the next start, unless the process ran steadily."""
         self._pause = FIRST_PAUSE if steady else min(max(self._pause * 2, FIRST_PAUSE), LONGEST_PAUSE)
         self._start_again_at = time.monotonic() + self._pause
 
     @property
     def starts_in(self) -> float:
-        """Seconds until `keep` will start it again."""
+        """Seconds until `restart_if_exited` will start it."""
         return max(0.0, self._start_again_at - time.monotonic())
 
     def ask_to_stop(self) -> None:
-        """Let it end in its own time, its grace at most; asked once more: at once."""
+        """Ask it to stop within its grace; a second call stops it at once."""
         if self._process is not None:
             self._process.terminate()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait for its end; whether it has ended."""
+        """Wait for its end; returns whether it has ended."""
         if self._process is None:
             return True
         try:
@@ -131,9 +131,9 @@ class SupervisedProcess:
 
 
 def rotate_log(log: Path) -> None:
-    """Begin a log again that has grown too long; what it held becomes `NAME.1`."""
+    """Rename a log that is too long to `NAME.1`."""
     with contextlib.suppress(OSError):
         if log.stat().st_size > LOG_BYTES:
-            # Who writes it keeps the file open, for appending, and goes on at the new end.
+            # The writer keeps the file open for appending, and continues at the new end.
             shutil.copyfile(log, log.with_name(f"{log.name}.1"))
             os.truncate(log, 0)

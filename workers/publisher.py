@@ -1,7 +1,7 @@
-"""Messages on their way to the broker: many threads put them in, one of those sends for all.
+"""Publishes messages to the broker: many threads queue them, one of these sends for all.
 
-A thread that finds another one sending leaves its messages to that one. So a busy process sends many at once,
-and a thread with work to do never stands in line for the broker.
+If another thread is sending, a thread leaves its messages to that one. So a busy process sends in batches,
+and its threads do not wait for the broker.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from kombu.exceptions import KombuError
 logger = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 100
-ATTEMPTS = 2  # the first finds out that the connection is one to a broker that has been started again since
+ATTEMPTS = 2  # the first one may find a connection to a broker that was restarted since
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """A task's message: its queue, and what Celery's protocol makes of the task."""
+    """A task's message: its queue, and its headers and body in Celery's protocol."""
 
     queue: str
     headers: Mapping[str, Any]
@@ -33,7 +33,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MessagePublisher:
-    """One a process. Safe for many threads."""
+    """One per process. Safe for many threads."""
 
     def __init__(self, app: Celery) -> None:
         self._app = app
@@ -44,12 +44,14 @@ class MessagePublisher:
         self._producer: Producer | None = None
 
     def put(self, messages: Iterable[Message]) -> None:
-        """Have messages sent soon, by this thread or another. Never raises: the log knows what was lost."""
+        """Queue messages to be sent soon, by this thread or another. Never raises: lost messages are resent
+        from the log.
+        """
         self._waiting.extend(messages)
         self._send_waiting()
 
     def send(self, messages: Sequence[Message]) -> bool:
-        """Send messages, and what others put in meanwhile; whether the broker took the messages."""
+        """Send messages, and those queued meanwhile; returns whether the broker accepted these."""
         with self._sending:
             taken = self._send(messages)
         if taken:
@@ -57,7 +59,7 @@ class MessagePublisher:
         return taken
 
     def _send_waiting(self) -> None:
-        """Send what waits, unless another thread does."""
+        """Send the queued messages, unless another thread does."""
         while self._waiting and self._sending.acquire(blocking=False):
             try:
                 self._send(self._taken())
@@ -65,7 +67,7 @@ class MessagePublisher:
                 self._sending.release()
 
     def _taken(self) -> list[Message]:
-        """The first that wait."""
+        """The first queued messages, removed from the queue."""
         return [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
 
     def _send(self, messages: Sequence[Message]) -> bool:

@@ -1,4 +1,4 @@
-"""The signals that ask a supervisor to stop."""
+"""The stop signals of a supervisor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class ShutdownSignals:
-    """Counts the signals that ask this process to stop, and wakes it at them and at the end of a child."""
+    """Counts stop signals; they, and the end of a child process, end `wait`."""
 
     def __enter__(self) -> Self:
         self.asked = 0
@@ -20,7 +20,7 @@ class ShutdownSignals:
         for end in (self._reader, writer):
             os.set_blocking(end, False)
         self._writer = writer
-        # What whoever started this process had it ignore (nohup, a shell's background) stays ignored.
+        # Signals that the parent process set to be ignored (nohup, a shell's background) stay ignored.
         heard = [number for number in STOPPING if signal.getsignal(number) is not signal.SIG_IGN]
         self._before = {number: signal.signal(number, self._note) for number in (*heard, signal.SIGCHLD)}
         self._fd_before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
@@ -34,7 +34,7 @@ class ShutdownSignals:
         os.close(self._writer)
 
     def wait(self, seconds: float) -> None:
-        """Until a signal comes, at most so long."""
+        """Wait for a signal, for at most `seconds`."""
         if select.select([self._reader], [], [], seconds)[0]:
             os.read(self._reader, 4096)
 

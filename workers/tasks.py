@@ -1,4 +1,4 @@
-"""The Celery tasks: each knows one step's id, and asks the log whether there is anything to do."""
+"""The Celery tasks: each has one step's id, and runs the step if it is due in the log."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from hermes_jobs.runtime.maintenance import MaintenanceThread
 from hermes_jobs.runtime.worker_lease import WorkerLease
 from workers.dispatch import CeleryDispatcher
 
-KEPT_FREE = 8  # threads that neither model calls nor tools may take
+KEPT_FREE = 8  # threads that model calls and tools cannot take
 
 
 class ConcurrencyLimits:
-    """Counts what is under way. A step over its kind's cap is remembered until one of that kind has ended."""
+    """Counts running steps per kind. A step over its kind's limit is stored
+    until one of that kind has ended.
+    """
 
     def __init__(self, concurrency: int) -> None:
         long_ones = max(1, concurrency - min(KEPT_FREE, concurrency // 4))
@@ -29,7 +31,7 @@ class ConcurrencyLimits:
         self._lock = threading.Lock()
 
     def enter(self, step: Step) -> bool:
-        """Whether the step may be performed; if so, `leave` has to follow."""
+        """Whether the step may run; if so, `leave` must follow."""
         with self._lock:
             if self._running[step.kind] >= self._caps.get(step.kind, self._running[step.kind] + 1):
                 self._deferred.setdefault(step.kind, deque()).append(step)
@@ -38,9 +40,9 @@ class ConcurrencyLimits:
             return True
 
     def leave(self, step: Step, *, held_up: bool = False) -> Step | None:
-        """The step has ended; the one that may be sent again in its place.
+        """The step has ended; returns the stored step to send in its place, if any.
 
-        One that was `held_up` by others of its kind has not: it is remembered, and nothing was freed.
+        A step that was `held_up` by others of its kind has not run: it is stored, and frees nothing.
         """
         with self._lock:
             self._running[step.kind] -= 1
@@ -55,11 +57,13 @@ STREAMS_KEPT = 10_000  # turns whose stream a process remembers
 
 
 class StepFailed(Exception):
-    """A step has failed for good. The log tells why; the task's state says that it did, as in Flower."""
+    """A step has failed for good. The reason is in the log; this sets the
+    task's state, as shown in Flower.
+    """
 
 
 class TaskRunner:
-    """Where a worker process's tasks are run. `open` until the process begins to leave."""
+    """Runs the tasks of a worker process. `open` until the process begins to stop."""
 
     def __init__(
         self,
@@ -78,9 +82,9 @@ class TaskRunner:
         self._streams: dict[str, str] = {}
 
     def perform(self, task: Task, step_id: str) -> None:
-        """Perform a step, if it is due, unclaimed and within its kind's cap; else end the task's chain.
+        """Run a step if it is due, unclaimed and within its kind's limit; else end the task's chain.
 
-        Raises `StepFailed` where its outcome, which the log has by then, is a failure.
+        Raises `StepFailed` if its recorded outcome is a failure.
         """
         performed = self._performed(task, step_id)
         if performed != "done":
@@ -108,7 +112,7 @@ class TaskRunner:
         return performed
 
     def _stream_of(self, step_id: str) -> str | None:
-        """The stream of a step's turn, asked of the log once a turn; None where the step is not due."""
+        """The stream of a step's turn, queried from the log once per turn; None if the step is not due."""
         turn = step_id.split("-", 1)[0]
         stream = self._streams.get(turn)
         if stream is None:
@@ -122,13 +126,13 @@ class TaskRunner:
 
 
 def register(app: Celery, desk: TaskRunner) -> None:
-    """Give the application its tasks, performed at that desk."""
+    """Register the tasks, which `desk` runs, with the application."""
     for kind in get_args(StepKind):
         _register_step(app, kind, desk)
 
     @app.task(name="recovery.sweep")
     def sweep() -> None:
-        """Take over from dead workers and send what nobody claimed, as every worker does by itself."""
+        """Reclaim steps of dead workers and send unclaimed steps, as every worker also does by itself."""
         desk.attendant.reclaim()
 
 

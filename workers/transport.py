@@ -1,7 +1,7 @@
-"""Kombu's Redis transport, less what it does again for every message.
+"""Kombu's Redis transport without its repeated work for every message.
 
-Kombu makes a client of redis-py with all its tables for each command, and fetches messages one by one. Here
-the client is kept, and one question brings as many messages as the worker has room for.
+Kombu creates a redis-py client with all its tables for each command, and fetches messages one by one. Here
+the client is reused, and one command fetches as many messages as the worker has room for.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from kombu.utils.encoding import bytes_to_str
 from kombu.utils.json import loads
 
 ALIAS = "redis"
-MOST_AT_ONCE = 16  # messages of one queue; the others' turn comes after them
+MOST_AT_ONCE = 16  # messages of one queue, before those of the others
 
 
 class Channel(redis.Channel):
-    """Asks for several messages at once. Expects one list a queue: `priority_steps` of `[0]`."""
+    """Fetches several messages at once. Requires one list per queue: `priority_steps` of `[0]`."""
 
     _kept: Any = None
-    _one_by_one = False  # a server older than Redis 7 knows no BLMPOP
+    _one_by_one = False  # a server older than Redis 7 has no BLMPOP
 
     @contextmanager
     def conn_or_acquire(self, client: Any = None) -> Iterator[Any]:
-        """The client for one exchange with the broker, of use to many threads."""
+        """The client for one exchange with the broker, shared by many threads."""
         if client is None:
             if self._kept is None or self._kept.connection_pool is not self.pool:
                 self._kept = self._create_client()
@@ -66,7 +66,7 @@ class Channel(redis.Channel):
         return True
 
     def _answer(self) -> tuple[str, list[bytes]]:
-        """The list that had messages, and those. Raises `Empty`."""
+        """The list that had messages, and the messages. Raises `Empty`."""
         connection = self.client.connection
         try:
             answer = self.client.parse_response(connection, "BLMPOP")
@@ -85,12 +85,12 @@ class Channel(redis.Channel):
 
 
 class Transport(redis.Transport):
-    """What `redis://` stands for in a process that has called `use`."""
+    """The transport of `redis://` in a process that has called `use`."""
 
     Channel = Channel
 
 
 def use() -> None:
-    """Let every broker of this process that is named by `redis://` be spoken to like this."""
+    """Use this transport for every `redis://` broker of this process."""
     transport.TRANSPORT_ALIASES[ALIAS] = f"{__name__}:{Transport.__name__}"
     transport._transport_cache.pop(ALIAS, None)  # noqa: SLF001 - what the name stood for until then

@@ -1,8 +1,8 @@
-"""`hermes-jobs up`: everything that one machine needs, in one process's care.
+"""`hermes-jobs up`: supervises all processes that one machine needs.
 
-It starts the embedded broker where none is configured, a worker, beat and Flower, starts again what ends by
-itself, and stops warmly: Flower, beat, the worker, then the broker. It loads neither a model's client nor
-Celery.
+It starts the embedded broker where none is configured, a worker, beat and Flower, restarts processes that
+end by themselves, and stops warmly: Flower, beat, the worker, then the broker. It imports neither a model's
+client nor Celery.
 
     up ─┬─ guard ── valkey-server
         ├─ guard ── hermes-jobs worker
@@ -38,7 +38,7 @@ from workers.shutdown_signals import ShutdownSignals
 
 
 def is_free(address: str, port: int) -> bool:
-    """Whether a server could have the port at that address."""
+    """Whether a server could listen on the port at that address."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -50,7 +50,7 @@ def is_free(address: str, port: int) -> bool:
 
 
 def listens(address: str, port: int) -> bool:
-    """Whether somebody takes connections there."""
+    """Whether a server accepts connections there."""
     try:
         socket.create_connection((address, port), timeout=0.5).close()
     except OSError:
@@ -65,15 +65,15 @@ METRICS_GRACE = 2.0
 GATEWAY_GRACE = 5.0
 GATEWAY = "gateway"
 BEAT = "beat"
-STOP_MARGIN = 10.0  # seconds that a worker gets on top of what its writes may take
-TICK = 1.0  # seconds between looks at the processes; the end of one is seen at once
+STOP_MARGIN = 10.0  # seconds for a worker's stop in addition to the time for its writes
+TICK = 1.0  # seconds between checks of the processes; the end of one is noticed at once
 STARTING_TICK = 0.1
 
 Say = Callable[[str], None]
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked for. `flower_port` None: the usual one, or the next that is free."""
+    """The options of the command. `flower_port` None: the default port, or the next free one."""
 
     concurrency: int | None = None
     beat: bool = True
@@ -94,7 +94,7 @@ def arguments(options: Options) -> list[str]:
 
 
 class ManagedProcess(Protocol):
-    """One process in `up`'s care: see `SupervisedProcess`."""
+    """One process supervised by `up`: see `SupervisedProcess`."""
 
     @property
     def is_running(self) -> bool: ...
@@ -106,7 +106,7 @@ class ManagedProcess(Protocol):
 
 
 class Supervisor:
-    """One `up` of one home. `say` hears what happens, a line at a time."""
+    """One `up` of one home. `say` is called with each output line."""
 
     def __init__(
         self, application: Application, options: Options, environ: Mapping[str, str], say: Say
@@ -116,14 +116,12 @@ class Supervisor:
         self._options = options
         self._environ = environ
         self._hears = say
-        self._parts: dict[
-            str, ManagedProcess
-        ] = {}  # in the order in which they start; they stop in the opposite one
+        self._parts: dict[str, ManagedProcess] = {}  # in the order of their start; they stop in reverse order
 
     def run(self) -> None:
-        """Start everything, keep it running, and stop it at the first SIGINT, SIGTERM or SIGHUP.
+        """Start all processes, keep them running, and stop them at the first SIGINT, SIGTERM or SIGHUP.
 
-        Raises `Rejected` where the home is up already, `LogUnavailable`, `BrokerUnavailable` and
+        Raises `Rejected` if the home is up already, `LogUnavailable`, `BrokerUnavailable` and
         `Misconfigured`.
         """
         lock = UpLock(self._settings.paths)
@@ -174,7 +172,7 @@ class Supervisor:
         self._start("worker", arguments, self._settings.workers.stop_seconds + STOP_MARGIN)
 
     def _start_flower(self) -> int | None:
-        """Its port; None where it was not asked for."""
+        """Start Flower; returns its port, None if it was not requested."""
         if not self._options.flower:
             return None
         port = _flower_port(self._options.flower_port)
@@ -184,7 +182,7 @@ class Supervisor:
         return port
 
     def _start_gateway(self) -> None:
-        """The Telegram gateway, where its bot has a token and somebody may write."""
+        """Start the Telegram gateway, if its bot has a token and users are configured."""
         if has_telegram(self._settings):
             self._start(GATEWAY, ["telegram"], GATEWAY_GRACE)
 
@@ -206,7 +204,7 @@ class Supervisor:
         part.start()
 
     def _has_come_up(self, registered: set[str], flower_port: int | None) -> bool:
-        """Whether a new worker, and a beat, have entered themselves in the log, and Flower listens."""
+        """Whether a new worker and a new beat have registered in the log, and Flower listens."""
         if flower_port is not None and not listens(DEFAULT_ADDRESS, flower_port):
             return False
         try:
@@ -217,7 +215,8 @@ class Supervisor:
         return bool(come - beats) and (bool(beats) or not self._options.beat)
 
     def _registered(self) -> set[str]:
-        """The workers that consume queues, and the beats, that have not ended as far as this host knows.
+        """The registered workers that consume queues, and beats, that have not ended as far as this host
+        knows.
 
         Raises `LogUnavailable`: without a log nothing is started.
         """
@@ -257,7 +256,7 @@ class Supervisor:
         return f"http://{metrics.address}:{metrics.port}/metrics"
 
     def _say(self, line: str) -> None:
-        # The terminal may be gone while what runs here goes on, or has yet to be stopped.
+        # The terminal may be gone while the processes run, or have yet to be stopped.
         with contextlib.suppress(OSError):
             self._hears(line)
 
@@ -291,7 +290,7 @@ class Supervisor:
 
 
 def _flower_port(wanted: int | None) -> int:
-    """The port that was asked for, else the first that is free. Raises `Misconfigured`."""
+    """The requested port, else the first free one. Raises `Misconfigured`."""
     ports = range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TRIED) if wanted is None else (wanted,)
     for port in ports:
         if is_free(DEFAULT_ADDRESS, port):

@@ -1,7 +1,7 @@
-"""One Celery worker process, from its settings to its last breath.
+"""One Celery worker process, from start to stop.
 
-Stopping (SIGTERM, Ctrl-C): nothing more is claimed; model calls and reads are given up for others to do;
-writes have `workers.stop_seconds` to end; then the process leaves. A second signal leaves at once.
+Stopping (SIGTERM, Ctrl-C): no more steps are claimed; model calls and reads are released for other workers;
+writes have `workers.stop_seconds` to end; then the process ends. A second signal ends it at once.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from workers.tasks import TaskRunner, register
 from workers.worker_events import Flushing
 
 A_THREAD = 8  # pipes, sockets and event loops of one tool call or model call
-BESIDES = 128  # the log, the views, the broker, and what libraries keep open
+BESIDES = 128  # open files of the log, the views, the broker, and libraries
 
 
 def allow_open_files(threads: int) -> None:
-    """Raise this process's limit where it is too low for so many threads, as far as the system lets it.
+    """Raise this process's limit of open files if it is too low for so many threads, as far as permitted.
 
-    Many systems begin with 256 or 1,024, which the default of 256 threads outgrows.
+    Many systems have a default of 256 or 1,024, too low for the default of 256 threads.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = threads * A_THREAD + BESIDES
@@ -52,7 +52,9 @@ def allow_open_files(threads: int) -> None:
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
 LEFT_AT_ONCE = 130
 TOLD_ELSEWHERE = ("celery.worker.strategy", "celery.app.trace", "httpx2")
-"""Loggers with a line or two for each step or request. Flower and the log show those; failures are told."""
+"""Loggers with a line or two per step or request, which Flower and the log
+show. Failures are still logged.
+"""
 
 
 def run(
@@ -62,7 +64,7 @@ def run(
     queues: Sequence[str] = ALL_QUEUES,
     concurrency: int | None = None,
 ) -> int:
-    """Consume the queues until told to stop; the exit code. Call it from the main thread."""
+    """Consume the queues until a stop signal; returns the exit code. Call it from the main thread."""
     threads = concurrency or application.settings.workers.concurrency
     allow_open_files(threads)
     transport.use()
@@ -78,8 +80,8 @@ def run(
     leaving = _Leaving(desk, application.settings.workers.stop_seconds)
     signals.worker_shutting_down.connect(leaving.begin, weak=False)
     _warm(application)
-    # Around the worker, not one of its bootsteps: those have no order among themselves, and whoever signs off
-    # before the pool has emptied is taken for dead with its writes still under way.
+    # Around the worker, not one of its bootsteps: those have no defined order, and a worker that unregisters
+    # before its pool is empty counts as dead with its writes still running.
     attendant.start()
     try:
         return _consume(app, desk, queues, threads)
@@ -89,18 +91,18 @@ def run(
 
 
 def _told(application: Application, app: Celery) -> Sending:
-    """Have a collector hear of tasks, where one is configured; what is open while a message is made."""
+    """Instrument tasks for a configured collector; returns the context to enter while a message is made."""
     tracing = application.tracing
     if tracing is None:
         return unwatched
-    app.set_default()  # the instrumentation looks for tasks in the application that is current
+    app.set_default()  # the instrumentation looks for tasks in the current application
     tracing.watch_tasks()
     return tracing.sending
 
 
 def _consume(app: Celery, desk: TaskRunner, queues: Sequence[str], threads: int) -> int:
     app.steps["consumer"].add(Flushing)
-    # Celery warns the root user of pickled messages; this application takes JSON alone.
+    # Celery warns the root user of pickled messages; this application accepts JSON only.
     warnings.filterwarnings("ignore", category=SecurityWarning)
     for name in TOLD_ELSEWHERE:
         logging.getLogger(name).setLevel(logging.WARNING)
@@ -115,21 +117,21 @@ def _consume(app: Celery, desk: TaskRunner, queues: Sequence[str], threads: int)
         quiet=True,
     )
     worker.start()
-    was_told_to_leave = not desk.open  # Celery calls that a failure where Ctrl-C told it
+    was_told_to_leave = not desk.open  # after Ctrl-C Celery reports a requested stop as a failure
     return 0 if was_told_to_leave else int(worker.exitcode or 0)
 
 
 class _Leaving:
-    """What a worker does between the first signal and its end."""
+    """The worker's actions between the first signal and its end."""
 
     def __init__(self, desk: TaskRunner, stop_seconds: float) -> None:
         self._desk = desk
         self._stop_seconds = stop_seconds
 
     def begin(self, **_about: object) -> None:
-        """Celery calls it from its handler of the first signal, in the main thread.
+        """Called by Celery's handler of the first signal, in the main thread.
 
-        The next one must not meet Celery's own handlers: after Ctrl-C those wait for the tasks all the same.
+        The next signal must not reach Celery's own handlers: after Ctrl-C they wait for the tasks anyway.
         """
         self._desk.open = False
         for number in STOPPING:
@@ -145,7 +147,7 @@ class _Leaving:
 
 
 def _warm(application: Application) -> None:
-    """Load the model's client before the first turn waits for it."""
+    """Load the model's client before the first turn needs it."""
     warm = getattr(application.model, "warm", None)
     if warm is not None:
         threading.Thread(target=warm, name="warm", daemon=True).start()

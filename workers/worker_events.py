@@ -1,8 +1,8 @@
-"""Sends Celery's events, which Flower and `inspect` live on; work never waits for them.
+"""Sends Celery's events, which Flower and `inspect` need, without blocking steps.
 
-Celery's own dispatcher sends a worker's heartbeats with endless attempts, in the main thread: where the
-broker goes away at that moment, the worker neither consumes nor hears that it should stop. And it sends what
-tasks have to tell at every round of that thread's loop, which under load is one message for every few events.
+Celery's own dispatcher retries a worker's heartbeats endlessly, in the main thread: if the broker becomes
+unreachable at that moment, the worker neither consumes nor handles stop signals. And it sends the events of
+tasks in every round of that thread's loop, under load one message for every few events.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from celery.app.events import Events
 from celery.events.dispatcher import EventDispatcher
 
 FLUSH_EVERY = 0.25  # seconds
-MOST_AT_ONCE = 1000  # events of tasks that are kept for so long
+MOST_AT_ONCE = 1000  # events of tasks that are buffered for that time
 
 
 class BufferedEventDispatcher(EventDispatcher):
-    """Tries each event once; what the broker did not take is kept until the worker has reached it again."""
+    """Tries each event once; events that the broker did not accept are buffered until the next connection."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         gathering = {"buffer_limit": MOST_AT_ONCE, "on_send_buffered": None}
         super().__init__(*arguments, **{**options, **gathering})
 
     def send(self, type: str, *arguments: Any, retry: bool = False, **fields: Any) -> None:  # noqa: A002
-        """Send or keep an event, whatever `retry` says."""
+        """Send or buffer an event, whatever `retry` says."""
         super().send(type, *arguments, **fields)
 
     def extend_buffer(self, other: BufferedEventDispatcher) -> None:
-        """Take over what a dispatcher of an earlier connection still had to send."""
+        """Take over the buffered events of an earlier connection's dispatcher."""
         super().extend_buffer(other)
         for group, events in other._group_buffer.items():
             self._group_buffer[group].extend(events)
 
 
 class Flushing(bootsteps.StartStopStep):
-    """The part of a worker that sends what its dispatcher has gathered."""
+    """A bootstep that sends the buffered events periodically."""
 
     requires = ("celery.worker.consumer.events:Events",)
 
@@ -44,22 +44,22 @@ class Flushing(bootsteps.StartStopStep):
         self._timer: Any = None
 
     def start(self, consumer: Any) -> None:
-        """Begin, with each connection to the broker again."""
+        """Start, with each connection to the broker."""
         self._timer = consumer.timer.call_repeatedly(FLUSH_EVERY, consumer.event_dispatcher.flush)
 
     def stop(self, consumer: Any) -> None:
-        """Pause: the connection is lost, or the worker leaves."""
+        """Pause: the connection is lost, or the worker stops."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def shutdown(self, consumer: Any) -> None:
-        """Send what the last tasks had to tell."""
+        """Send the events of the last tasks."""
         if consumer.event_dispatcher is not None:
             consumer.event_dispatcher.flush()
 
 
 class WorkerEvents(Events):
-    """What `app.events` is."""
+    """The class of `app.events`."""
 
     dispatcher_cls = BufferedEventDispatcher
