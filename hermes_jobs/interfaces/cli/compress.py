@@ -35,7 +35,7 @@ def compress_session(
     from hermes_jobs.domain.events import CompressionFailed, ContextCompressed
     from hermes_jobs.domain.session.commands import RequestCompression
     from hermes_jobs.interfaces.cli.exit_codes import FAILED, TIMED_OUT
-    from hermes_jobs.interfaces.cli.run_or_wait import run_or_wait
+    from hermes_jobs.interfaces.cli.wait import run_or_wait
 
     application = context.application
     views = application.views

@@ -1,4 +1,4 @@
-"""What one call of the command line works with: the settings and the installation, made when first wanted."""
+"""The context of one command: its environment, settings and application, opened on first use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEBUG = "HERMES_JOBS_DEBUG"
 
 
 class CliContext:
-    """One command line's process: its environment, and what was read and opened for it."""
+    """The environment of one command, and the settings and the application made from it."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.debug = environ.get(DEBUG, "") not in {"", "0"}

@@ -26,7 +26,7 @@ def curate(context: CliContext, wait: bool, timeout: float | None, as_json: bool
     from hermes_jobs.agent.reviews.begin_curation import requesting
     from hermes_jobs.domain.session.session import stream_of
     from hermes_jobs.interfaces.cli.exit_codes import TIMED_OUT
-    from hermes_jobs.interfaces.cli.run_or_wait import run_or_wait
+    from hermes_jobs.interfaces.cli.wait import run_or_wait
 
     application = context.application
     application.check()

@@ -16,10 +16,10 @@ from hermes_jobs.interfaces.cli.output import (
     note,
     print_heading,
     print_json,
-    print_table,
     print_text,
 )
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
+from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.zones import to_local
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.deliveries import DeliveryView
@@ -41,12 +41,7 @@ def inbox() -> None:
 def list_inbox(context: CliContext, everything: bool, limit: int, as_json: bool) -> None:
     """List what is unread, newest first."""
     found = context.application.views.deliveries(inbox=not everything, limit=limit)
-    if as_json:
-        print_json([_listed(each) for each in found])
-    elif found:
-        print_deliveries(found)
-    else:
-        note("No deliveries." if everything else "Nothing unread.")
+    DELIVERIES.print_list(found, as_json=as_json, empty="No deliveries." if everything else "")
 
 
 @inbox.command("read", epilog=example("hermes-jobs inbox read", "hermes-jobs inbox read dt3k9"))
@@ -87,12 +82,6 @@ def _mark_as_read(context: CliContext, found: Sequence[DeliveryView]) -> None:
 
     if streams:
         context.application.engine().change(change, "inbox read")
-
-
-def print_deliveries(found: Sequence[DeliveryView]) -> None:
-    """A row for each: what it is, and how it stands."""
-    headers = ("DELIVERY", "STATUS", "WHEN", "TARGET", "FROM", "TEXT")
-    print_table(headers, [_row(each) for each in found])
 
 
 def delivery_status(each: DeliveryView) -> str:
@@ -136,6 +125,11 @@ def _listed(each: DeliveryView) -> dict[str, object]:
 
     fields = asdict(each)
     return {"delivery": fields.pop("id"), **fields}
+
+
+DELIVERIES = Resource(
+    ("DELIVERY", "STATUS", "WHEN", "TARGET", "FROM", "TEXT"), _row, "Nothing unread.", _listed
+)
 
 
 def _print_delivery(each: DeliveryView, *, first: bool) -> None:

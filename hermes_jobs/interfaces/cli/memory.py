@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +13,7 @@ from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, newest
 from hermes_jobs.interfaces.cli.output import note, print_json, print_table, print_text
 from hermes_jobs.interfaces.cli.param_types import IntParam, TextParam
+from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.stdio import read_stdin
 
 if TYPE_CHECKING:
@@ -119,13 +121,10 @@ def log(context: CliContext, limit: int, as_json: bool) -> None:
     home = context.application.memory
     undone = home.sync().undone
     writes = home.writes()[::-1][:limit]
-    if as_json:
-        print_json([write_json(write, undone) for write in writes])
-    elif writes:
-        headers = ("N", "WHEN", "BY", "TARGET", "TURN", "WHAT")
-        print_table(headers, [write_cells(write, undone) for write in writes])
-    else:
-        note("Nothing was ever written.")
+    headers = ("N", "WHEN", "BY", "TARGET", "TURN", "WHAT")
+    cells, as_object = partial(write_cells, undone=undone), partial(write_json, undone=undone)
+    resource = Resource(headers, cells, "Nothing was ever written.", as_object)
+    resource.print_list(writes, as_json=as_json)
 
 
 @memory.command("undo", epilog=example("hermes-jobs memory log", "hermes-jobs memory undo 7"))

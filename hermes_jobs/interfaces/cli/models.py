@@ -2,13 +2,133 @@
 
 from __future__ import annotations
 
-import click
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+import click
+import msgspec
+
+from hermes_jobs.agent.llm.price import FREE, Price
+from hermes_jobs.domain.usage import Usage
+from hermes_jobs.errors import Misconfigured, Rejected
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.models_list import list_models
-from hermes_jobs.interfaces.cli.options import example, json_option
-from hermes_jobs.interfaces.cli.output import note, print_json
-from hermes_jobs.interfaces.cli.param_types import NonEmpty
+from hermes_jobs.interfaces.cli.model_format import endpoint_label
+from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.output import note, print_json, print_table
+from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
+
+if TYPE_CHECKING:
+    from hermes_jobs.agent.llm.catalogue import Listing, Offered
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.engine.ports import Pricing
+    from hermes_jobs.settings import Choice, Settings
+
+MILLION = 1_000_000
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """A model that can be asked. `window`: tokens; `price`: US dollars a million tokens; null: not known."""
+
+    name: str
+    window: int | None
+    price: Price | None
+    aliases: tuple[str, ...] = ()
+    configured: bool = False
+
+
+@click.command("list", epilog=example("hermes-jobs models list", "hermes-jobs models list qwen --json"))
+@click.argument("part", type=TextParam(), required=False)
+@limit_option("models", default=None)
+@json_option
+@pass_context
+def list_models(context: CliContext, part: str | None, limit: int | None, as_json: bool) -> None:
+    """List what the endpoint offers, with window and price.
+
+    Your aliases stand beside. With PART, only models whose name holds it. Prices are US dollars a million
+    tokens: as `models.prices` sets them, else as the endpoint says, else by a maintained list; `*` marks the
+    configured model.
+    """
+    application = context.application
+    settings, choice = application.settings, application.settings.main_model
+    found = offered(application, choice)
+    named = [each for each in found.models if not part or part.lower() in each.name.lower()]
+    rows = [_row(application, choice, each) for each in named[:limit]]
+    if as_json:
+        print_json(
+            {
+                "provider": choice.provider,
+                "endpoint": choice.base_url or choice.at.base_url,
+                "models": rows,
+                "aliases": settings.models.aliases,
+            }
+        )
+        return
+    if rows:
+        print_table(("MODEL", "WINDOW", "INPUT", "OUTPUT", "CACHED", "ALIASES"), list(map(_cells, rows)))
+    else:
+        note(
+            f"{endpoint_label(settings, choice)} offers no model like {part!r}."
+            if part
+            else "It offers no model."
+        )
+    _note_aliases(settings, rows)
+
+
+def offered(application: Application, choice: Choice) -> Listing:
+    """What the choice's endpoint offers. Raises `Misconfigured` and `Rejected` with what is wrong there."""
+    from hermes_jobs.bootstrap.validation import check_place
+    from hermes_jobs.settings import SETUP
+
+    if choice.rehearsal:
+        raise Misconfigured("No model is configured.", hint="`hermes-jobs setup` connects one.")
+    check_place(application.settings, choice)
+    found = application.endpoints.listing(choice)
+    if found.trouble is not None:
+        kind = "auth" if found.trouble == "auth" else "models"
+        raise Rejected(found.problem, kind=kind, hint=found.hint or SETUP)
+    return found
+
+
+def _row(application: Application, choice: Choice, each: Offered) -> Row:
+    from hermes_jobs.agent.llm.dialect import OPENAI_URL
+    from hermes_jobs.agent.llm.windows import known_window
+
+    settings = application.settings
+    own = settings.models.prices.get(each.name)
+    price = (FREE if own == 0 else own) or each.price
+    return Row(
+        name=each.name,
+        window=each.window or known_window(each.name, choice.base_url or OPENAI_URL),
+        price=price or _listed(application.endpoints.prices(choice.base_url), each),
+        aliases=tuple(alias for alias, name in settings.models.aliases.items() if name == each.name),
+        configured=each.name == choice.model,
+    )
+
+
+def _listed(prices: Pricing, each: Offered) -> Price | None:
+    """What a million tokens of each kind cost by the list."""
+    kinds = (Usage(MILLION), Usage(0, MILLION), Usage(0, 0, MILLION), Usage(0, 0, 0, MILLION))
+    paid, said, read, written = (prices.cost_usd(each.name, usage) for usage in kinds)
+    return None if paid is None or said is None else Price(paid, said, read, written)
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    price = row.price
+    amounts = (None,) * 3 if price is None else (price.input, price.output, price.cache_read)
+    return (
+        f"{row.name} *" if row.configured else row.name,
+        f"{row.window:,}" if row.window else "",
+        *("" if amount is None else f"${amount:.4g}" for amount in amounts),
+        ", ".join(row.aliases),
+    )
+
+
+def _note_aliases(settings: Settings, rows: Sequence[Row]) -> None:
+    """Aliases of models that are not in the table."""
+    shown = {alias for row in rows for alias in row.aliases}
+    for alias, name in settings.models.aliases.items():
+        if alias not in shown:
+            note(f"{alias} stands for {name}.")
 
 
 @click.group(epilog=example("hermes-jobs models list"), invoke_without_command=True)

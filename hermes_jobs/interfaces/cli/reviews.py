@@ -17,10 +17,10 @@ from hermes_jobs.interfaces.cli.output import (
     print_fields,
     print_heading,
     print_json,
-    print_table,
     print_text,
 )
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
+from hermes_jobs.interfaces.cli.resource import Resource
 
 if TYPE_CHECKING:
     from hermes_jobs.views.reviews import ReviewView
@@ -44,13 +44,7 @@ def reviews() -> None:
 def list_reviews(context: CliContext, limit: int, as_json: bool) -> None:
     """List reviews, newest first."""
     found = context.application.views.reviews(limit=limit)
-    if as_json:
-        print_json(found)
-    elif found:
-        headers = ("REVIEW", "KIND", "STATUS", "WHEN", "SESSION", "COST", "SAVED")
-        print_table(headers, [_row(each) for each in found])
-    else:
-        note("No reviews yet. One is due every few turns: see memory.nudge_interval in `config show`.")
+    REVIEWS.print_list(found, as_json=as_json)
 
 
 @reviews.command("show", epilog=example("hermes-jobs reviews show v3k9"))
@@ -146,13 +140,18 @@ reviews.add_command(apply)
 
 
 def _print_outcome(context: CliContext, review: str, told: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json(context.application.views.review(review))
-    else:
-        note(f"Review {review} {told}.")
+    views = context.application.views
+    REVIEWS.print_outcome(lambda: views.review(review), f"Review {review} {told}.", as_json=as_json)
 
 
 def _row(review: ReviewView) -> tuple[str, ...]:
     saved = review.saved or review.message or ("nothing" if review.status == "completed" else "")
     when, cost = format_short_time(review.requested_at), format_cost(review.cost_usd)
     return (review.id, review.kind, review.status, when, review.lineage, cost, saved)
+
+
+REVIEWS = Resource(
+    ("REVIEW", "KIND", "STATUS", "WHEN", "SESSION", "COST", "SAVED"),
+    _row,
+    "No reviews yet. One is due every few turns: see memory.nudge_interval in `config show`.",
+)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from hermes_jobs.domain.schedule.timing import TimingInZone, rule_of
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, schedule_argument
-from hermes_jobs.interfaces.cli.output import cut, format_cost, note, one_line, print_json, print_table
+from hermes_jobs.interfaces.cli.output import cut, format_cost, one_line, print_json
+from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.schedule_format import (
     NEXT,
     WHY,
@@ -31,13 +34,7 @@ NAME = 30  # columns of a name in the list, so that 80 show which schedule a row
 def list_schedules(context: CliContext, everything: bool, limit: int, as_json: bool) -> None:
     """List schedules, the next that is due first."""
     found = context.application.views.schedules(removed=everything)[:limit]
-    if as_json:
-        print_json([schedule_json(schedule) for schedule in found])
-    elif found:
-        headers = ("SCHEDULE", "STATUS", "NEXT", "NAME", "WHEN", "LAST", "DELIVERY", "COST")
-        print_table(headers, [_row(schedule) for schedule in found])
-    else:
-        note('No schedules. `hermes-jobs schedule add "Check my mail every weekday at 9"` adds one.')
+    SCHEDULES.print_list(found, as_json=as_json)
 
 
 @click.command("show", epilog=example("hermes-jobs schedule show p3k9"))
@@ -65,14 +62,9 @@ def show_history(context: CliContext, schedule_id: str, limit: int, as_json: boo
     views = context.application.views
     schedule = views.schedule(views.find_schedule(schedule_id, removed=True))
     rule = rule_of(schedule.plan)
-    runs = views.runs(schedule.id, limit=limit)
-    if as_json:
-        print_json([run_json(rule, run) for run in runs])
-    elif runs:
-        headers = ("DUE", "RESULT", "BY", "TURN", "COST", "DELIVERY", "WHY")
-        print_table(headers, [_run_row(rule, run) for run in runs])
-    else:
-        note("It has not run yet.")
+    headers = ("DUE", "RESULT", "BY", "TURN", "COST", "DELIVERY", "WHY")
+    runs = Resource(headers, partial(_run_row, rule), "It has not run yet.", partial(run_json, rule))
+    runs.print_list(views.runs(schedule.id, limit=limit), as_json=as_json)
 
 
 def _row(schedule: ScheduleView) -> tuple[str, ...]:
@@ -89,6 +81,14 @@ def _row(schedule: ScheduleView) -> tuple[str, ...]:
         "" if last is None else _delivery_status(last),
         format_cost(schedule.books.cost_usd),
     )
+
+
+SCHEDULES = Resource(
+    ("SCHEDULE", "STATUS", "NEXT", "NAME", "WHEN", "LAST", "DELIVERY", "COST"),
+    _row,
+    'No schedules. `hermes-jobs schedule add "Check my mail every weekday at 9"` adds one.',
+    schedule_json,
+)
 
 
 def _delivery_status(run: RunView) -> str:

@@ -18,10 +18,10 @@ from hermes_jobs.interfaces.cli.output import (
     print_fields,
     print_heading,
     print_json,
-    print_table,
     print_text,
 )
 from hermes_jobs.interfaces.cli.param_types import IntParam, TextParam
+from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.models import MessageView, SessionView
 from hermes_jobs.views.turn_json import usage_json
@@ -51,13 +51,7 @@ sessions.add_command(session_search.search)
 def list_sessions(context: CliContext, everything: bool, limit: int, as_json: bool) -> None:
     """List sessions, the last used first."""
     found = context.application.views.sessions(hidden=everything, limit=limit)
-    if as_json:
-        print_json([_listed(session) for session in found])
-    elif found:
-        headers = ("SESSION", "STATUS", "LAST USED", "TURNS", "COST", "TITLE")
-        print_table(headers, [_row(session) for session in found])
-    else:
-        note("No sessions.")
+    SESSIONS.print_list(found, as_json=as_json)
 
 
 @sessions.command("show", epilog=example("hermes-jobs sessions show s3k9 -n 10"))
@@ -164,10 +158,8 @@ def _find(context: CliContext, given: str) -> SessionView:
 
 def _print_outcome(context: CliContext, session: str, told: str, *, as_json: bool) -> None:
     """How the session stands after what was asked."""
-    if as_json:
-        print_json(_listed(context.application.views.session(session)))
-    else:
-        note(f"Session {session} {told}.")
+    views = context.application.views
+    SESSIONS.print_outcome(lambda: views.session(session), f"Session {session} {told}.", as_json=as_json)
 
 
 def _listed(session: SessionView) -> dict[str, object]:
@@ -189,6 +181,11 @@ def _listed(session: SessionView) -> dict[str, object]:
 def _row(session: SessionView) -> tuple[str, ...]:
     turns, cost = str(session.num_turns), format_cost(session.books.cost_usd)
     return (session.id, session.status, format_short_time(session.last_at), turns, cost, session.label)
+
+
+SESSIONS = Resource(
+    ("SESSION", "STATUS", "LAST USED", "TURNS", "COST", "TITLE"), _row, "No sessions.", _listed
+)
 
 
 def _print_session(session: SessionView, said: Sequence[MessageView]) -> None:

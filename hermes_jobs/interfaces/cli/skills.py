@@ -18,6 +18,7 @@ from hermes_jobs.interfaces.cli.output import (
     print_text,
 )
 from hermes_jobs.interfaces.cli.param_types import IntParam, NonEmpty
+from hermes_jobs.interfaces.cli.resource import Resource
 
 name_argument = click.argument("name", metavar="NAME", type=NonEmpty(), shell_complete=complete_skill)
 version_option = click.option(
@@ -47,12 +48,7 @@ def list_skills(context: CliContext, limit: int | None, as_json: bool) -> None:
 
     found, problems = rows.skill_rows(context.application)
     found = found[:limit]
-    if as_json:
-        print_json(found)
-    elif found:
-        print_table(rows.HEADERS, [row.cells() for row in found])
-    else:
-        note("No skills.")
+    Resource(rows.HEADERS, rows.SkillRow.cells, "No skills.").print_list(found, as_json=as_json)
     for problem in problems:
         note(f"Not used: {problem}")
     for row in found:

@@ -153,7 +153,6 @@ class TurnPrinter:
 def _create_output(options: OutputOptions) -> TurnOutput:
     if not options.rich:
         return PlainOutput()
-    from hermes_jobs.interfaces.cli.live_display import LiveDisplay
-    from hermes_jobs.interfaces.cli.terminal import TerminalSurface
+    from hermes_jobs.interfaces.cli.live_display import LiveDisplay, TerminalSurface
 
     return TerminalOutput(LiveDisplay(TerminalSurface(sys.stdout)))

@@ -32,6 +32,7 @@ from hermes_jobs.interfaces.cli.output import (
 )
 from hermes_jobs.interfaces.cli.output_file import html_option, write_page
 from hermes_jobs.interfaces.cli.progress import call_details, call_summary
+from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.turn_actions import ACTS
 from hermes_jobs.interfaces.html.figures import duration
 from hermes_jobs.text.plural import pluralize
@@ -70,12 +71,7 @@ def list_turns(
     """List turns, newest first."""
     views = context.application.views
     found = views.turns(session=views.find_session(session) if session else None, status=status, limit=limit)
-    if as_json:
-        print_json([_listed(turn) for turn in found])
-    elif found:
-        print_table(("TURN", "SESSION", "STATUS", "WHEN", "COST", "TEXT"), [_row(turn) for turn in found])
-    else:
-        note("No turns.")
+    TURNS.print_list(found, as_json=as_json)
 
 
 @turns.command("show", epilog=example("hermes-jobs turns show t3k9 --html turn.html"))
@@ -124,6 +120,9 @@ def _row(turn: TurnView) -> tuple[str, ...]:
         else f"{turn.status} until {format_short_time(turn.waits_until)}"
     )
     return (turn.id, turn.session, stands, when, format_cost(turn.books.cost_usd), turn.text)
+
+
+TURNS = Resource(("TURN", "SESSION", "STATUS", "WHEN", "COST", "TEXT"), _row, "No turns.", _listed)
 
 
 def _print_turn(context: CliContext, turn: TurnView, limit: int | None) -> None:

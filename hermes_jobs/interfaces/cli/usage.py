@@ -12,6 +12,7 @@ from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, newest
 from hermes_jobs.interfaces.cli.output import format_cost, format_short_time, note, print_json, print_table
 from hermes_jobs.interfaces.cli.param_types import DateParam
+from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.spending import Spending, SpendingKey
 from hermes_jobs.views.turn_json import usage_json
@@ -52,7 +53,7 @@ def usage(
     moment = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if since else None
     views = context.application.views
     if estimated:
-        _print_estimates(newest(views.estimates(since=moment), limit), as_json=as_json)
+        ESTIMATES.print_list(newest(views.estimates(since=moment), limit), as_json=as_json)
         return
     found = views.spending(by=by, since=moment, zone=zone)
     rows = newest(found, limit) if by == "day" else found[:limit]
@@ -110,16 +111,6 @@ def _estimate(row: Spending) -> str:
     return f"{about.input_tokens:,} in, {about.output_tokens:,} out, {format_cost(about.cost_usd)}"
 
 
-def _print_estimates(found: Sequence[Estimate], *, as_json: bool) -> None:
-    if as_json:
-        print_json(found)
-    elif found:
-        headers = ("WHEN", "TURN", "STEP", "TRY", "INPUT", "OUTPUT", "COST", "MODEL", "WHY")
-        print_table(headers, [_estimate_cells(each) for each in found])
-    else:
-        note("What every call used was reported.")
-
-
 def _estimate_cells(each: Estimate) -> tuple[str, ...]:
     return (
         format_short_time(each.at),
@@ -132,3 +123,10 @@ def _estimate_cells(each: Estimate) -> tuple[str, ...]:
         each.model,
         f"{each.reason} ({each.worker})",
     )
+
+
+ESTIMATES = Resource(
+    ("WHEN", "TURN", "STEP", "TRY", "INPUT", "OUTPUT", "COST", "MODEL", "WHY"),
+    _estimate_cells,
+    "What every call used was reported.",
+)

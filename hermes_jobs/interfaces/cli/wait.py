@@ -1,4 +1,4 @@
-"""Waiting for what workers elsewhere do, by reading the log."""
+"""Waiting for work in the log: done by live workers, else by this process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from hermes_jobs.bootstrap.worker_status import cover_required_queues
+from hermes_jobs.domain.session.session import Session
 from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.logging_setup import log_to_file
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
@@ -70,3 +73,33 @@ class LogWaiter:
         workers = self.engine.log.workers()
         if not cover_required_queues(workers, self._observer.dead(workers)):
             raise NoLiveWorker
+
+
+def run_or_wait(
+    context: CliContext,
+    stream: str,
+    done: Callable[[Session], bool],
+    seconds: float | None = None,
+) -> bool:
+    """Wait until the session is so, or for `seconds`; whether it came to that.
+
+    Where no worker is alive, the session's due steps are performed in this process meanwhile.
+    """
+    application = context.application
+    if application.has_live_workers():
+        waiter = LogWaiter(application, news=_unheard)
+        try:
+            return waiter.work(
+                lambda: done(waiter.engine.sessions.load(stream)), stream=stream, seconds=seconds
+            )
+        except NoLiveWorker:
+            pass
+    log_to_file(context, application.settings.paths.logs)
+    from hermes_jobs.runtime.inline_worker import InlineWorker
+
+    with InlineWorker(application) as worker:
+        return worker.work(lambda: done(worker.engine.sessions.load(stream)), stream=stream, seconds=seconds)
+
+
+def _unheard(_news: object) -> None:
+    """Nobody watches."""

@@ -1,18 +1,50 @@
-"""What is to be set up, and the settings as they would be with it."""
+"""The model that `setup` connects: what is found on this machine, the settings with it, writing them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
+from hermes_jobs.agent.llm.catalogue import listing
 from hermes_jobs.agent.llm.dialect import OPENAI_URL
-from hermes_jobs.agent.llm.providers import Provider
+from hermes_jobs.agent.llm.providers import PROVIDERS, Provider, ProviderName
 from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.settings import Secrets
 
 if TYPE_CHECKING:
     from hermes_jobs.settings import Settings
+
+SECONDS = 1.0  # a server of this machine that is slower is busy with something else
+
+
+def found_providers(secrets: Secrets) -> dict[ProviderName, str]:
+    """Each provider that could be used at once, with what was found of it."""
+    found: dict[ProviderName, str] = {}
+    for each in PROVIDERS.values():
+        key = next((name for name in each.keys if secrets.get(name)), None)
+        if each.needs_key and key is not None:
+            found[each.name] = f"{key} is set"
+    local = [each for each in PROVIDERS.values() if each.local]
+    with ThreadPoolExecutor(len(local)) as pool:
+        for each, told in zip(local, pool.map(_served, local), strict=True):
+            if told is not None:
+                found[each.name] = told
+    return found
+
+
+def _served(provider: Provider) -> str | None:
+    """What listens where that provider's server usually does; null: no such API."""
+    assert provider.base_url is not None
+    seen = listing(provider.base_url, None, seconds=SECONDS)
+    if seen.trouble not in {None, "auth"}:
+        return None
+    models = f", {len(seen.models)} models" if len(seen.models) != 1 else f" with {seen.models[0].name}"
+    return f"listens at {provider.base_url}{models}"
+
 
 MAIN_KEY = "OPENAI_API_KEY"
 ABOUT_THE_MODEL = (
@@ -75,3 +107,36 @@ def settings_with(context: CliContext, wanted: ModelSetup) -> Settings:
     if wanted.secret:
         environ[wanted.key] = wanted.secret
     return load(environ)
+
+
+def save(context: CliContext, wanted: ModelSetup, say: Callable[[str], None]) -> None:
+    """Write the key into `.env` and the rest into `config.yaml`. Raises `Misconfigured`, nothing written."""
+    from hermes_jobs.settings import load, set_up
+
+    settings = context.settings
+    paths = settings.paths
+    values = {"model.provider": wanted.provider.name, "model.model": wanted.model}
+    if wanted.base_url is not None:
+        values["model.base_url"] = wanted.base_url
+    elif settings.origins["model.base_url"] == paths.config.name:
+        values["model.base_url"] = "null"
+    if wanted.provider.local and wanted.model not in settings.models.prices:
+        values[f"models.prices.{wanted.model}"] = "0"
+    secrets = {wanted.key: wanted.secret} if wanted.secret and not wanted.key_is_set else {}
+    set_up(paths.home, values, secrets)
+    say("")
+    say(f"Written: {paths.config}" + (f" and the key to {paths.env_file} (mode 600)" if secrets else ""))
+    if wanted.key_is_set and context.environ.get(wanted.key):
+        say(f"{wanted.key} is in the environment alone: workers and schedules need it there too, or in .env.")
+    _warn_of_others(context, say)
+    now = load(context.environ).main_model
+    if (now.provider, now.model) == (wanted.provider.name, wanted.model):
+        say('Next: `hermes-jobs chat` to talk with it, `hermes-jobs send "…"` for one question,')
+        say("`hermes-jobs up` for workers and schedules, `hermes-jobs doctor --live` to try it again.")
+
+
+def _warn_of_others(context: CliContext, say: Callable[[str], None]) -> None:
+    """Variables win over what was written."""
+    winning = [name for name in ABOUT_THE_MODEL if context.environ.get(name, "").strip()]
+    if winning:
+        say(f"The environment wins over what was written; unset there: {', '.join(winning)}.")

@@ -18,10 +18,8 @@ from hermes_jobs.agent.llm.providers import (
 )
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.interfaces.cli.setup.choice import ModelSetup, settings_with
-from hermes_jobs.interfaces.cli.setup.discovery import found_providers
+from hermes_jobs.interfaces.cli.setup.choice import ModelSetup, found_providers, save, settings_with
 from hermes_jobs.interfaces.cli.setup.questions import Questions
-from hermes_jobs.interfaces.cli.setup.save import save
 
 UNCHANGED = "Nothing was written."
 TRIES = 3  # for a key or a model that is typed
