@@ -1,7 +1,7 @@
-"""Calls of others' code, which may raise anything and take for ever: a circuit breaker around each part.
+"""Calls to plugins, which may raise anything and may not return: a circuit breaker and a deadline for each.
 
-A call that takes too long is given up; it may go on in its thread, which no process waits for at its end. A
-part that fails again and again is left alone for a while.
+A call past its deadline is abandoned; it goes on in a daemon thread, which does not keep the process alive.
+After `FAILURES` failures in a row the circuit is open for `REST` seconds: calls are refused.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ REST = 60.0  # seconds
 
 
 class CallTimeout(Exception):
-    """The call was given up."""
+    """The call took longer than its deadline and was abandoned."""
 
 
 class CircuitOpen(Exception):
-    """The part is left alone for a while."""
+    """The plugin failed repeatedly and is not called for a while."""
 
 
 class CircuitBreaker:
-    """The calls of one part in one process. `part` names it in the process's log. Safe for many threads.
+    """Calls to one plugin in one process. `part` names it in log messages. Safe for many threads.
 
-    `passes`: what a call may raise that is not the part's failure.
+    `passes`: exceptions that do not count as the plugin's failure.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class CircuitBreaker:
         self._rests_until = float("-inf")
 
     def call(self, act: Callable[[], T], seconds: float) -> T:
-        """What `act` returns. Raises what it raises, `CallTimeout`, `Resting`."""
+        """What `act` returns. Raises what it raises, `CallTimeout`, `CircuitOpen`."""
         if self._clock.monotonic() < self._rests_until:
             raise CircuitOpen(f"{self.part} failed again and again; it is left alone for a while")
         try:
@@ -64,11 +64,11 @@ class CircuitBreaker:
         return result
 
     def ask(self, what: str, act: Callable[[], T], seconds: float, otherwise: T) -> T:
-        """What `act` returns; `otherwise` where it fails, takes too long, or the part rests. Never raises."""
+        """What `act` returns; `otherwise` where it fails, takes too long, or the circuit is open."""
         return self.call_or_default(what, lambda: self.call(act, seconds), otherwise)
 
     def call_or_default(self, what: str, call: Callable[[], T], otherwise: T) -> T:
-        """What some calls come to; `otherwise`, and a line in the process's log, where one of them raises."""
+        """What `call` returns; `otherwise` where it raises, which is logged."""
         try:
             return call()
         except CircuitOpen:
@@ -78,18 +78,18 @@ class CircuitBreaker:
             return otherwise
 
     def passed_over(self, what: str, error: Exception) -> None:
-        """Note that something failed, and that this is all that comes of it."""
+        """Log a failure that has no other consequence."""
         logger.warning("%s: %s failed: %s", self.part, what, self.describe(error))
 
     def describe(self, error: Exception) -> str:
-        """What was raised, without secrets."""
+        """The error's type and message, without secrets."""
         return self._redact(f"{type(error).__name__}: {error}")
 
     def _failed(self) -> None:
         with self._lock:
             self._failures += 1
             if self._failures >= FAILURES:
-                self._failures = FAILURES - 1  # after the rest one more is enough
+                self._failures = FAILURES - 1  # after the pause one more failure opens it again
                 self._rests_until = self._clock.monotonic() + REST
                 logger.warning("%s is left alone for %g s", self.part, REST)
 
@@ -100,7 +100,7 @@ def within(seconds: float, act: Callable[[], T]) -> T:
 
 
 class _Call(Generic[T]):
-    """One call in a thread of its own."""
+    """One call in its own thread."""
 
     def __init__(self, act: Callable[[], T]) -> None:
         self._act = act

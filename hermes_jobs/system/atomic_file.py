@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 OWNER_ONLY = 0o600
+
+_HERE = -100  # AT_FDCWD
+_EXCHANGE = 2  # RENAME_EXCHANGE, and RENAME_SWAP
+_CANNOT = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP})
 
 
 @contextmanager
@@ -41,3 +47,32 @@ def write_bytes(path: Path, content: bytes, *, durable: bool = True, keep_mode: 
     """Write a whole file by `atomic_write`, with its options. Raises `OSError`."""
     with atomic_write(path, durable=durable, keep_mode=keep_mode) as file:
         file.write(content)
+
+
+def atomic_swap(one: Path, other: Path) -> bool:
+    """Exchange two files of one folder in one step; false where the system or the file system cannot.
+
+    Linux has renameat2(2) with RENAME_EXCHANGE, macOS renamex_np(2) with RENAME_SWAP; Python has neither.
+    Raises `OSError`, `FileNotFoundError` where one of them is missing.
+    """
+    import ctypes  # here, because reading is what most commands do
+
+    call = _call()
+    if call is None or call(os.fsencode(one), os.fsencode(other)) != 0:
+        reason = errno.ENOSYS if call is None else ctypes.get_errno()
+        if reason in _CANNOT:
+            return False
+        raise OSError(reason, os.strerror(reason), str(other))
+    return True
+
+
+@cache
+def _call() -> Any:
+    import ctypes
+
+    system = ctypes.CDLL(None, use_errno=True)
+    if hasattr(system, "renameat2"):
+        return lambda one, other: system.renameat2(_HERE, one, _HERE, other, _EXCHANGE)
+    if hasattr(system, "renamex_np"):
+        return lambda one, other: system.renamex_np(one, other, _EXCHANGE)
+    return None

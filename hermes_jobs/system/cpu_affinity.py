@@ -1,7 +1,7 @@
-"""Where the threads of this process may run, on Linux; elsewhere the system decides, and nothing here acts.
+"""CPU affinity of this process's threads, on Linux; on other systems the functions have no effect.
 
-Threads inherit their place from the thread that makes them, and so do child processes: they are started
-within `unpinned`.
+Threads and child processes inherit the affinity of the thread that starts them: children are started
+within `without_affinity`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def pin(cpu: int) -> None:
 
 
 def unpin() -> None:
-    """Let all threads run where they might at first."""
+    """Undo `pin` for all threads."""
     if sys.platform != "linux":
         return
     with _lock:
@@ -49,7 +49,7 @@ def unpin() -> None:
 
 @contextmanager
 def without_affinity() -> Iterator[None]:
-    """Within it, this thread may start processes that run wherever this one might at first."""
+    """Within it, processes that this thread starts have the affinity from before `pin`."""
     if sys.platform != "linux":
         yield
         return
@@ -66,7 +66,7 @@ def without_affinity() -> Iterator[None]:
 
 
 def _place(cpus: set[int]) -> None:
-    """Move every thread. Who was made by a thread that had not moved yet is found at the next look."""
+    """Move every thread; threads that were started meanwhile are found in the next round."""
     moved: set[str] = set()
     while others := set(os.listdir(_THREADS)) - moved:  # noqa: PTH208 - names of threads, no paths
         for thread in others:

@@ -1,6 +1,6 @@
-"""A lock on a file, between the processes of one host; it ends with its process, however that ends.
+"""A lock on a file, between the processes of one host; it is released when its process ends in any way.
 
-Who holds it stands in the file, so that those who wait can say for whom.
+The file holds the holder's process id and host, for messages.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NOTE = 128  # bytes
 
 
 class LockTimeout(TimeoutError):
-    """Another process has kept the lock for longer than one waits for it; `holder` says which, for people."""
+    """Another process holds the lock for longer than the caller waits; `holder` describes it for messages."""
 
     def __init__(self, path: Path, seconds: float, holder: str) -> None:
         super().__init__(errno.ETIMEDOUT, f"{holder} has kept it locked for {seconds:.0f} s", str(path))
@@ -39,8 +39,8 @@ class LockTimeout(TimeoutError):
 class FileLock:
     """Between processes, and between two of these on one file; not between threads that share one.
 
-    `wanted` is what waits for it, as people call it; `notify` is told when that takes long. `seconds` is how
-    long one waits at most; None: until the lock is free.
+    `wanted` names what is locked, for messages; `notify` is called with one when the wait takes long.
+    `seconds`: the longest wait; None: until the lock is free.
     """
 
     def __init__(
@@ -87,13 +87,13 @@ class FileLock:
         return self._file
 
     def holder(self) -> str:
-        """Who holds it, or was the last to: for people."""
+        """The process that holds it, or held it last, for messages."""
         note = b"" if self._file is None else os.pread(self._file, _NOTE, 0)
         pid, _, host = note.rstrip(b" \n").decode(errors="replace").partition(" ")
         return described(int(pid), host) if pid.isdecimal() else "another process"
 
     def close(self) -> None:
-        """Let go of the file. The lock is not used after."""
+        """Close the file. The lock cannot be used afterwards."""
         self._waiter.close()
         if self._file is not None:
             os.close(self._file)
@@ -113,7 +113,7 @@ class FileLock:
         return True
 
     def _wait(self, file: int) -> None:
-        """Wait for whoever holds it, and say so after a while. Raises `LockTimeout`."""
+        """Wait for the holder, with a message after a while. Raises `LockTimeout`."""
         waited, pause = 0.0, min(TOLD_AFTER, self._seconds)
         while not self._waiter.take(file, pause):
             waited += pause

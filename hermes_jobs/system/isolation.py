@@ -18,7 +18,7 @@ INSIDE_TOOL = "HERMES_JOBS_INSIDE_TOOL"
 """Set in the environment of what the agent runs."""
 
 SUPERVISOR = "hermes-command"
-"""How the process is called that supervises a command of the agent."""
+"""The name of the process that supervises a command of the agent."""
 
 MAX_ANCESTORS = 200
 

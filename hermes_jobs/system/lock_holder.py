@@ -1,4 +1,4 @@
-"""Who holds a lock, as people are told: the process, what it runs, and that it is stopped where it is."""
+"""The holder of a lock, for messages: the process, its command line, and whether it is stopped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def described(pid: int, host: str = "") -> str:
 
 
 def sqlite_writer(path: Path) -> int | None:
-    """The process that has the write lock of an SQLite file in WAL mode; null where the system does not say.
+    """The process that has the write lock of an SQLite file in WAL mode; None where the system does not say.
 
     Linux alone does, in /proc/locks: https://man7.org/linux/man-pages/man5/proc_locks.5.html
     """

@@ -18,7 +18,7 @@ from hermes_jobs.domain.memory.writes import MemoryAction, Operation, Origin, Wr
 from hermes_jobs.eventlog.append import PreparedAppend
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.settings import load
-from hermes_jobs.system import atomic_swap
+from hermes_jobs.system import atomic_file
 
 ROOMY = Limits(memory=1_000_000, user=1_000_000)
 PATIENCE = 60.0
@@ -130,6 +130,6 @@ MOMENTS: dict[str, Callable[[], None]] = {
     "before the commit": _after(PreparedAppend, "execute"),
     "after the commit": _after(SqlEventLog, "append"),
     "before the file is on disk": _before(os, "fsync"),
-    "before the file is in its place": _before(atomic_swap, "atomic_swap"),
-    "after the file is in its place": _after(atomic_swap, "atomic_swap"),
+    "before the file is in its place": _before(atomic_file, "atomic_swap"),
+    "after the file is in its place": _after(atomic_file, "atomic_swap"),
 }

@@ -13,7 +13,7 @@ from hermes_jobs.agent.memory.memory_files import SyncedMemory
 from hermes_jobs.domain.memory.memory import entries_of
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
-from hermes_jobs.system import atomic_swap
+from hermes_jobs.system import atomic_file
 from tests.memory.homes import MOMENTS, in_processes, killed_at, remembering, write, write_many
 
 
@@ -105,14 +105,14 @@ def test_what_an_editor_saves_while_the_file_is_being_written_is_taken_in(
     home: SyncedMemory, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(home, "One")
-    in_one_step = atomic_swap.atomic_swap
+    in_one_step = atomic_file.atomic_swap
 
     def saved_just_before(ready: Path, path: Path) -> bool:
-        monkeypatch.setattr(atomic_swap, "atomic_swap", in_one_step)
+        monkeypatch.setattr(atomic_file, "atomic_swap", in_one_step)
         path.write_text("One\n§\nSaved at the last moment\n")
         return in_one_step(ready, path)
 
-    monkeypatch.setattr(atomic_swap, "atomic_swap", saved_just_before)
+    monkeypatch.setattr(atomic_file, "atomic_swap", saved_just_before)
     write(home, "Two")
     assert home.sync().memory == ("One", "Two", "Saved at the last moment")
     assert entries_of(file.read_text()) == ("One", "Two", "Saved at the last moment")
@@ -122,7 +122,7 @@ def test_what_an_editor_saves_while_the_file_is_being_written_is_taken_in(
 def test_where_files_cannot_be_exchanged_one_takes_the_others_place(
     home: SyncedMemory, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(atomic_swap, "atomic_swap", lambda ready, path: False)
+    monkeypatch.setattr(atomic_file, "atomic_swap", lambda ready, path: False)
     write(home, "One")
     write(home, "Two")
     assert file.read_text() == "One\n§\nTwo\n"

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.prompt.builder import IDENTITY, SessionPrompt, normalised
-from hermes_jobs.agent.prompt.guidance import GUIDANCE, guidance_for
+from hermes_jobs.agent.prompt.builder import GUIDANCE, IDENTITY, SessionPrompt, guidance_for, normalised
 from hermes_jobs.domain.events import Opening, TurnSubmitted
 from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.session import Session

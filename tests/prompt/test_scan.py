@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.prompt.scan import scanned
+from hermes_jobs.agent.prompt.project_files import scanned
 
 
 @pytest.mark.parametrize(

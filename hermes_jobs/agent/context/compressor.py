@@ -7,9 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from hermes_jobs.agent.context.assembly import assembled
 from hermes_jobs.agent.context.boundaries import HistorySplit, TokenBudget, cut
-from hermes_jobs.agent.context.hallucinated_references import hallucinated_references
 from hermes_jobs.agent.context.message_groups import flat, message_groups, repaired
 from hermes_jobs.agent.context.prune import pruned
 from hermes_jobs.agent.context.setup import CompressorOptions, EngineSetup, Redact
@@ -19,7 +17,9 @@ from hermes_jobs.agent.context.summary import (
     SET_ASIDE,
     UNVERIFIED,
     UPDATE,
+    assembled,
     enclosed,
+    hallucinated_references,
     instructions,
     is_checkpoint,
     transcript,

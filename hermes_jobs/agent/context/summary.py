@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from hermes_jobs.agent.context.message_groups import flat, message_groups
+from hermes_jobs.agent.context.boundaries import HistorySplit
+from hermes_jobs.agent.context.message_groups import flat, message_groups, repaired
+from hermes_jobs.agent.context.prune import pruned
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.domain.session.synthetic_messages import ACKNOWLEDGED, ENDED_UNANSWERED
 
@@ -78,6 +80,17 @@ _SUMMARY = re.compile(rf"{OPEN}\n\[.*?\]\n\n(?P<summary>.*?)\n{CLOSE}\n*", re.DO
 _TODOS = re.compile(rf"{TODOS_OPEN}\n\[(?:(?!{TODOS_OPEN}).)*\n{TODOS_CLOSE}\Z", re.DOTALL)
 _ANSWERS = (AssistantMessage(ACKNOWLEDGED), AssistantMessage(ENDED_UNANSWERED))
 _TAGS = re.compile("|".join((OPEN, CLOSE, TODOS_OPEN, TODOS_CLOSE)))
+
+MAX_NAMED = 12
+
+_NAMED = re.compile(
+    r"`(?P<code>[^`\n]{3,120})`"
+    r"|(?P<path>(?<![\w/.])(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+-]+)*|(?<![\w/.])[\w@+-]+(?:/[\w.@+-]+)+)"
+    r"|(?P<file>(?<![\w/.])[\w-]+\.(?:py|md|txt|json|ya?ml|toml|js|ts|tsx|go|rs|c|h|cpp|java|sh|sql|html|css|csv|log|lock|cfg|ini)\b)"
+    r"|(?P<figure>(?<![\w.])\d[\d.,:]{2,}\d(?!\w))"
+)
+_BLANKS = re.compile(r"\s+")
+_NUMBERED = re.compile(r"^\s*\d+[.)]\s*", re.MULTILINE)
 
 
 def instructions(budget: int, focus: str) -> str:
@@ -151,3 +164,58 @@ def _with(message: Message, content: str) -> Message:
     if isinstance(message, AssistantMessage):
         return replace(message, content=content)
     return UserMessage(content)
+
+
+def hallucinated_references(summary: str, source: str) -> tuple[str, ...]:
+    """The things that the summary names exactly and that the source does not hold, at most a dozen."""
+    known = _plain(source)
+    missing = (name for name in _names(_NUMBERED.sub("", summary)) if _plain(name) not in known)
+    return tuple(dict.fromkeys(missing))[:MAX_NAMED]
+
+
+def _names(text: str) -> Iterator[str]:
+    for match in _NAMED.finditer(text):
+        name = next(group for group in match.groups() if group)
+        if name != "[REDACTED]":
+            yield name
+
+
+def _plain(text: str) -> str:
+    """Without what a summary may write differently: blanks, the case, separators of thousands, quotes."""
+    return _BLANKS.sub(" ", text).lower().replace(",", "").replace('"', "'").replace("\\", "").strip(" .'")
+
+
+def assembled(parts: HistorySplit, summary: str, todos: Sequence[str]) -> tuple[Message, ...]:
+    """The parts with the summary in the middle's place; `todos` are those that are open."""
+    head = repaired(pruned(flat(parts.head)))
+    tail = repaired(flat(parts.tail))
+    said = _with_summary(head, enclosed(summary), tail)
+    if not todos:
+        return said
+    note = todos_note(todos)
+    if said and isinstance(said[-1], UserMessage):
+        return (*said[:-1], UserMessage(f"{said[-1].content}\n\n{note}"))
+    return (*said, UserMessage(note))
+
+
+def _with_summary(head: tuple[Message, ...], summary: str, tail: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The summary in a role that neither of its neighbours has, or within the tail's first message."""
+    user_before = bool(head) and isinstance(head[-1], UserMessage)
+    user_after = bool(tail) and isinstance(tail[0], UserMessage)
+    if not user_before and not user_after:
+        return (*head, UserMessage(summary), *tail)
+    if user_after and not user_before and not head:
+        return (UserMessage(f"{summary}\n\n{tail[0].content}"), *tail[1:])
+    speaks_before = bool(head) and isinstance(head[-1], AssistantMessage)
+    if user_after and not speaks_before:
+        return (*head, AssistantMessage(summary), *tail)
+    if user_after:
+        return (*head, UserMessage(f"{summary}\n\n{tail[0].content}"), *tail[1:])
+    first = tail[0] if tail else None
+    if isinstance(first, AssistantMessage):
+        return (
+            *head,
+            replace(first, content=f"{summary}\n\n{first.content}".rstrip()),
+            *tail[1:],
+        )
+    return (*head, AssistantMessage(summary), *tail)

@@ -19,7 +19,7 @@ import msgspec
 
 from hermes_jobs.agent.files.marks import Mark, marked, open_unseen
 from hermes_jobs.domain.events import MemoryTarget
-from hermes_jobs.system import atomic_swap
+from hermes_jobs.system import atomic_file
 
 NAMES: Mapping[MemoryTarget, str] = {"memory": "MEMORY.md", "user": "USER.md"}
 MAX_BYTES = 1 << 20
@@ -70,7 +70,7 @@ class MemoryFiles:
         ready = _made_ready(path, text)
         mark = marked(ready)
         with suppress(FileNotFoundError):
-            if not atomic_swap.atomic_swap(ready, path):
+            if not atomic_file.atomic_swap(ready, path):
                 ready.replace(path)
             _sync(path.parent)
             return mark

@@ -43,7 +43,7 @@ class FenceFilter:
         self._held = ""
         self._inside = False
         self._had_fence = False
-        self._spaces: str | None = ""  # what may still turn out to surround a fence; null once text was shown
+        self._spaces: str | None = ""  # what may still turn out to surround a fence; None once text was shown
 
     def feed(self, text: str) -> str:
         """The next piece; what of the text may be shown. What may be the beginning of a tag is held back."""

@@ -7,12 +7,15 @@ import os
 import stat
 from pathlib import Path
 
-from hermes_jobs.agent.prompt.scan import scanned
+from hermes_jobs.text.scan import Kind, redact_findings
 
 NAMES = (".hermes.md", "AGENTS.md", "CLAUDE.md", ".cursorrules")
 MAX_CHARACTERS = 20_000
 HEAD_CHARACTERS, TAIL_CHARACTERS = 14_000, 4_000
 MAX_BYTES = 1 << 20
+
+KINDS: tuple[Kind, ...] = ("instruction", "exfiltration", "credential", "hidden")
+"""A project may well say how its machines are set up, so what persists on them passes."""
 
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe by that name must not make anybody wait
 
@@ -76,3 +79,8 @@ def _text(content: bytes) -> str:
     if "\0" in text:
         raise _LeftOut("it is no text")
     return text
+
+
+def scanned(text: str) -> str:
+    """The text with suspicious lines and hidden characters replaced by notes that name the rule."""
+    return redact_findings(text, KINDS)

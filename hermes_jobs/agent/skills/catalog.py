@@ -32,7 +32,7 @@ from hermes_jobs.errors import Rejected
 class SkillEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A skill that can be read. `folder` is where it lies here; `paths` are its files besides SKILL.md.
 
-    `text` null: its front matter cannot be read, and `problem` says why. `skill` null: it is not the home's.
+    `text` None: its front matter cannot be read, and `problem` says why. `skill` None: it is not the home's.
     """
 
     place: Place
@@ -49,7 +49,7 @@ class SkillEntry(msgspec.Struct, frozen=True, kw_only=True):
         return self.place.name
 
     def hidden(self, toolsets: Collection[str] | None, platform: str) -> str:
-        """Why an agent with these toolsets (null: any) is not told of it; empty where it is."""
+        """Why an agent with these toolsets (None: any) is not told of it; empty where it is."""
         if self.skill is not None and self.skill.is_archived:
             return "it is archived; to undo its last write takes that back"
         if self.text is None:

@@ -102,7 +102,7 @@ class Disk:
         return list(found.values()), problems
 
     def read(self, place: Place) -> OnDisk | None:
-        """Everything in a skill's folder; null where there is no file. Raises `OSError`."""
+        """Everything in a skill's folder; None where there is no file. Raises `OSError`."""
         folder = self.root / str(place)
         problems: list[Problem] = []
         files: dict[str, SkillFile] = {}
@@ -136,7 +136,7 @@ class Disk:
         return read_file(real, path)
 
     def holds(self, place: Place, path: str, file: SkillFile | None) -> bool:
-        """Whether a file reads so at this moment; null: there is none."""
+        """Whether a file reads so at this moment; None: there is none."""
         folder = self.root / str(place)
         real = folder / path
         if path == MAIN_FILE and not os.path.lexists(real):

@@ -101,7 +101,7 @@ def _at_stake(skill: Skill, request: e.SkillRequest) -> Set[str]:
 
 
 def approving(name: str, number: int | None) -> Decision:
-    """The change by which a person lets a proposed write be made; `number` null: the only one."""
+    """The change by which a person lets a proposed write be made; `number` None: the only one."""
 
     def change(load: StateLoader) -> DecisionResult:
         skill: Skill = load(stream_of(name))
@@ -167,7 +167,7 @@ def undoing(name: str) -> Decision:
 
 
 def event_for(skill: Skill, asked: SkillWriteRequest) -> e.SkillWritten | None:
-    """The fact that a request comes to on this skill; null where it changes nothing. Raises `Rejected`."""
+    """The event that a request comes to on this skill; None where it changes nothing. Raises `Rejected`."""
     request = asked.request
     said: Mapping[str, Any] = {"name": skill.name, "author": asked.author, "evidence": asked.evidence}
     if request.action == "create":

@@ -150,7 +150,7 @@ class _Merge:
         )
 
     def _became(self, entry: str) -> str | None:
-        """What an entry that was there became; null where it was removed."""
+        """What an entry that was there became; None where it was removed."""
         last = max((at for at, fact in enumerate(self._facts) if _gives(fact) == entry), default=-1)
         now: str | None = entry
         for fact in self._facts[last + 1 :]:
@@ -188,7 +188,7 @@ def _applied(base: Sequence[str], steps: Sequence[tuple[str | None, str | None]]
 
 
 def _steps(base: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[str | None, str | None]]:
-    """What was done, as (before, after): null before is a new entry, null after one that is gone."""
+    """What was done, as (before, after): None before is a new entry, None after one that is gone."""
     gone = [entry for entry in base if entry not in theirs]
     new = [entry for entry in theirs if entry not in base]
     for old in gone:

@@ -61,7 +61,7 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 class _Done(NamedTuple):
-    """What one operation came to: its fact, null where there was nothing to write, and a word for it."""
+    """What one operation came to: its event, None where there was nothing to write, and a word for it."""
 
     fact: e.MemoryEvent | None
     word: str

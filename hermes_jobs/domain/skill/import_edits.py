@@ -60,9 +60,9 @@ def import_edits(
     laid_out: Skill | None,
     held: Mapping[str, Holding] = NOTHING_HELD,
 ) -> tuple[e.SkillWritten, ...]:
-    """The facts that a person's edits come to. `found` null: there is no folder.
+    """The events that a person's edits come to. `found` None: there is no folder.
 
-    `past` is the skill at each of its versions, `laid_out` the one that was last written into this home, null
+    `past` is the skill at each of its versions, `laid_out` the one that was last written into this home, None
     where none was; `held` is what is known of what each file held.
     """
     if found is None:
@@ -87,7 +87,7 @@ def _was_moved(found: Found, past: Sequence[Skill], laid_out: Skill | None) -> b
 
 
 class _Merge(msgspec.Struct, frozen=True):
-    """A file as it is to be from here on, null: no more; and whether both sides changed the same of it."""
+    """A file as it is to be from here on, None: no more; and whether both sides changed the same of it."""
 
     file: SkillFile | None
     conflict: bool = False
@@ -119,7 +119,7 @@ def _file(
 def _base(
     path: str, there: SkillFile, past: Sequence[Skill], held: Mapping[str, Holding]
 ) -> SkillFile | None:
-    """What the person began from; the file itself where it is only old, null where it is new."""
+    """What the person began from; the file itself where it is only old, None where it is new."""
     before = [each.files[path] for each in past if path in each.files]
     holding = held.get(path)
     if holding is not None and holding.contents:

@@ -198,7 +198,7 @@ def changes(
 ) -> tuple[e.SkillWritten, ...]:
     """The facts after which the skill has these files, and none where it has them. No files: it is deleted.
 
-    `category` null: it stays where it lies. `conflicts`: the files of which both sides changed the same.
+    `category` None: it stays where it lies. `conflicts`: the files of which both sides changed the same.
     """
     if MAIN_FILE not in files:
         gone = e.SkillDeleted(name=skill.name, author=author, undoes=undoes)
