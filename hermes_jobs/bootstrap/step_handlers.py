@@ -152,7 +152,7 @@ class StepHandlers:
         tracing = self._parts.tracing
         if tracing is None:
             return self._performers()
-        from hermes_jobs.telemetry.traced_handler import TracedHandler
+        from hermes_jobs.telemetry.tracing import TracedHandler
 
         return {kind: TracedHandler(each, tracing.within) for kind, each in self._performers().items()}
 

@@ -27,7 +27,7 @@ from hermes_jobs.eventlog.rows import row_hash, to_key_row, to_recorded_event
 
 
 class PreparedAppend:
-    """An append with its events encoded, before any lock is taken; called with a connection, it happens."""
+    """An append with its events encoded, before any lock is taken."""
 
     def __init__(self, change: Append, codec: Codec) -> None:
         """Raises `Corrupt` where an event's type is not declared, `ValueError` for keys that cannot be."""
@@ -122,13 +122,13 @@ class PreparedAppend:
 
 
 def needs_newer(head: Head) -> str:
-    """Says that this build cannot read the stream."""
+    """The message that this build cannot read the stream."""
     level = head.min_build_level
     return f"{head.stream} holds events of a newer hermes-jobs (level {level}): upgrade this one."
 
 
 def still_importing(stream: str) -> Rejected:
-    """Says that an import has brought but a part of the stream."""
+    """The refusal of a stream that is only partly imported."""
     return Rejected(
         f"{stream} is still coming in.",
         kind="arriving",
@@ -164,7 +164,7 @@ def _check_keys(connection: Connection, keys: Sequence[UniqueKey]) -> None:
 
 
 def _dropped_with_its_guard(change: Append) -> frozenset[str]:
-    """The step whose row goes in the statement that looks who holds it."""
+    """The step whose row is deleted by the statement that checks its claim."""
     guard = change.guard
     if guard is None or guard.action == "claim":
         return frozenset()
@@ -201,7 +201,7 @@ def _write_steps(connection: Connection, write: StreamWrite, dropped: frozenset[
 
 
 def step_values(step: Step) -> dict[str, Any]:
-    """The row of a step that nobody holds."""
+    """The row of an unclaimed step."""
     return {
         "id": escaped(step.id),
         "stream": escaped(step.stream),

@@ -1,14 +1,17 @@
-"""A log that was looked at, into one that everybody writes to: a batch at a time, and at last all at once.
+"""Copies a checked log into one that is in use: events in batches, then everything else in one transaction.
 
-Between two batches others have their turn. A stream of which a part has come in is `ARRIVING`: nobody sees
-it, writes to it or works on it. The last transaction lets all of them in, with what is due in them. Whoever
-dies before leaves what has arrived, and the same move goes on from there.
+Other writers can write between two batches. A partly copied stream is at level `IMPORTING`: it cannot be
+read, written or worked on. The last transaction makes all streams visible, with their due steps. If the
+process dies before, the copied part stays, and the same copy continues from there.
 """
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -18,25 +21,49 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog import statements as sql
 from hermes_jobs.eventlog.append import head_values, key_values, result_values, step_values
 from hermes_jobs.eventlog.budget_rows import charge, to_charge
-from hermes_jobs.eventlog.codec import escaped, unescaped
+from hermes_jobs.eventlog.codec import Codec, escaped, unescaped
 from hermes_jobs.eventlog.database import Connection
 from hermes_jobs.eventlog.export_log import lines_of_tables
+from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.log import IMPORTING, Head
 from hermes_jobs.eventlog.portable import AnyLine, EventLine, KeyLine, ResultLine
 from hermes_jobs.eventlog.rows import event_row, to_head
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.transaction import TransactionLog
+from hermes_jobs.system.file_lock import FileLock
 
 T = TypeVar("T")
 
 BATCH_LINES = 250
 BATCH_CHARACTERS = 1_000_000
+_TEMP_NAME = "import"
+
+
+@contextmanager
+def temp_log(folder: Path, codec: Codec) -> Iterator[SqlEventLog]:
+    """An empty log in that folder, removed afterwards; a second process waits for it.
+
+    Raises `LogUnavailable`.
+    """
+    lock, place = FileLock(folder / f"{_TEMP_NAME}.lock"), folder / _TEMP_NAME
+    try:
+        with lock.held():
+            shutil.rmtree(place, ignore_errors=True)  # left by one that was killed
+            place.mkdir(mode=0o700)
+            log = open_log(sqlite_url(place / "events.db"), codec=codec)
+            try:
+                yield log
+            finally:
+                log.close()
+                shutil.rmtree(place, ignore_errors=True)
+    finally:
+        lock.close()
 
 
 def copy_log(source: SqlEventLog, target: SqlEventLog, then: Callable[[TransactionLog], T]) -> T:
-    """Bring all that is in `source` into `target`; what `then` makes of it before its streams are seen.
+    """Copy all of `source` into `target`; returns what `then` returns, which runs before streams are visible.
 
-    Raises `Rejected` where one of its streams has come into being meanwhile, and what `then` raises.
+    Raises `Rejected` where one of its streams was created meanwhile, and what `then` raises.
     """
     with source.snapshot() as tables:
         for batch in _batches(lines_of_tables(tables)):
@@ -47,7 +74,7 @@ def copy_log(source: SqlEventLog, target: SqlEventLog, then: Callable[[Transacti
         ]
     heads, steps = source.streams(), source.steps()
 
-    def let_in(connection: Connection) -> T:
+    def make_visible(connection: Connection) -> T:
         for head in heads:
             here = _head(connection, head.stream)
             if here.min_build_level != IMPORTING or here.hash != head.hash:
@@ -59,7 +86,7 @@ def copy_log(source: SqlEventLog, target: SqlEventLog, then: Callable[[Transacti
         charge(connection, accounts, ())
         return then(TransactionLog(connection, target.log_id, target.codec))
 
-    return target.change_tables(let_in)
+    return target.change_tables(make_visible)
 
 
 def _batches(lines: Iterable[AnyLine]) -> Iterator[Sequence[AnyLine]]:
@@ -81,7 +108,7 @@ def _size(line: AnyLine) -> int:
 
 
 def _write(lines: Sequence[AnyLine], connection: Connection) -> None:
-    """What of these lines is not here yet. Steps and accounts come at the end."""
+    """Write those lines that are not here yet. Steps and accounts are written at the end."""
     events = [line for line in lines if isinstance(line, EventLine)]
     if events:
         _write_events(events, connection)
@@ -124,7 +151,7 @@ def _write_key(line: KeyLine, connection: Connection) -> None:
 
 
 def _head(connection: Connection, stream: str) -> Head:
-    """How far the stream has arrived; at version 0 nothing has."""
+    """How far the stream has been copied; version 0 for a new one."""
     row = connection.execute(sql.SELECT_HEAD, {"name": escaped(stream)}).fetchone()
     nothing = Head(stream=stream, version=0, hash="", min_build_level=IMPORTING)
     return nothing if row is None else to_head(row)

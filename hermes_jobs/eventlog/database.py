@@ -1,4 +1,4 @@
-"""What the log needs from a kind of database: one protocol, implemented beside it for each."""
+"""The port of a database for the log; `sqlite` and `postgres` implement it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Cursor(Protocol):
         """How many rows it changed."""
 
     def fetchone(self) -> Any:
-        """The next row, a tuple; null where there is none."""
+        """The next row, a tuple; None where there is none."""
 
     def fetchall(self) -> list[Any]:
         """All rows that are left."""
@@ -67,17 +67,17 @@ class Database(Protocol):
     """A database that one writer at a time changes, and many read. Safe for many threads and processes."""
 
     poll_seconds: float
-    """How long a change by another process may stay unseen by one who waits for it."""
+    """How long a change by another process may stay unnoticed by a waiting one."""
 
     durable_always: bool
     """Whether processes may go on when the database's machine has crashed. What they have seen must be there
     then: no event is seen by anybody before it is on disk."""
 
     def write_lock(self) -> AbstractContextManager[Begin]:
-        """Hold the database's only write turn, among all processes.
+        """Hold the database's only write lock, among all processes.
 
-        What it yields begins the turn's one transaction, given whether its commit must be on disk when it
-        returns. Who begins also commits or rolls back.
+        Yields the function that begins the one transaction, given whether its commit must be on disk when it
+        returns. The caller of that function also commits or rolls back.
         """
 
     def reading(self) -> AbstractContextManager[Connection]:
@@ -90,7 +90,7 @@ class Database(Protocol):
         """A number that differs from the one before when another process has committed since. Cheap."""
 
     def translated(self, error: Exception) -> HermesJobsError | None:
-        """The error in the project's words: what was wrong, what to do; null where it is not the database's.
+        """The project's error for it: what was wrong, what to do; None where it is not the database's.
 
         It holds no password and no stored text.
         """

@@ -1,7 +1,7 @@
-"""Portable lines into an empty log, inside one transaction: everything that they say, checked, or nothing.
+"""Imports the lines of an export into an empty log, in one transaction: everything, checked, or nothing.
 
-What follows from events (heads, due steps, accounts) is made from them anew. Positions are given
-anew too, so that they have no gaps; a stream that is already where all this shall go is left out.
+Heads, due steps and budgets are computed from the events. Positions are assigned again, so that they have no
+gaps; a stream that the target already has is left out.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ROWS_AT_ONCE = 1000
 
 
 class ImportResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What comes in: its streams, in the order of their first events; `known` are there already."""
+    """The imported streams, in the order of their first events; `known` are those the target already had."""
 
     num_events: int
     streams: tuple[str, ...]
@@ -49,7 +49,7 @@ class ImportResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _StreamEnd(msgspec.Struct):
-    """How far a stream of the file has been read. `is_known`: it is there already."""
+    """How far a stream of the file has been read. `is_known`: the target already has it."""
 
     version: int
     hash: str
@@ -64,7 +64,7 @@ def import_log(
     target: SqlEventLog,
     wanted: Callable[[str], bool] = lambda stream: True,
 ) -> ImportResult:
-    """Read the lines' streams as far as they are `wanted` and not in the `target`, where they shall go.
+    """Import the streams that are `wanted` and not in the `target`, to which they will be copied.
 
     Memory grows with streams, not with events. Raises `Rejected`, naming the line, for what cannot be read or
     is not what was written; for a stream that the target has with other content; and for what only a newer
@@ -116,7 +116,7 @@ def _check_header(header: ExportHeader) -> None:
 
 
 class _Import:
-    """One pass over the lines. What they say is written as it comes; the ends of streams gather in it."""
+    """One pass over the lines. Events are written in batches; the ends of streams are collected."""
 
     def __init__(self, log: TransactionLog, target: SqlEventLog, wanted: Callable[[str], bool]) -> None:
         self.num_events = 0

@@ -1,10 +1,10 @@
-"""Who is alive: each process's lease, and how others learn that it has ended. No clock time is stored.
+"""Leases of worker processes, and failure detection. No clock time is stored.
 
-A process bumps a counter (`Lease`). An observer that sees a counter stand still for `lease_seconds` of its
-own monotonic clock takes the process for dead; on the same host a free lock file tells it at once. A process
-that could not bump its counter for half that time must start nothing new and end what it does: the other half
-is the margin for that before anybody takes it over. Its lock file says until when that is, to the processes
-that act for it, also while it is frozen or waits for a log that does not answer.
+A process increments a heartbeat counter (`Lease`). A `FailureDetector` that sees a counter unchanged for
+`lease_seconds` of its own monotonic clock declares the process dead; on the same host a free lock file proves
+it at once. A process that could not renew for half that time must start no step and stop those that run: the
+other half is the margin before its steps are reclaimed. Its lock file holds that deadline for its child
+processes, also while it is frozen or waits for a log that does not answer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CHECKS_PER_LEASE = 4
 class Lease:
     """This process's entry among the workers, from its making to `close`.
 
-    A lease that was lost stays lost: who wants to go on makes another, under a new id.
+    A lost lease stays lost: to continue, a process makes another one under a new id.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Lease:
         lease_seconds: float,
         clock: Callable[[], float] = moment,
     ) -> None:
-        """Enters the process. `worker` is an id that was never used, fit for a file's name.
+        """Registers the process. `worker` is an id that was never used, valid as a file name.
 
         Raises `LogUnavailable`, or `OSError` from the lock folder.
         """
@@ -72,11 +72,11 @@ class Lease:
         self._thread = threading.Thread(target=self._renew_until_closed, name=f"lease-{worker}", daemon=True)
 
     def start(self) -> None:
-        """Begin to renew it, in a thread."""
+        """Start the thread that renews it."""
         self._thread.start()
 
     def is_fresh(self) -> bool:
-        """Whether something new may be started under it: renewed within half a lease, and not lost."""
+        """Whether a step may be started under it: renewed within half a lease, and not lost."""
         return not self._lost and self._clock() < self._until
 
     @property
@@ -85,16 +85,16 @@ class Lease:
         return max(0.0, self._until - self._clock()) if self.is_fresh() else 0.0
 
     def share(self) -> int:
-        """A descriptor that tells a process under this lease until when it holds: `LivenessLock.share`."""
+        """A descriptor from which a child process reads until when the lease holds: `LivenessLock.share`."""
         return self._lock.share()
 
     @property
     def is_lost(self) -> bool:
-        """Whether somebody has declared this process dead."""
+        """Whether another process has declared this one dead."""
         return self._lost
 
     def renew(self) -> None:
-        """Bump the counter. Where the log cannot be reached nothing is renewed."""
+        """Increment the counter. Where the log cannot be reached nothing is renewed."""
         if self._lost:
             return
         # The moment before: the counter may have moved any time after it.
@@ -113,8 +113,7 @@ class Lease:
         self._lock.allow_until(self._until)
 
     def close(self) -> None:
-        """Leave the list of workers, where it stands there. Raises `LogUnavailable`, with the lock let go all
-        the same."""
+        """Unregister the process. Raises `LogUnavailable`; the lock is released in any case."""
         self._closing.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -138,10 +137,10 @@ class _HeartbeatRecord(msgspec.Struct):
 
 
 class FailureDetector:
-    """Tells which processes have ended. It needs several looks to judge a process of another host.
+    """Detects processes that have ended. It needs several checks to judge a process of another host.
 
-    A single gap between two looks counts for a quarter of a lease at most, so that an observer which was
-    itself suspended does not wake up to a world of the dead.
+    A single gap between two checks counts for a quarter of a lease at most, so that a detector which was
+    itself suspended does not declare all other processes dead.
     """
 
     def __init__(

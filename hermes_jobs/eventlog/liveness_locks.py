@@ -1,4 +1,4 @@
-"""Lock files of the processes that work on this host: a free one proves that its process has ended.
+"""Lock files of the worker processes of this host: a free lock proves that its process has ended.
 
 A file holds the moment until which its process may act, on this host's clock (`moment`). Whatever works for
 the process gets the open file: it sees that moment, and keeps the lock until it has ended itself.

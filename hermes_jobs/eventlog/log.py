@@ -40,10 +40,10 @@ class RecordedEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 IMPORTING = 2**31 - 1
-"""The level, which nobody has, of a stream of which an import has brought but a part: it is not there yet."""
+"""The level, which no build has, of a stream that is partly imported: nobody may read it yet."""
 
 PROBE_WORKER = ""
-"""No worker's id: its heartbeat changes nothing, and fails where the log cannot be written."""
+"""The id of no worker: its heartbeat changes nothing, and fails where the log cannot be written."""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StepRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A due step and who holds it: `owner` null when nobody does. `fence` is new with every claim."""
+    """A due step and its claim: `owner` is None while unclaimed. `fence` changes with every claim."""
 
     step: Step
     owner: str | None
@@ -76,9 +76,9 @@ class KeyRow(msgspec.Struct, frozen=True, kw_only=True):
 class StepGuard(msgspec.Struct, frozen=True, kw_only=True):
     """The condition on a step's row, and what becomes of the row.
 
-    `claim`: nobody holds it; afterwards (`owner`, `fence`) do.
-    `finish`: (`owner`, `fence`) hold it; afterwards nobody does (and `StreamWrite` drops or renews it).
-    Else the append fails with `StepLost` and changes nothing.
+    `claim`: it is unclaimed; afterwards (`owner`, `fence`) hold it.
+    `finish`: (`owner`, `fence`) hold it; afterwards it is unclaimed (and `StreamWrite` drops or renews it).
+    Otherwise the append fails with `StepLost` and changes nothing.
     """
 
     action: Literal["claim", "finish"]
@@ -88,7 +88,7 @@ class StepGuard(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StreamWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """Events for one stream. `expected` is its version before them (0: it does not exist); null for any.
+    """Events for one stream. `expected` is its version before them (0: it does not exist); None for any.
 
     `gone` are ids of steps to drop, `due` steps to insert, or to renew (owner cleared) where the id exists.
     """
@@ -101,18 +101,18 @@ class StreamWrite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LargeResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool's output that is too large for a message, kept whole beside the events."""
+    """A tool's output that is too large for a message, stored whole beside the events."""
 
     call: str
     content: str
 
 
 class Append(msgspec.Struct, frozen=True, kw_only=True):
-    """All that one decision changes, or nothing of it.
+    """Everything that one decision changes, atomically.
 
     `limits` hold for those of their accounts that `charges` name.
     `durable`: on disk before the append returns. Without it a crash of the machine (not of the process)
-    may lose it, together with everything after it, where nobody goes on who has seen it.
+    may lose it, together with everything after it.
     """
 
     meta: EventMeta
@@ -149,7 +149,7 @@ class EventLog(Protocol):
 
     @property
     def log_id(self) -> str:
-        """Names this log among all others; made with it."""
+        """The log's unique id, created with it."""
 
     def append(self, change: Append) -> tuple[RecordedEvent, ...]:
         """Write the change; the events as recorded, in order.
@@ -160,7 +160,7 @@ class EventLog(Protocol):
         """
 
     def head(self, stream: str) -> Head | None:
-        """The stream's end; null where it does not exist."""
+        """The stream's end; None where it does not exist."""
 
     def read(self, stream: str, after: int = 0, upto: int | None = None) -> Sequence[RecordedEvent]:
         """The stream's events with `after < version <= upto`, in order.
@@ -200,7 +200,7 @@ class EventLog(Protocol):
         """All due steps (of a stream), claimed or not, first come first; a renewed one keeps its place."""
 
     def claimed_by_others(self, worker: str) -> Sequence[StepRow]:
-        """The due steps that somebody else has claimed, first come first."""
+        """The due steps that other workers have claimed, first come first."""
 
     def due(
         self, now: float, *, stream: str | None = None, lane: Queue | None = None, limit: int = 1000
@@ -211,29 +211,31 @@ class EventLog(Protocol):
         """
 
     def next_due_at(self, *, stream: str | None = None, lane: Queue | None = None) -> float | None:
-        """The earliest `not_before` among the steps that `due` gives, now or later; null for none."""
+        """The earliest `not_before` among the steps that `due` gives, now or later; None for none."""
 
     def key(self, scope: str, key: str) -> KeyRow | None:
         """The first use of a key."""
 
     def account(self, account: str) -> Charge:
-        """What is spent and reserved on an account by now."""
+        """What is currently spent and reserved on an account."""
 
     def result(self, call: str) -> str | None:
         """A large result, whole."""
 
     def register(self, worker: WorkerRow) -> None:
-        """Enter a process among the workers, or renew its row."""
+        """Register a process, or renew its row."""
 
     def heartbeat(self, worker: str) -> bool:
-        """Bump a worker's heartbeat; false where it is not registered (somebody declared it dead)."""
+        """Increment a worker's heartbeat; false where it is not registered (somebody declared it dead)."""
 
     def unregister(self, worker: str) -> None:
-        """Take a process off the list of workers."""
+        """Remove a process from the workers."""
 
     def evict(self, worker: WorkerRow) -> bool:
-        """Take a process off the list that somebody else saw like this; false where it is not there, or has
-        renewed its row since. From then on `heartbeat` returns false for that process."""
+        """Remove the process whose row still equals `worker`; false where it is missing or was renewed.
+
+        From then on `heartbeat` returns false for that process.
+        """
 
     def workers(self) -> Sequence[WorkerRow]:
         """All registered processes."""

@@ -1,8 +1,7 @@
 """A hint from one process of this host to the others: something was written, look at the log.
 
-Who listens has a named pipe in a folder that all of them know; who has written rings at each. A ring may be
-lost or one too many: whoever waits looks at the log in intervals all the same. Pipes rather than sockets: a
-socket's path must be short.
+A subscriber has a named pipe in a shared folder; a writer writes one byte to each. A notification may be lost
+or superfluous: waiting processes also poll the log. Pipes rather than sockets: a socket's path must be short.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-DEBOUNCE_SECONDS = 0.002  # seconds in which several rings count as one
+DEBOUNCE_SECONDS = 0.002  # seconds in which several notifications count as one
 
 _HIDDEN = "."
 
 
 class ProcessNotifier:
-    """This process's pipe, from the first `listen` to `close`, and the way to those of others."""
+    """This process's pipe, from the first `subscribe` to `close`, and the way to those of others."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -33,13 +32,15 @@ class ProcessNotifier:
         self._thread: threading.Thread | None = None
 
     def subscribe(self, on_notification: Callable[[], None]) -> None:
-        """Call `heard` in a thread whenever others ring, from now on. Does nothing where it does so already,
-        or where there can be no pipe."""
+        """Call `on_notification` in a thread whenever another process notifies.
+
+        Does nothing on a second call, or where no pipe can be made.
+        """
         with self._lock:
             if self._thread is not None or self._closing.is_set():
                 return
             self._thread = threading.Thread(
-                target=self._run, args=(on_notification,), name="doorbell", daemon=True
+                target=self._run, args=(on_notification,), name="notifier", daemon=True
             )
             try:
                 self._create_pipe()
@@ -48,14 +49,14 @@ class ProcessNotifier:
             self._thread.start()
 
     def notify(self) -> None:
-        """Ring at everybody else's. Never waits, never raises; clears away the pipes of those who died."""
+        """Notify all other processes. Never blocks or raises; removes the pipes of dead processes."""
         with suppress(OSError):
             for name in os.listdir(self._folder):  # noqa: PTH208 - after each append: paths cost too much
                 if name != self._own and not name.startswith(_HIDDEN):
                     _notify_pipe(f"{self._folder}/{name}")
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop the thread and remove the pipe."""
         with self._lock:
             self._closing.set()
             if not self._own or self._thread is None:
@@ -71,9 +72,9 @@ class ProcessNotifier:
         name = secrets.token_hex(6)
         hidden = self._folder / f"{_HIDDEN}{name}"
         os.mkfifo(hidden, 0o600)
-        # Open for both: so it is never at its end, however many come and go.
+        # Open for both: it never reaches its end, however many writers open and close it.
         self._pipe = os.open(hidden, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-        # Seen by others only when somebody listens: a pipe that nobody reads is that of a dead process.
+        # Visible to others only now: a pipe without a reader is that of a dead process.
         hidden.rename(self._folder / name)
         self._own = name
 
@@ -82,7 +83,7 @@ class ProcessNotifier:
         poll.register(self._pipe, select.POLLIN)
         while not self._closing.is_set():
             poll.poll()
-            os.read(self._pipe, 4096)  # before it is told: who rings from here on is heard the next time
+            os.read(self._pipe, 4096)  # before the call: a later notification causes another
             on_notification()
             self._closing.wait(DEBOUNCE_SECONDS)
 
@@ -95,7 +96,7 @@ def _notify_pipe(path: str) -> None:
             Path(path).unlink(missing_ok=True)
         return
     try:
-        with suppress(BlockingIOError):  # it is full: there are rings enough in it
+        with suppress(BlockingIOError):  # it is full: the reader will wake anyway
             os.write(pipe, b"!")
     finally:
         os.close(pipe)

@@ -37,7 +37,7 @@ from hermes_jobs.eventlog.statements import SELECT_LAST_POSITION
 logger = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 5
-NOTICE_SECONDS = 2  # seconds of waiting for the turn after which people are told for whom
+NOTICE_SECONDS = 2  # seconds of waiting for the lock after which `notify` is called
 IDLE_SECONDS = 8  # that a writer may say nothing in the middle of its turn
 LOCK_SECONDS = 20  # of waiting for the turn: two writers may have vanished, one behind the other
 ANSWER_SECONDS = 40.0  # that a server may say nothing in the middle of an answer
@@ -83,8 +83,10 @@ class PostgresDatabase:
     durable_always = True
 
     def __init__(self, url: str, notify: Callable[[str], None] = logger.warning) -> None:
-        """Does not connect yet. `notify` hears for whom a writer waits. Raises `Misconfigured` where the URL
-        cannot be read."""
+        """Does not connect yet. `notify` is called with a sentence that names the process a writer waits for.
+
+        Raises `Misconfigured` where the URL cannot be read.
+        """
         self._notify = notify
         parsed = _parsed(url)
         self._name = f"{parsed.host or 'localhost'}:{parsed.port or 5432}/{parsed.database or ''}"

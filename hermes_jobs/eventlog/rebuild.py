@@ -1,4 +1,4 @@
-"""What follows from the events of streams that came in: due steps and accounts, made anew."""
+"""Computes due steps and budgets from the events of imported streams."""
 
 from __future__ import annotations
 

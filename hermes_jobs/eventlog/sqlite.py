@@ -19,7 +19,6 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable
-from hermes_jobs.eventlog.connection_pool import ReadPool, TooManyReaders
 from hermes_jobs.eventlog.database import Begin, Connection
 from hermes_jobs.eventlog.schema import SQLITE, schema_statements
 from hermes_jobs.system.file_lock import TOLD_AFTER, WAIT_SECONDS, FileLock, LockTimeout
@@ -28,8 +27,49 @@ from hermes_jobs.system.lock_holder import described, sqlite_writer
 logger = logging.getLogger(__name__)
 
 BUSY_SECONDS = 10.0  # for programs that do not queue: backups, the sqlite3 shell
+READ_WAIT_SECONDS = 30.0  # that a thread waits for a connection of another
 READERS = 8  # connections of a process that read at the same time
 WAL_BYTES = 64 * 1024 * 1024  # what a checkpoint leaves of a WAL that had to grow
+
+
+class TooManyReaders(Exception):
+    """No connection became free in time."""
+
+
+class ReadPool:
+    """Lends each connection to one thread at a time; at most `size` are open. Safe for many threads."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection], size: int) -> None:
+        self._connect = connect
+        self._slots = threading.BoundedSemaphore(size)
+        self._idle: list[sqlite3.Connection] = []
+
+    @contextmanager
+    def lend(self) -> Iterator[sqlite3.Connection]:
+        """A connection without a transaction. Raises `TooManyReaders`, `sqlite3.Error`."""
+        if not self._slots.acquire(timeout=READ_WAIT_SECONDS):
+            raise TooManyReaders
+        try:
+            connection = self._idle_or_new()
+            try:
+                yield connection
+            except BaseException:
+                connection.close()  # who knows in what it was interrupted
+                raise
+            self._idle.append(connection)
+        finally:
+            self._slots.release()
+
+    def close(self) -> None:
+        """Close those that nobody has. Others may be lent later all the same."""
+        while self._idle:
+            self._idle_or_new().close()
+
+    def _idle_or_new(self) -> sqlite3.Connection:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._connect()
 
 
 class SqliteDatabase:
@@ -39,8 +79,10 @@ class SqliteDatabase:
     durable_always = False  # it lies on a local disk: whoever has seen it crashes with it
 
     def __init__(self, path: Path, notify: Callable[[str], None] = logger.warning) -> None:
-        """Makes the file, readable by its owner alone, where it is missing. `notify` hears for whom a writer
-        waits. Raises `LogUnavailable`."""
+        """Makes the file, readable by its owner alone, where it is missing. Raises `LogUnavailable`.
+
+        `notify` is called with a sentence that names the process a writer waits for.
+        """
         self._path = path.resolve()
         self._notify = notify
         try:

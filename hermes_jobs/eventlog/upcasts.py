@@ -1,4 +1,4 @@
-"""How events that were stored long ago become events of today's shape.
+"""Upcasts: convert the stored form of an old event to the current one.
 
 One entry per change of a type's stored form: (type, schema) → a function from that schema's fields to the
 next schema's. They are applied step by step, so each knows two neighbouring forms only. Fields added with a

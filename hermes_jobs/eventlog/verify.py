@@ -1,4 +1,4 @@
-"""Is the log what was written? Recomputes from the events whatever else the tables say."""
+"""Verifies the log: recomputes every other table from the events and compares."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from itertools import groupby
 
 import msgspec
 
+from hermes_jobs.domain.accounts import NOTHING, Amount, Charge
+from hermes_jobs.domain.budgets import DAY, charges
+from hermes_jobs.domain.events import Event
+from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.streams import StreamState, due_steps, fold, initial_state
 from hermes_jobs.errors import Corrupt, HermesJobsError, NewerSchema
@@ -19,9 +23,9 @@ from hermes_jobs.eventlog.export_log import all_keys, pages
 from hermes_jobs.eventlog.log import IMPORTING, Head
 from hermes_jobs.eventlog.rows import AnyRow, StoredEvent, row_hash, to_head, to_step_row, to_stored_event
 from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.verify_budgets import ExpectedBudgets
 
 _LANE = sql.STEP.index("lane")
+_UNKNOWN_DAY = "?"
 
 
 class LogFinding(msgspec.Struct, frozen=True):
@@ -65,7 +69,7 @@ class _Verification:
         self._unread: list[str] = []
         self._num_events = 0
         self._steps: dict[str, dict[str, AnyRow]] = {}
-        self._accounts = ExpectedBudgets()
+        self._accounts = _ExpectedBudgets()
 
     def report(self) -> VerifyReport:
         heads = {head.stream: head for head in map(to_head, self._all(sql.SELECT_EVERY_HEAD))}
@@ -179,7 +183,7 @@ class _Verification:
 class _Fold:
     """A stream's events, decoded, folded and charged. Stops at the first that cannot be."""
 
-    def __init__(self, stream: str, codec: Codec, accounts: ExpectedBudgets) -> None:
+    def __init__(self, stream: str, codec: Codec, accounts: _ExpectedBudgets) -> None:
         self._accounts = accounts
         self.is_newer = False
         self.failure = ""
@@ -206,3 +210,43 @@ class _Fold:
             self.state = fold(self.state, (event,))
         except Exception as error:  # noqa: BLE001 - whatever it is, it is in the data
             self.failure = f"Version {row.version}, {row.type}, cannot follow on what was before: {error}"
+
+
+class _ExpectedBudgets:
+    """Adds up what events charge. Which day a response counts for that nobody had set anything aside for
+    depends on the zone of whoever wrote it, so that such a sum is only checked over all days."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, Charge] = {}
+
+    def add(self, before: StreamState, event: Event) -> None:
+        """One more event; `before` is its stream's state without it."""
+        if isinstance(before, Session):
+            for charge in charges(before, (event,), _UNKNOWN_DAY):
+                self._sums[charge.account] = self._of(charge.account) + charge
+
+    def contradictions(self, stored: Iterable[Charge]) -> Iterator[str]:
+        """What is stored and does not follow, as sentences."""
+        found = {each.account: each for each in stored}
+        undated = self._sums.pop(DAY + _UNKNOWN_DAY, Charge(account=DAY + _UNKNOWN_DAY))
+        for account in sorted(found.keys() | self._sums.keys()):
+            stands, expected = found.get(account, Charge(account=account)), self._of(account)
+            is_open = account.startswith(DAY) and undated.spent != NOTHING
+            if stands.reserved != expected.reserved or (stands.spent != expected.spent and not is_open):
+                yield f"The account {account} says {_describe(stands)}; the events say {_describe(expected)}."
+        if undated.spent != NOTHING:
+            total = _spent(found.values())
+            expected_total = _spent(self._sums.values()) + undated.spent
+            if total != expected_total:
+                yield f"The days' accounts say {total} spent in all; the events say {expected_total}."
+
+    def _of(self, account: str) -> Charge:
+        return self._sums.get(account, Charge(account=account))
+
+
+def _spent(accounts: Iterable[Charge]) -> Amount:
+    return sum((each.spent for each in accounts if each.account.startswith(DAY)), NOTHING)
+
+
+def _describe(charge: Charge) -> str:
+    return f"{charge.spent} spent and {charge.reserved} reserved"

@@ -1,11 +1,11 @@
 """Group commit: the writes of a process's threads that wait at the same moment share one transaction.
 
-There is no writer thread. The first to come leads: it takes the database's write turn, carries out whatever
-has queued up by then, and commits once. Then the next in the queue leads, so that nobody serves others for
-longer than one batch, and between two batches other processes have theirs.
+There is no writer thread. The first thread in the queue leads: it takes the database's write lock, executes
+whatever is queued by then, and commits once. Then the next in the queue leads, so that no thread works for
+others longer than one batch, and other processes can write between two batches.
 
-Hardly ever does an act fail. So the acts of a batch are tried in a row; where one fails, all is undone and
-they are carried out again, each in a savepoint of its own. An act may therefore run twice.
+Writes rarely fail. A batch is therefore executed in one savepoint; where one write fails, all are rolled back
+and executed again, each in its own savepoint. A write may therefore run twice.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BATCH_CHARACTERS = 4_000_000
 
 
 class _QueuedWrite:
-    """A waiting act. `bell` rings when it is settled, or when it is this entry's turn to lead."""
+    """A write that waits. `wakeup` is released when it is done, or when it has to lead the next batch."""
 
     __slots__ = ("act", "done", "durable", "error", "leads", "notifies", "result", "size", "wakeup")
 
@@ -49,9 +49,10 @@ class _QueuedWrite:
 
 
 class WriteQueue:
-    """Runs acts in write transactions, one after the other, in the order in which they came.
+    """Runs writes in transactions, first in, first out.
 
-    `tell` is called once a transaction that holds news, by whoever led it, before anybody is answered.
+    `on_commit` is called once for a transaction in which a write `notifies`, by its leader, before any of the
+    waiting threads returns.
     """
 
     def __init__(self, database: Database, on_commit: Callable[[], None] = lambda: None) -> None:
@@ -64,11 +65,12 @@ class WriteQueue:
     def run(
         self, act: Callable[[Connection], T], *, durable: bool, size: int = 0, notifies: bool = False
     ) -> T:
-        """Carry out the act and commit it; `size` is about how many characters it writes, and `news` whether
-        others wait for such.
+        """Execute and commit a write.
 
-        Raises what the act raises, having undone it; or the database's own failure in the project's words,
-        with nothing of it written.
+        `size`: about how many characters it writes; `notifies`: others may wait for it.
+
+        Raises what `act` raises, after rolling it back; or the database's failure as the project's error,
+        with nothing written.
         """
         entry = _QueuedWrite(act, durable, size, notifies)
         with self._mutex:
@@ -91,7 +93,7 @@ class WriteQueue:
         return cast(T, entry.result)
 
     def _hand_over(self, entry: _QueuedWrite) -> None:
-        """Hand the lead on; and, where an interrupt ended the wait, take back what nobody has begun."""
+        """Hand over the lead; remove a write that has not begun, where an interrupt ended the wait."""
         with self._mutex:
             if entry in self._waiting:
                 self._waiting.remove(entry)
@@ -112,7 +114,7 @@ class WriteQueue:
                     self._execute_batch(connection, batch)
                     connection.commit()
                 except BaseException:
-                    with suppress(connection.Error):  # of a connection that is lost: why it is, is told
+                    with suppress(connection.Error):  # of a lost connection: the first error is raised
                         connection.rollback()
                     raise
         except Exception as error:  # noqa: BLE001 - each of those who wait is given it
@@ -128,7 +130,7 @@ class WriteQueue:
             try:
                 if any(entry.notifies and entry.error is None for entry in batch):
                     self._on_commit()
-            finally:  # also where a Ctrl-C came while others were told
+            finally:  # also after a Ctrl-C during `on_commit`
                 for entry in batch:
                     entry.set_done()
 
@@ -158,7 +160,7 @@ class WriteQueue:
                 self._execute_in_savepoint(connection, entry)
 
     def _execute_in_savepoint(self, connection: Connection, entry: _QueuedWrite) -> None:
-        """Carry out an act so that its failure is its own."""
+        """Execute a write so that its failure affects no other."""
         connection.execute("SAVEPOINT act")
         try:
             entry.result = entry.act(connection)
@@ -170,7 +172,7 @@ class WriteQueue:
         connection.execute("RELEASE SAVEPOINT act")
 
     def _translated(self, error: Exception) -> Exception:
-        """The error for one of those who wait: in the project's words where it is the database's."""
+        """The error for one waiting thread: the project's error where it is the database's."""
         worded = self._database.translated(error)
         if worded is None:
             return error

@@ -1,4 +1,4 @@
-"""Whether traces are wanted, and with what in them: the variables that OpenTelemetry defines."""
+"""Reads OpenTelemetry's standard variables: whether to trace, where to, and with which content."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def traces_are_wanted(environ: Mapping[str, str]) -> bool:
 
 
 def collector_endpoint(environ: Mapping[str, str]) -> str:
-    """Where spans go, as the variables say it."""
+    """The configured endpoint for spans."""
     everything, traces = (environ.get(name, "") for name in ENDPOINTS)
     return traces or everything
 
 
 def content_is_wanted(environ: Mapping[str, str]) -> bool:
-    """Whether spans hold what was said, and not only how much."""
+    """Whether spans include the texts of messages, not only their sizes."""
     return environ.get(CONTENT, "").lower() in {"true", "1", "span_only", "span_and_event"}

@@ -1,4 +1,4 @@
-"""Whether the collector that the OTEL_* variables name takes spans: it is sent none, as spans are sent."""
+"""Probes the configured collector by an export without spans."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 
 class _LastRecord(logging.Handler):
-    """The exporter tells its log alone why something was not taken."""
+    """Stores the last message of the exporter, which reports failures to its logger only."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -20,7 +20,7 @@ class _LastRecord(logging.Handler):
 
 
 def probe_collector(seconds: float) -> str:
-    """Why the collector takes nothing; empty where it does. Raises `ValueError` for a wrong variable."""
+    """Why the collector accepts no spans; "" where it does. Raises `ValueError` for a wrong variable."""
     kept, told = _LastRecord(), logging.getLogger(trace_exporter.__name__)
     before, told.propagate = told.propagate, False
     told.addHandler(kept)

@@ -1,10 +1,10 @@
-"""Spans on their way to a collector: what this process appends, told by OTLP from a thread of its own.
+"""Exports spans of the events that this process appends, by OTLP, from a thread of its own.
 
-Beside what the log knows stand the tasks that carried it and the requests that a step made, told by
-OpenTelemetry's instrumentations in the same trace: see `sending` and `within`.
+OpenTelemetry's instrumentations add the Celery tasks and HTTP requests of a step to the same trace: see
+`sending` and `within`.
 
-The log is asked for the beginning of each span that an append of this process has ended, so that it does not
-matter who began it. Nobody waits for a collector: what it does not take is lost, and the log has it all.
+The first event of a span that this process has ended is read from the log, so any worker may have written it.
+Export never blocks work: spans that the collector does not accept are lost; the log still has every event.
 Everything about the export (endpoint, headers, sampling, batches) is the SDK's own: see its OTEL_* variables.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from queue import SimpleQueue
 from typing import Any
@@ -37,9 +37,11 @@ from opentelemetry.trace import (
 )
 
 from hermes_jobs.domain.events import Event, TurnSubmitted
+from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.streams import StreamState
+from hermes_jobs.engine.ports import Cancel, Performer
 from hermes_jobs.eventlog.log import EventLog, RecordedEvent
 from hermes_jobs.telemetry.exporters import EndsOnce, Redact, Redacting
 from hermes_jobs.telemetry.instruments import watch_client, watch_tasks
@@ -58,12 +60,12 @@ from hermes_jobs.telemetry.spans import (
 
 logger = logging.getLogger(__name__)
 
-LOOK_BACK = 64  # events that are read at a time on the way to a span's beginning
-SHUTDOWN_SECONDS = 2.0  # for what waits to be sent when the process ends
+LOOK_BACK = 64  # events read at a time when looking for a span's first event
+SHUTDOWN_SECONDS = 2.0  # for queued spans when the process ends
 
 
 class _AppendedTurn(msgspec.Struct, frozen=True):
-    """Versions of a stream that this process appended; how often their turns had been taken up again."""
+    """Versions of a stream that this process appended; how often their turns had been resumed."""
 
     stream: str
     after: int
@@ -72,7 +74,7 @@ class _AppendedTurn(msgspec.Struct, frozen=True):
 
 
 class Tracing:
-    """Tells a collector what this process has finished. Close it to send what waits."""
+    """Exports spans of finished work to a collector. `close` sends those that are still queued."""
 
     def __init__(
         self,
@@ -84,8 +86,8 @@ class Tracing:
         provider: ProviderOf,
         exporter: SpanExporter | None = None,
     ) -> None:
-        """`content`: also what was said; `redact` takes the secrets out of a text; `provider` names whose
-        model answered.
+        """`content`: include the texts of messages; `redact` removes secrets from a text; `provider` names
+        the provider of a model.
 
         Without an exporter, one that the OTEL_* variables configure.
         """
@@ -107,7 +109,7 @@ class Tracing:
         self._thread.start()
 
     def witness(self, before: StreamState, facts: Sequence[Event], after: StreamState) -> None:
-        """Take note of what was appended. See `AppendHook`."""
+        """Queue the spans that these events end. See `AppendHook`."""
         if not isinstance(before, Session) or not any(isinstance(fact, Closing) for fact in facts):
             return
         turns = {turn for fact in facts if isinstance(turn := getattr(fact, "turn", None), str)}
@@ -115,16 +117,16 @@ class Tracing:
         self._waiting.put(_AppendedTurn(before.stream, before.version, after.version, found))
 
     def watch_tasks(self) -> None:
-        """Have the tasks that this process sends and runs told."""
+        """Instrument the Celery tasks that this process sends and runs."""
         watch_tasks(self._provider)
 
     def watch_client(self, client: Any) -> None:
-        """Have the requests of a client of httpx2's told."""
+        """Instrument the requests of an httpx2 client."""
         watch_client(client, self._provider)
 
     @contextmanager
     def sending(self, step: Step) -> Iterator[None]:
-        """While a message for that step is made: it belongs to the trace of the turn that it works for."""
+        """While a message for that step is published: it belongs to the trace of the step's turn."""
         turn = turn_of(step)
         if turn is None or get_current_span().get_span_context().trace_id == trace_id(turn):
             yield
@@ -134,7 +136,7 @@ class Tracing:
 
     @contextmanager
     def within(self, session: Session, step: Step) -> Iterator[None]:
-        """While that step is performed, with the session as it was when the step was claimed."""
+        """While that step runs; `session` is its state when the step was claimed."""
         turn = session.current
         if turn is None:
             yield
@@ -149,7 +151,7 @@ class Tracing:
             yield
 
     def close(self) -> None:
-        """Send what waits, for a few seconds at most."""
+        """Send queued spans, for `SHUTDOWN_SECONDS` at most."""
         giving_up = threading.Timer(SHUTDOWN_SECONDS, self._exporter.shutdown)
         giving_up.daemon = True
         giving_up.start()
@@ -190,7 +192,10 @@ class Tracing:
     def _opening(
         self, closing: RecordedEvent, recent: list[RecordedEvent]
     ) -> tuple[RecordedEvent | None, list[RecordedEvent]]:
-        """The event that began what that one ends, and all from there on; events before `recent` are read."""
+        """The first event of the span that `closing` ends, and all events from there on.
+
+        Reads events before `recent` where it is not among those.
+        """
         fact = closing.event
         assert isinstance(fact, Closing)
         while True:
@@ -217,19 +222,34 @@ class Tracing:
         span.end(record.end)
 
     def _under(self, trace: int, span: int) -> AbstractContextManager[object]:
-        """While it is open, spans that begin in this thread are below that one, which need not be over."""
+        """While it is open, spans that begin in this thread are children of that one."""
         return use_span(NonRecordingSpan(self._context(trace, span)))
 
     def _context(self, trace: int, span: int) -> SpanContext:
-        """A span of a turn's trace, sampled as the turn's own process will find, or has found."""
+        """The context of a span of a turn's trace; every process takes the same sampling decision."""
         sampled = self._provider.sampler.should_sample(None, trace, f"invoke_agent {AGENT}")
         is_sampled = sampled.decision is Decision.RECORD_AND_SAMPLE
         flags = TraceFlags(TraceFlags.SAMPLED if is_sampled else TraceFlags.DEFAULT)
         return SpanContext(trace, span, is_remote=True, trace_flags=flags)
 
 
+class TracedHandler:
+    """A `Performer` whose own calls are traced under the span of its step; `within` is that of `Tracing`."""
+
+    def __init__(
+        self, performer: Performer, within: Callable[[Session, Step], AbstractContextManager[None]]
+    ) -> None:
+        self._performer = performer
+        self._within = within
+
+    def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
+        """See `Performer`."""
+        with self._within(session, step):
+            return self._performer.perform(session, step, cancel)
+
+
 class _PresetIds(RandomIdGenerator):
-    """Hands out the ids that its thread was given for the span that is about to be made; else random ones."""
+    """Gives the next span of a thread the ids that were set for it; random ones otherwise."""
 
     def __init__(self) -> None:
         self._here = threading.local()
@@ -247,5 +267,5 @@ class _PresetIds(RandomIdGenerator):
 
 
 def _is_submitted_before(recent: Sequence[RecordedEvent], closing: Closing) -> bool:
-    """Whether the turn's own beginning was read, before which nothing of it can stand."""
+    """Whether the turn's submission was read: no event of the turn comes before it."""
     return any(isinstance(each.event, TurnSubmitted) and each.event.turn == closing.turn for each in recent)

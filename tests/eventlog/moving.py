@@ -17,12 +17,11 @@ from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import next_steps
 from hermes_jobs.domain.usage import Reservation
-from hermes_jobs.eventlog.copy_log import copy_log
+from hermes_jobs.eventlog.copy_log import copy_log, temp_log
 from hermes_jobs.eventlog.export_log import export_log
 from hermes_jobs.eventlog.import_log import ImportResult, import_log
 from hermes_jobs.eventlog.log import Append, LargeResult, StepGuard, StreamWrite
 from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.temp_log import temp_log
 from hermes_jobs.eventlog.transaction import TransactionLog
 from tests.eventlog.changes import META, MOMENT
 from tests.views.histories import random_history

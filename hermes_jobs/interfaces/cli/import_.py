@@ -97,9 +97,8 @@ def import_lines(
     """
     from hermes_jobs.engine.clock_and_ids import day_of
     from hermes_jobs.engine.quiesce import QuiesceReport, quiesce
-    from hermes_jobs.eventlog.copy_log import copy_log
+    from hermes_jobs.eventlog.copy_log import copy_log, temp_log
     from hermes_jobs.eventlog.import_log import import_log
-    from hermes_jobs.eventlog.temp_log import temp_log
     from hermes_jobs.eventlog.transaction import TransactionLog
 
     log, zone = sql_log(application), application.settings.zone
