@@ -21,7 +21,7 @@ PROMPT = "› "
 
 
 class EventRenderer:
-    """Hears a session's events in order. For one thread at a time."""
+    """Renders a session's events, in order. For one thread at a time."""
 
     def __init__(self, display: LiveDisplay, clock: Clock) -> None:
         self._display = display
@@ -31,28 +31,28 @@ class EventRenderer:
         self._running: str | None = None
 
     def expect(self, turn: str) -> None:
-        """That turn's text was typed here, and stands on the screen already."""
+        """Skip that turn's text: it was typed here and is on the screen."""
         self._typed.add(turn)
 
     def show_prompt(self, text: str) -> None:
-        """Something that the user has said."""
+        """Print a message of the user."""
         first, *more = printable(text).splitlines() or [""]
         self._display.print_line(
             "\n".join([f"{click.style(PROMPT, bold=True)}{first}", *(f"  {each}" for each in more)])
         )
 
     def refresh_status(self) -> None:
-        """Show what is under way by now."""
+        """Update the status lines."""
         self._display.set_status(self._progress.running() if self._running else ())
 
     def on_delta(self, piece: TextDelta) -> None:
-        """A piece of what is being said; from any thread."""
+        """Show a delta; from any thread."""
         if not piece.over:
             self._progress.on_text(piece.step, piece.attempt)
             self._display.on_delta(piece)
 
-    def handle(self, recorded: RecordedEvent) -> None:  # noqa: PLR0912 - one case a fact
-        """One more event."""
+    def handle(self, recorded: RecordedEvent) -> None:  # noqa: PLR0912 - one case an event
+        """Render one event."""
         event, display = recorded.event, self._display
         self._progress.handle(recorded)
         match event:

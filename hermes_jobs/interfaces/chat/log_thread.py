@@ -16,7 +16,7 @@ LOG_AWAY = 1.0  # seconds before an unreachable log is tried again
 
 
 class LogThread:
-    """Tells `news` what is appended from now on, or that there was nothing."""
+    """Calls `news` with each batch appended from now on, also with empty ones."""
 
     def __init__(
         self, log: EventLog, news: Callable[[Sequence[RecordedEvent]], None], trouble: Callable[[str], None]
@@ -49,7 +49,7 @@ class LogThread:
                 told = str(error)
                 self._stopping.wait(LOG_AWAY)
             except Exception:
-                logger.exception("the chat's watcher stumbled; it goes on")
+                logger.exception("the chat's log thread failed; it continues")
                 self._stopping.wait(LOG_AWAY)
 
     def _poll(self) -> None:

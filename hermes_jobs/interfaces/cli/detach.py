@@ -1,4 +1,4 @@
-"""`--no-wait`: the turn is in the log, and whoever asked goes on with something else."""
+"""`--no-wait`: print the turn's id and return."""
 
 from __future__ import annotations
 

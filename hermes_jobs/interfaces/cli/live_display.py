@@ -37,7 +37,7 @@ class Surface(Protocol):
 
 
 class LiveDisplay:
-    """Hears what is said and done, from several threads, and draws it. Close it to leave only what stays."""
+    """Draws text and status lines, called from several threads. `close` leaves only finished text."""
 
     def __init__(self, surface: Surface) -> None:
         self._surface = surface
@@ -54,16 +54,16 @@ class LiveDisplay:
         self._painter = threading.Thread(target=self._keep_painting, name="painter", daemon=True)
         self._painter.start()
 
-    # --- what is heard --------------------------------------------------------------------------
+    # --- input ----------------------------------------------------------------------------------
 
     def on_delta(self, piece: TextDelta) -> None:
-        """A piece of what is being said. Waits for nothing, not even a terminal that was told to stop."""
+        """Queue a delta. Never blocks, not even on a terminal whose output is stopped."""
         if not self._closed:
             self._deltas.append(piece)
             self._changed.set()
 
     def on_reply(self, step: str, attempt: int, content: str) -> None:
-        """The log has what was said at that step: all of it is printed."""
+        """Print the whole text of a step's reply, as the log has it."""
         with self._lock:
             self._apply_deltas()
             self._live.end(step, attempt)
@@ -72,21 +72,21 @@ class LiveDisplay:
             self._paint()
 
     def on_failure(self, step: str, attempt: int) -> None:
-        """That attempt has failed: what it has said counts no more."""
+        """Discard the text of a failed attempt."""
         with self._lock:
             self._apply_deltas()
             self._live.end(step, attempt)
             self._changed.set()
 
     def on_cancelled(self, step: str, attempt: int) -> None:
-        """That attempt was stopped by the person: what it has said stays."""
+        """Keep the text of an attempt that the user cancelled."""
         with self._lock:
             self._print_rest(self._current_text())
             self._live.end(step, attempt)
             self._paint()
 
     def show_answer(self, text: str) -> None:
-        """The turn's answer, where it is not what was said last."""
+        """Print the turn's answer, unless it was the last text printed."""
         shown = printable(text)
         with self._lock:
             if not self._all_text.strip() or not self._all_text.strip().endswith(shown.strip()):
@@ -95,33 +95,33 @@ class LiveDisplay:
             self._paint()
 
     def end_turn(self) -> None:
-        """What was said until now has been said; the next answer is another turn's."""
+        """Start afresh for the next turn."""
         with self._lock:
             self._all_text = ""
             self._start_text()
 
     def reset(self) -> None:
-        """Leave what was said so far, and hear of something else from now on."""
+        """Print the text so far and forget the turn: another session is shown next."""
         with self._lock:
             self._print_rest(self._current_text())
             self._live, self._all_text, self._status = LiveTranscript(), "", ()
             self._paint()
 
     def print_line(self, text: str, *, dim: bool = False) -> None:
-        """A line that stays."""
+        """Print a line above the changing part."""
         with self._lock:
             self._above += [click.style(line, dim=True) if dim else line for line in text.split("\n")]
             self._paint()
 
     def set_status(self, lines: Sequence[str]) -> None:
-        """What is under way, a line each; they stand at the bottom while they hold."""
+        """Replace the status lines at the bottom: one for each call that runs."""
         with self._lock:
             if not self._closed and self._status != tuple(lines):
                 self._status = tuple(lines)
                 self._changed.set()
 
     def close(self) -> None:
-        """Leave what was said so far, and nothing of what may still change."""
+        """Print the text so far, remove the changing part and stop drawing."""
         with self._lock:
             if self._closed:
                 return
@@ -145,7 +145,7 @@ class LiveDisplay:
             time.sleep(PACE)
 
     def _apply_deltas(self) -> None:
-        """Take in what was heard."""
+        """Apply the queued deltas."""
         while self._deltas:
             self._live.hear(self._deltas.popleft())
 
@@ -153,14 +153,14 @@ class LiveDisplay:
         columns, lines = self._surface.size()
         width = max(columns - 1, 8)
         below = [] if self._closed else self._open_block(width)
-        doing = () if self._live.text else self._status  # who speaks is at nothing else
+        doing = () if self._live.text else self._status  # text that streams is status enough
         status = [click.style(cut(line, width), dim=True) for line in doing]
         room = max(lines - SPARE - len(status), 1)
         above, self._above = self._above, []
         self._surface.paint(above, [*below[-room:], *status])
 
     def _open_block(self, width: int) -> list[str]:
-        """The lines of what still grows; what is finished before it is printed."""
+        """The lines of the growing block; finished blocks before it are printed."""
         text = self._current_text()
         if not text.startswith(self._printed):
             if self._printed.startswith(text):
@@ -179,7 +179,7 @@ class LiveDisplay:
         return printable(self._live.text)
 
     def _print_rest(self, text: str) -> None:
-        """Print what is left of a speech that is whole."""
+        """Print the rest of a complete text."""
         width = max(self._surface.size()[0] - 1, 8)
         if not text.startswith(self._printed):
             if text.strip():
@@ -204,7 +204,7 @@ CLEAR_LINE, CLEAR_BELOW = "\x1b[K", "\x1b[J"
 
 
 class TerminalSurface:
-    """The `Surface` of a terminal that nobody else writes to. The cursor stays behind the last line."""
+    """The `Surface` of a terminal with no other writer. The cursor stays behind the last line."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out

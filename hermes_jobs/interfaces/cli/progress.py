@@ -33,7 +33,7 @@ class RunningCall(msgspec.Struct):
 
 
 class ProgressLines:
-    """Hears a turn's events in order and tells lines; `now` gives seconds since the epoch."""
+    """Turns a turn's events, in order, into lines; `now` gives seconds since the epoch."""
 
     def __init__(self, tell: Callable[[str], None], now: Callable[[], float]) -> None:
         self._tell = tell
@@ -69,21 +69,21 @@ class ProgressLines:
                 pass
 
     def on_text(self, step: str, attempt: int) -> None:
-        """The model has begun to speak: nobody needs to be told that it takes long.
+        """The model's text streams: its call is no longer reported as slow.
 
         The log may say only afterwards that it was asked.
         """
         self._model, self._speaking = None, (step, attempt)
 
     def report_slow(self) -> None:
-        """Tell of what has been under way for long by now."""
+        """Report calls that have run for long, once each."""
         for call in self._tools.values():
             self._report_if_longer(call, LONG)
         if self._model is not None:
             self._report_if_longer(self._model, LONG_THOUGHT)
 
     def running(self) -> list[str]:
-        """What is under way at this moment, a line each."""
+        """A line for each call that has run for `SOON` or longer."""
         at_work = [*self._tools.values(), *([self._model] if self._model else [])]
         lasted = [(call.label, self._now() - call.since) for call in at_work]
         return [f"· {label}: {int(took)} s" for label, took in lasted if took >= SOON]

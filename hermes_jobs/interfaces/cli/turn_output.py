@@ -1,4 +1,4 @@
-"""Where a turn is told: plain text for pipes and files, or a terminal on which it is drawn."""
+"""Outputs of a turn: plain text for pipes and files, or a live display on a terminal."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class TurnOutput(Protocol):
-    """What a turn is told on. Heard from several threads; texts are as they were said."""
+    """Prints one turn. Called from several threads; texts are as the model wrote them."""
 
     def on_delta(self, piece: TextDelta) -> None:
-        """A piece of what is being said."""
+        """A delta of the answer's text."""
 
     def on_reply(self, step: str, attempt: int, content: str) -> None:
-        """The log has what was said at that step."""
+        """The log has the reply of that step, with its whole text."""
 
     def on_failure(self, step: str, attempt: int) -> None:
         """That attempt has failed."""
@@ -32,13 +32,13 @@ class TurnOutput(Protocol):
         """The turn's answer."""
 
     def print_line(self, text: str, *, dim: bool = False) -> None:
-        """Something beside the answer, on a line of its own."""
+        """Print a note on a line of its own."""
 
     def set_status(self, lines: Sequence[str]) -> None:
-        """What is under way at this moment."""
+        """Replace the status lines: the calls that run at this moment."""
 
     def close(self) -> None:
-        """The waiting is over."""
+        """End the output."""
 
 
 class PlainOutput:
@@ -84,7 +84,7 @@ class PlainOutput:
             click.echo(click.style(text, dim=True) if dim else text, err=True)
 
     def set_status(self, lines: Sequence[str]) -> None:
-        """Nothing that may still change is written."""
+        """Does nothing: status lines are for terminals."""
 
     def close(self) -> None:
         """See `TurnOutput.close`."""
@@ -114,7 +114,7 @@ class PlainOutput:
 
 
 class TerminalOutput:
-    """A terminal, on which the answer is drawn; the rest too, unless standard error is another place."""
+    """A terminal with a live display. Notes go to standard error where that is not the terminal."""
 
     def __init__(self, display: LiveDisplay) -> None:
         self._display = display

@@ -25,7 +25,7 @@ from hermes_jobs.views.turn_json import TurnJson
 
 
 class TurnPrinter:
-    """Hears of a turn, in order, and prints what its options asks for. Heard from several threads."""
+    """Prints a turn's events and deltas as its options say. Called from several threads."""
 
     def __init__(self, submitted: Submitted, options: OutputOptions, clock: Clock) -> None:
         self.options = options
@@ -47,7 +47,7 @@ class TurnPrinter:
         return self._turn
 
     def on_delta(self, piece: TextDelta) -> None:
-        """A piece of an answer's text."""
+        """Print a delta of the answer where text is streamed."""
         if self._closed or piece.turn != self._turn or piece.over:
             return
         self._progress.on_text(piece.step, piece.attempt)
@@ -55,7 +55,7 @@ class TurnPrinter:
             self._output.on_delta(piece)
 
     def on_events(self, events: Sequence[RecordedEvent]) -> None:
-        """What stands in the log since the last time, or nothing; what was shown before is passed over."""
+        """Print new events of the log, possibly none; events printed before are skipped."""
         for recorded in events:
             event = recorded.event
             if recorded.stream != self._stream or recorded.version <= self._version:
@@ -75,7 +75,7 @@ class TurnPrinter:
             self._progress.report_slow()
 
     def catch_up(self, log: EventLog) -> None:
-        """Take in what nobody told: from before the waiting, and from its last moment."""
+        """Print the events that no notification brought: those before the wait, and the last ones."""
         self.on_events(log.read(self._stream, after=self._version))
 
     def _handle(self, recorded: RecordedEvent) -> None:
@@ -124,12 +124,12 @@ class TurnPrinter:
     # --- lines ----------------------------------------------------------------------------------
 
     def note(self, text: str) -> None:
-        """Something for the person; not where quiet is wanted."""
+        """Print a note, unless the output is quiet."""
         if not self.options.quiet:
             self.say(text)
 
     def say(self, text: str) -> None:
-        """Something that the person has to know, on a line of its own."""
+        """Print a line that the user has to see, also where the output is quiet."""
         self._output.print_line(printable(text))
 
     def _dim(self, line: str) -> None:
@@ -137,12 +137,12 @@ class TurnPrinter:
             self._output.print_line(one_line(line), dim=True)
 
     def close(self) -> None:
-        """Leave on the terminal what stays; nothing of an answer is shown any more."""
+        """End the display; later deltas are ignored."""
         self._closed = True
         self._output.close()
 
     def end(self, result: TurnJson, *, done: bool) -> None:
-        """The turn as it stands when the waiting ends."""
+        """Print the answer or the JSON result at the end of the wait."""
         if self.options.form == "text" and done and result.result is not None:
             self._output.show_answer(result.result)
         self._output.close()

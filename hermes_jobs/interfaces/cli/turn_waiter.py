@@ -1,4 +1,4 @@
-"""Waiting for a turn: whoever works on it, what happens is shown and its end becomes the exit code."""
+"""Wait for a turn, by workers or in this process: print its events and return its exit code."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Interrupts:
 
 
 class TurnWaiter:
-    """One process's waiting for one turn."""
+    """Waits for one turn in one process."""
 
     def __init__(
         self,
@@ -129,12 +129,12 @@ class TurnWaiter:
         return self._wait_with(self._inline_worker(), timeout)
 
     def close(self) -> None:
-        """Leave the terminal as it is to stay."""
+        """End the output."""
         self._printer.close()
 
     @contextmanager
     def _subscribed(self) -> Iterator[Callable[[Sequence[RecordedEvent]], None]]:
-        """What has to hear the log's news meanwhile; the answer's text is heard as others say it."""
+        """Subscribe to the turn's deltas; yields the handler of new events."""
         from hermes_jobs.runtime.redis_live import channel_of
 
         printer = self._printer

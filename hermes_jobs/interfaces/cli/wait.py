@@ -23,8 +23,7 @@ class NoLiveWorker(Exception):
 
 
 class LogWaiter:
-    """Waits while others work. `news` hears every event of the log from the moment it was made, and that
-    there was none."""
+    """Waits for live workers. `news` gets every event appended since it was made, and empty batches."""
 
     def __init__(self, application: Application, *, news: Callable[[Sequence[RecordedEvent]], None]) -> None:
         self.engine = application.engine()
@@ -38,7 +37,7 @@ class LogWaiter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing is held."""
+        """Releases nothing."""
 
     def work(
         self, done: Callable[[], bool], *, stream: str | None = None, seconds: float | None = None
@@ -102,4 +101,4 @@ def run_or_wait(
 
 
 def _unheard(_news: object) -> None:
-    """Nobody watches."""
+    """Ignore new events."""

@@ -1,4 +1,4 @@
-"""A worker within the process of a gateway or a chat, while there is no other: each answers alone too."""
+"""Inline worker of a gateway or chat process, active while no worker is alive."""
 
 from __future__ import annotations
 

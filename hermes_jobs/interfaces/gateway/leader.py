@@ -1,4 +1,4 @@
-"""Exactly one process a log speaks for an account; the others stand by and take over when it ends.
+"""Leader election per gateway account: one process polls, the others stand by and take over.
 
 Who does stands in the log (`GatewayTaken`), and its lease tells whether that process lives, as with steps.
 """
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 class GatewayLeader:
-    """This process's claim to speak for a gateway. Used by one thread at a time."""
+    """This process's candidacy for one gateway account. Used by one thread at a time."""
 
     def __init__(
         self, engine: Engine, gateway: str, new_lease: Callable[[], Lease], observer: FailureDetector
@@ -31,11 +31,11 @@ class GatewayLeader:
         self._lease = self._start_lease()
 
     def close(self) -> None:
-        """Leave it to others. Raises `LogUnavailable`."""
+        """Give up leadership. Raises `LogUnavailable`."""
         self._lease.close()
 
     def is_leader(self) -> bool:
-        """Whether this process speaks for the gateway, taking that over where nobody alive does.
+        """Whether this process is the leader; it becomes the leader where no live process is.
 
         Raises `LogUnavailable`.
         """

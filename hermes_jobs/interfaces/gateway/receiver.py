@@ -1,4 +1,4 @@
-"""Who is heard: messages of those who may write become facts, once each."""
+"""Accept messages of allowed users: each becomes events once."""
 
 from __future__ import annotations
 

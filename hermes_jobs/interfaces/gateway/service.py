@@ -1,4 +1,4 @@
-"""A gateway at work: it holds the post or stands by, asks for messages, hears them in order, shows typing.
+"""The gateway's loop: leader or standby; polls for messages, accepts them in order, shows typing.
 
 What was received is given up by the platform only with the next question, when it stands in the log.
 """
@@ -27,7 +27,7 @@ TRIES = 3  # of a message that this program stumbles over
 
 
 class GatewayService:
-    """One account's gateway in one process. `told` hears, in words for people, what it is doing."""
+    """One account's gateway in one process. `told` is called with status texts for the user."""
 
     def __init__(
         self, platform: Platform, reception: MessageReceiver, post: GatewayLeader, told: Callable[[str], None]
@@ -55,7 +55,7 @@ class GatewayService:
             await self._platform.close()
 
     async def _round(self) -> None:
-        """Ask once and hear what was said, or wait."""
+        """Poll once and accept the messages, or wait."""
         try:
             if not await self._check_leadership():
                 await asyncio.sleep(STAND_BY)
@@ -93,7 +93,7 @@ class GatewayService:
         return holds
 
     async def _accept(self, said: IncomingMessage) -> None:
-        """Until it is in the log; what this program stumbles over again and again is passed over."""
+        """Retry until the message is in the log; skip it after `TRIES` unexpected errors."""
         for _ in range(TRIES):
             try:
                 await asyncio.to_thread(self._receiver.accept, said)
