@@ -93,11 +93,11 @@ def run(application: Application, broker_url: str) -> int:
     """
     app = make_app(broker_url, prefix=f"{application.log.log_id}.")
     waking = DuePoller(application.log, application.clock, CeleryDispatcher(app, application.ids))
-    tenure = WorkerLease(application.engine("beat"), lambda: application.lease("beat"))
+    lease = WorkerLease(application.engine("beat"), lambda: application.lease("beat"))
 
     def look() -> float:
         try:
-            tenure.ensure()
+            lease.ensure()
             return waking.look()
         except LogUnavailable as error:
             logger.warning("%s", error)
@@ -108,11 +108,11 @@ def run(application: Application, broker_url: str) -> int:
     )
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)
-    tenure.start()
+    lease.start()
     try:
         service.start()  # ends when a signal handler raises
     finally:
-        _sign_off(tenure)
+        _sign_off(lease)
     return 0
 
 
@@ -120,8 +120,8 @@ def _leave(_number: int, _frame: object) -> None:
     raise SystemExit(0)
 
 
-def _sign_off(tenure: WorkerLease) -> None:
+def _sign_off(lease: WorkerLease) -> None:
     try:
-        tenure.close()
+        lease.close()
     except LogUnavailable:
         logger.warning("the log is unreachable: this beat could not sign off")

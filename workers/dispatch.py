@@ -112,9 +112,9 @@ class CeleryDispatcher:
 
 def _announce(message: Message, task: str) -> None:
     """Send Celery's publish signals for a message; receivers may change its headers."""
-    told = {"headers": message.headers, "body": message.body, "exchange": "", "routing_key": message.queue}
-    signals.before_task_publish.send(sender=task, properties=message.properties, **told)
-    signals.after_task_publish.send(sender=task, **told)
+    fields = {"headers": message.headers, "body": message.body, "exchange": "", "routing_key": message.queue}
+    signals.before_task_publish.send(sender=task, properties=message.properties, **fields)
+    signals.after_task_publish.send(sender=task, **fields)
 
 
 def _turn(step: Step) -> str:

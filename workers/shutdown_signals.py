@@ -21,8 +21,8 @@ class ShutdownSignals:
             os.set_blocking(end, False)
         self._writer = writer
         # Signals that the parent process set to be ignored (nohup, a shell's background) stay ignored.
-        heard = [number for number in STOPPING if signal.getsignal(number) is not signal.SIG_IGN]
-        self._before = {number: signal.signal(number, self._note) for number in (*heard, signal.SIGCHLD)}
+        handled = [number for number in STOPPING if signal.getsignal(number) is not signal.SIG_IGN]
+        self._before = {number: signal.signal(number, self._note) for number in (*handled, signal.SIGCHLD)}
         self._fd_before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         return self
 

@@ -70,13 +70,13 @@ class TaskRunner:
         engine: Engine,
         dispatcher: CeleryDispatcher,
         attendant: MaintenanceThread,
-        tenure: WorkerLease,
+        lease: WorkerLease,
         concurrency: int,
     ) -> None:
         self.engine = engine
         self.dispatcher = dispatcher
         self.attendant = attendant
-        self._tenure = tenure
+        self._lease = lease
         self.open = True
         self._caps = ConcurrencyLimits(concurrency)
         self._streams: dict[str, str] = {}
@@ -93,7 +93,7 @@ class TaskRunner:
             raise StepFailed(f"what happened: hermes-jobs turns show {step_id.split('-', 1)[0]}")
 
     def _performed(self, task: Task, step_id: str) -> StepResult:
-        if not self.open or not self._tenure.is_valid:
+        if not self.open or not self._lease.is_valid:
             return "nothing"
         stream = self._stream_of(step_id)
         if stream is None:
@@ -125,18 +125,18 @@ class TaskRunner:
         return stream
 
 
-def register(app: Celery, desk: TaskRunner) -> None:
+def register(app: Celery, runner: TaskRunner) -> None:
     """Register the tasks, which `desk` runs, with the application."""
     for kind in get_args(StepKind):
-        _register_step(app, kind, desk)
+        _register_step(app, kind, runner)
 
     @app.task(name="recovery.sweep")
     def sweep() -> None:
         """Reclaim steps of dead workers and send unclaimed steps, as every worker also does by itself."""
-        desk.attendant.reclaim()
+        runner.attendant.reclaim()
 
 
-def _register_step(app: Celery, kind: str, desk: TaskRunner) -> None:
+def _register_step(app: Celery, kind: str, runner: TaskRunner) -> None:
     @app.task(name=kind, bind=True, throws=(StepFailed,))
     def step(self: Any, step_id: str) -> None:
-        desk.perform(self, step_id)
+        runner.perform(self, step_id)

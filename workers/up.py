@@ -115,7 +115,7 @@ class Supervisor:
         self._settings = application.settings
         self._options = options
         self._environ = environ
-        self._hears = say
+        self._on_line = say
         self._parts: dict[str, ManagedProcess] = {}  # in the order of their start; they stop in reverse order
 
     def run(self) -> None:
@@ -154,7 +154,7 @@ class Supervisor:
             if not state.ready and self._has_come_up(registered, port):
                 state = msgspec.structs.replace(state, ready=True)
                 lock.publish(state)
-                self._tell(state)
+                self._report(state)
 
     # --- starting ---------------------------------------------------------------------------------
 
@@ -224,7 +224,7 @@ class Supervisor:
         ended = self._application.observer().dead(workers)
         return {worker.id for worker in workers if worker.lanes or worker.name == BEAT} - ended
 
-    def _tell(self, state: UpState) -> None:
+    def _report(self, state: UpState) -> None:
         settings = self._settings
         logs = settings.paths.logs
         broker = settings.secrets.redact(settings.broker_url) if settings.broker_url else "embedded"
@@ -236,20 +236,20 @@ class Supervisor:
             ("broker", broker),
             ("worker", f"{threads} threads, log {logs / 'worker.log'}"),
             ("beat", f"log {logs / 'beat.log'}" if self._options.beat else "not asked for"),
-            ("telegram", self._told_gateway()),
-            ("metrics", self._told_metrics()),
+            ("telegram", self._gateway_status()),
+            ("metrics", self._metrics_status()),
             ("flower", f"{state.flower}  log {logs / 'flower.log'}" if state.flower else "not asked for"),
         ]
         self._say("hermes-jobs is up.")
-        for name, told in lines:
-            self._say(f"  {name:<10}{told}")
+        for name, status in lines:
+            self._say(f"  {name:<10}{status}")
         self._say("Ctrl-C stops it warmly, a second one at once.")
 
-    def _told_gateway(self) -> str:
+    def _gateway_status(self) -> str:
         log = self._settings.paths.logs / f"{GATEWAY}.log"
         return f"log {log}" if GATEWAY in self._parts else "not configured (TELEGRAM_BOT_TOKEN)"
 
-    def _told_metrics(self) -> str:
+    def _metrics_status(self) -> str:
         metrics = self._settings.metrics
         if metrics.port is None:
             return "not asked for (metrics.port)"
@@ -258,7 +258,7 @@ class Supervisor:
     def _say(self, line: str) -> None:
         # The terminal may be gone while the processes run, or have yet to be stopped.
         with contextlib.suppress(OSError):
-            self._hears(line)
+            self._on_line(line)
 
     # --- keeping ----------------------------------------------------------------------------------
 

@@ -69,28 +69,28 @@ def run(
     allow_open_files(threads)
     transport.use()
     app = make_app(broker_url, prefix=f"{application.log.log_id}.")
-    dispatcher = CeleryDispatcher(app, application.ids, sending=_told(application, app))
+    dispatcher = CeleryDispatcher(app, application.ids, sending=_instrumented(application, app))
     live = channel_of(application)
     engine = application.engine("worker", dispatcher, heard=live.publish)
-    tenure = WorkerLease(engine, lambda: application.lease("worker", lanes=tuple(queues)))
+    lease = WorkerLease(engine, lambda: application.lease("worker", lanes=tuple(queues)))
     place = CpuPinning(Linux()) if application.settings.workers.one_cpu else None
-    attendant = MaintenanceThread(engine, application.observer(), tenure, dispatcher, place)
-    desk = TaskRunner(engine, dispatcher, attendant, tenure, threads)
-    register(app, desk)
-    leaving = _Leaving(desk, application.settings.workers.stop_seconds)
-    signals.worker_shutting_down.connect(leaving.begin, weak=False)
+    maintenance = MaintenanceThread(engine, application.observer(), lease, dispatcher, place)
+    runner = TaskRunner(engine, dispatcher, maintenance, lease, threads)
+    register(app, runner)
+    shutdown = _Shutdown(runner, application.settings.workers.stop_seconds)
+    signals.worker_shutting_down.connect(shutdown.begin, weak=False)
     _warm(application)
     # Around the worker, not one of its bootsteps: those have no defined order, and a worker that unregisters
     # before its pool is empty counts as dead with its writes still running.
-    attendant.start()
+    maintenance.start()
     try:
-        return _consume(app, desk, queues, threads)
+        return _consume(app, runner, queues, threads)
     finally:
-        attendant.stop()
+        maintenance.stop()
         live.close()
 
 
-def _told(application: Application, app: Celery) -> Sending:
+def _instrumented(application: Application, app: Celery) -> Sending:
     """Instrument tasks for a configured collector; returns the context to enter while a message is made."""
     tracing = application.tracing
     if tracing is None:
@@ -100,14 +100,14 @@ def _told(application: Application, app: Celery) -> Sending:
     return tracing.sending
 
 
-def _consume(app: Celery, desk: TaskRunner, queues: Sequence[str], threads: int) -> int:
+def _consume(app: Celery, runner: TaskRunner, queues: Sequence[str], threads: int) -> int:
     app.steps["consumer"].add(Flushing)
     # Celery warns the root user of pickled messages; this application accepts JSON only.
     warnings.filterwarnings("ignore", category=SecurityWarning)
     for name in TOLD_ELSEWHERE:
         logging.getLogger(name).setLevel(logging.WARNING)
     worker = app.Worker(
-        hostname=f"{desk.engine.worker}@{socket.gethostname()}",
+        hostname=f"{runner.engine.worker}@{socket.gethostname()}",
         queues=list(queues),
         concurrency=threads,
         pool="threads",
@@ -117,15 +117,15 @@ def _consume(app: Celery, desk: TaskRunner, queues: Sequence[str], threads: int)
         quiet=True,
     )
     worker.start()
-    was_told_to_leave = not desk.open  # after Ctrl-C Celery reports a requested stop as a failure
-    return 0 if was_told_to_leave else int(worker.exitcode or 0)
+    stop_requested = not runner.open  # after Ctrl-C Celery reports a requested stop as a failure
+    return 0 if stop_requested else int(worker.exitcode or 0)
 
 
-class _Leaving:
+class _Shutdown:
     """The worker's actions between the first signal and its end."""
 
-    def __init__(self, desk: TaskRunner, stop_seconds: float) -> None:
-        self._desk = desk
+    def __init__(self, runner: TaskRunner, stop_seconds: float) -> None:
+        self._runner = runner
         self._stop_seconds = stop_seconds
 
     def begin(self, **_about: object) -> None:
@@ -133,13 +133,13 @@ class _Leaving:
 
         The next signal must not reach Celery's own handlers: after Ctrl-C they wait for the tasks anyway.
         """
-        self._desk.open = False
+        self._runner.open = False
         for number in STOPPING:
             signal.signal(number, lambda _number, _frame: os._exit(LEFT_AT_ONCE))
         threading.Thread(target=self._let_go, name="leaving", daemon=True).start()
 
     def _let_go(self) -> None:
-        running = self._desk.engine.running
+        running = self._runner.engine.running
         running.stop("shutdown", lambda act: not act.is_write)
         timer = threading.Timer(self._stop_seconds, running.stop, ("shutdown",))
         timer.daemon = True

@@ -62,13 +62,13 @@ class SendDelivery:
 
     def __init__(
         self,
-        couriers: Couriers,
+        channels: Couriers,
         *,
         clock: Clock,
         ids: Ids,
         redact: Callable[[str], str] = str,
     ) -> None:
-        self._couriers = couriers
+        self._channels = channels
         self._clock = clock
         self._ids = ids
         self._redact = redact
@@ -82,7 +82,7 @@ class SendDelivery:
         assert delivery.requested is not None, f"{delivery.stream} was not requested"
         try:
             target = parse_target(delivery.requested.target)
-            outcome = self._couriers(target.kind).deliver(delivery, target.address, cancel)
+            outcome = self._channels(target.kind).deliver(delivery, target.address, cancel)
         except StepInterrupted:
             raise
         except DeliveryError as error:

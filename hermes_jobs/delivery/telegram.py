@@ -75,10 +75,10 @@ async def _write(bot: Bot, chat: int | str, receipt: str, text: str) -> bool:
     try:
         await bot.edit_message_text(text, chat_id=chat, message_id=int(receipt), link_preview_options=plain)
     except BadRequest as error:
-        said = error.message.lower()
-        if any(word in said for word in GONE):
+        message = error.message.lower()
+        if any(word in message for word in GONE):
             return False
-        if not any(word in said for word in UNCHANGED):
+        if not any(word in message for word in UNCHANGED):
             raise
     return True
 

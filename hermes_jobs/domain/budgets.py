@@ -84,42 +84,42 @@ def charged(abandoned: e.StepAbandoned, reservation: Reservation | None) -> e.St
     )
 
 
-def charges(session: Session, facts: Iterable[e.Event], today: str) -> tuple[Charge, ...]:
+def charges(session: Session, events: Iterable[e.Event], today: str) -> tuple[Charge, ...]:
     """The account changes of those events; `session` is the state before them.
 
     `today` (YYYY-MM-DD) is the day for calls without a reservation. Those are charged to no turn.
     """
     sums: dict[str, Charge] = {}
-    for fact in facts:
-        for charge in _charges(session, fact, today):
+    for event in events:
+        for charge in _charges(session, event, today):
             sums[charge.account] = sums.get(charge.account, Charge(account=charge.account)) + charge
     return tuple(sums.values())
 
 
-def _charges(session: Session, fact: e.Event, today: str) -> Iterator[Charge]:
-    match fact:
+def _charges(session: Session, event: e.Event, today: str) -> Iterator[Charge]:
+    match event:
         case e.ModelCallStarted() | e.CompressionStarted() | e.ToolStarted():
-            if fact.reserved is not None:
-                held = reserved(fact.reserved)
-                yield from _on_all(session, fact.turn, fact.reserved.day, held=held)
+            if event.reserved is not None:
+                held = reserved(event.reserved)
+                yield from _on_all(session, event.turn, event.reserved.day, held=held)
         case e.ModelReplied() | e.ModelCallFailed():
-            yield from _settled(session, fact.turn, fact.step, _billed(session, fact))
+            yield from _settled(session, event.turn, event.step, _billed(session, event))
         case e.ContextFlushed() | e.ContextCompressed() | e.CompressionFailed():
-            yield from _settled(session, fact.turn, fact.step, NOTHING)  # its responses are booked separately
+            yield from _settled(session, event.turn, event.step, NOTHING)  # its responses are separate
         case e.ToolFinished() | e.ToolInterrupted():
-            yield from _settled(session, fact.turn, fact.call, NOTHING)  # as are those of a tool
+            yield from _settled(session, event.turn, event.call, NOTHING)  # as are those of a tool
         case e.StepAbandoned():
-            spent = amount(fact.estimated, fact.estimated_cost_usd)
-            yield from _settled(session, fact.turn, fact.step, spent)
+            spent = amount(event.estimated, event.estimated_cost_usd)
+            yield from _settled(session, event.turn, event.step, spent)
         case e.OutcomeDiscarded():
-            taken_back = -reserved(fact.reserved) if fact.reserved else NOTHING
-            spent = amount(fact.usage, fact.cost_usd) + taken_back
-            day = fact.reserved.day if fact.reserved else today
-            yield from _on_all(session, fact.turn, day, spent=spent)
+            taken_back = -reserved(event.reserved) if event.reserved else NOTHING
+            spent = amount(event.usage, event.cost_usd) + taken_back
+            day = event.reserved.day if event.reserved else today
+            yield from _on_all(session, event.turn, day, spent=spent)
         case e.ResponseBooked():
-            reported = amount(fact.usage, fact.cost_usd)
-            spent = reported + amount(fact.estimated, fact.estimated_cost_usd)
-            yield from _on_all(session, fact.turn, today, spent=spent)
+            reported = amount(event.usage, event.cost_usd)
+            spent = reported + amount(event.estimated, event.estimated_cost_usd)
+            yield from _on_all(session, event.turn, today, spent=spent)
         case _:
             pass
 

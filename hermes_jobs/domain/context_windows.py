@@ -64,14 +64,14 @@ def record_limit(endpoint: str, model: str, learned: LearnedWindow) -> Decision:
         known = state.windows.get((endpoint, model))
         if known is not None and known.counts(learned.at) and replace(known, at=learned.at) == learned:
             return DecisionResult()
-        fact = WindowLearned(
+        event = WindowLearned(
             endpoint=endpoint,
             model=model,
             window=learned.window,
             assumed=learned.assumed,
             at=learned.at,
         )
-        return DecisionResult(writes=(StreamEvents(STREAM, (fact,)),))
+        return DecisionResult(writes=(StreamEvents(STREAM, (event,)),))
 
     return change
 
@@ -81,11 +81,11 @@ def forget(model: str | None) -> Decision:
 
     def change(load: StateLoader) -> DecisionResult:
         state: LearnedWindows = load(STREAM)
-        facts = tuple(
+        events = tuple(
             WindowForgotten(endpoint=place[0], model=place[1])
             for place in state.windows
             if model in {None, place[1]}
         )
-        return DecisionResult(writes=(StreamEvents(STREAM, facts),)) if facts else DecisionResult()
+        return DecisionResult(writes=(StreamEvents(STREAM, events),)) if events else DecisionResult()
 
     return change

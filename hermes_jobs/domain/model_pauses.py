@@ -43,7 +43,7 @@ def pause(place: Place, kind: str, message: str, now: float) -> Decision:
     """Pause that model from `now` on: briefly after a transient failure, for long after a permanent one."""
     purpose, model, endpoint = place
     seconds = LASTING_SECONDS if kind in LASTING else PASSING_SECONDS
-    fact = HelperPaused(
+    event = HelperPaused(
         purpose=purpose, model=model, endpoint=endpoint, kind=kind, message=message, until=now + seconds
     )
 
@@ -52,7 +52,7 @@ def pause(place: Place, kind: str, message: str, now: float) -> Decision:
         return (
             DecisionResult()
             if state.at(place, now)
-            else DecisionResult(writes=(StreamEvents(STREAM, (fact,)),))
+            else DecisionResult(writes=(StreamEvents(STREAM, (event,)),))
         )
 
     return change

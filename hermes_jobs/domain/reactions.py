@@ -23,34 +23,34 @@ PAUSED = (
 )
 
 
-def reactions(session: Session, facts: Iterable[e.SessionEvent], load: StateLoader) -> DecisionResult:
+def reactions(session: Session, events: Iterable[e.SessionEvent], load: StateLoader) -> DecisionResult:
     """The further events to append with those; `session` is the state before them.
 
     Raises `Rejected` where a resumed review would run beside another one.
     """
     writes: list[StreamEvents] = []
-    for version, fact in enumerate(facts, session.version):
-        if isinstance(fact, e.TurnResumed):
-            writes.extend(_review_taken_up(session, fact, load))
-        if told := told_at_once(fact):
-            writes.extend(_told(session, fact, told, f"n{version}"))
-        if not isinstance(fact, e.TurnEnd):
+    for version, event in enumerate(events, session.version):
+        if isinstance(event, e.TurnResumed):
+            writes.extend(_review_taken_up(session, event, load))
+        if told := told_at_once(event):
+            writes.extend(_notices(session, event, told, f"n{version}"))
+        if not isinstance(event, e.TurnEnd):
             continue
-        turn = session.find(fact.turn)
+        turn = session.find(event.turn)
         if turn is not None and review_rules.is_its_turn(session, turn):
-            writes.extend(_review_ended(session, turn, fact))
+            writes.extend(_review_ended(session, turn, event))
         elif turn is not None:
-            writes.extend(_deliveries(session, turn, fact))
-            writes.extend(_run_ended(session, turn, fact, load))
+            writes.extend(_deliveries(session, turn, event))
+            writes.extend(_run_ended(session, turn, event, load))
     return DecisionResult(writes=tuple(writes))
 
 
-def _told(
-    session: Session, fact: e.SessionEvent, lines: Sequence[str], suffix: str
+def _notices(
+    session: Session, event: e.SessionEvent, lines: Sequence[str], suffix: str
 ) -> Iterator[StreamEvents]:
     """Deliveries of notices to chats."""
     turn = session.current
-    if turn is None or turn.id != getattr(fact, "turn", None):
+    if turn is None or turn.id != getattr(event, "turn", None):
         return
     chats = tuple(target for target in turn.deliver if _is_chat(turn, target))
     text = "\n".join(f"({line[0].upper()}{line[1:]}.)" for line in lines)
@@ -66,13 +66,13 @@ def _run_ended(session: Session, turn: Turn, end: e.TurnEnd, load: StateLoader) 
     if schedule.plan is None:
         return
     if isinstance(end, e.TurnCompleted):
-        facts = schedules.run_ended(schedule, turn.id, "completed", "")
+        events = schedules.run_ended(schedule, turn.id, "completed", "")
     elif isinstance(end, e.TurnFailed):
-        facts = schedules.run_ended(schedule, turn.id, "failed", end.message)
+        events = schedules.run_ended(schedule, turn.id, "failed", end.message)
     else:
-        facts = schedules.run_ended(schedule, turn.id, "cancelled", f"cancelled by {end.by}")
-    yield StreamEvents(stream, facts)
-    paused = facts[-1]
+        events = schedules.run_ended(schedule, turn.id, "cancelled", f"cancelled by {end.by}")
+    yield StreamEvents(stream, events)
+    paused = events[-1]
     if isinstance(paused, e.SchedulePaused):
         text = PAUSED.format(name=schedule.plan.name, reason=paused.reason, schedule=schedule.id)
         yield from _requested(session, turn, text, ok=False, suffix="p")
@@ -83,15 +83,15 @@ def _review_taken_up(session: Session, resumed: e.TurnResumed, load: StateLoader
     if turn is None or not review_rules.is_its_turn(session, turn) or session.forked_from is None:
         return
     stream = sessions.stream_of(session.forked_from)
-    fact = review_rules.taken_up(session.lineage, resumed.turn, load(stream))
-    yield StreamEvents(stream, (fact,))
+    event = review_rules.taken_up(session.lineage, resumed.turn, load(stream))
+    yield StreamEvents(stream, (event,))
 
 
 def _review_ended(session: Session, turn: Turn, end: e.TurnEnd) -> Iterator[StreamEvents]:
     if session.forked_from is None:
         return
-    fact = review_rules.end_of(session.lineage, turn, end)
-    yield StreamEvents(sessions.stream_of(session.forked_from), (fact,))
+    event = review_rules.end_of(session.lineage, turn, end)
+    yield StreamEvents(sessions.stream_of(session.forked_from), (event,))
 
 
 def _deliveries(session: Session, turn: Turn, end: e.TurnEnd) -> Iterator[StreamEvents]:

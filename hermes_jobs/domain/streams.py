@@ -87,9 +87,9 @@ def initial_state(stream: str) -> StreamState:
     return _kind_of(stream).state(stream=stream)
 
 
-def fold(state: StreamState, facts: Iterable[Event]) -> StreamState:
+def fold(state: StreamState, events: Iterable[Event]) -> StreamState:
     """The state after those events, in order."""
-    return reduce(_kind_of(state.stream).evolve, facts, state)
+    return reduce(_kind_of(state.stream).evolve, events, state)
 
 
 def combine(changes: Sequence[Decision]) -> Decision:
@@ -99,7 +99,7 @@ def combine(changes: Sequence[Decision]) -> Decision:
 
     def change(load: StateLoader) -> DecisionResult:
         states: dict[str, StreamState] = {}
-        facts: dict[str, tuple[Event, ...]] = {}
+        events: dict[str, tuple[Event, ...]] = {}
         answers: list[str] = []
         keys: list[UniqueKey] = []
 
@@ -114,10 +114,10 @@ def combine(changes: Sequence[Decision]) -> Decision:
                 continue
             for write in changed.writes:
                 states[write.stream] = fold(loaded(write.stream), write.facts)
-                facts[write.stream] = (*facts.get(write.stream, ()), *write.facts)
+                events[write.stream] = (*events.get(write.stream, ()), *write.facts)
             answers.append(changed.answer)
             keys.extend(changed.keys)
-        writes = tuple(StreamEvents(stream, each) for stream, each in facts.items())
+        writes = tuple(StreamEvents(stream, each) for stream, each in events.items())
         return DecisionResult(writes=writes, answer="\n".join(answers), keys=tuple(keys))
 
     return change

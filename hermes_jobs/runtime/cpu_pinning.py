@@ -65,11 +65,11 @@ class CpuPinning:
         try:
             before, self._before = self._before, self._machine.load()
             if before is not None:
-                self._mind(before, self._before)
+                self._adjust(before, self._before)
         except (OSError, LookupError, ValueError):  # not supported: the system decides
             self._leave()
 
-    def _mind(self, before: Load, now: Load) -> None:
+    def _adjust(self, before: Load, now: Load) -> None:
         span = now.at - before.at
         own = now.own - before.own
         if span <= 0 or own < BUSY * span:

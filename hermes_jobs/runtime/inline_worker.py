@@ -44,18 +44,18 @@ class InlineWorker:
         self._observer = application.observer()
         self._stop_seconds = application.settings.workers.stop_seconds
         self.engine = application.engine(dispatcher=self, heard=heard)
-        self._tenure = WorkerLease(self.engine, lambda: application.lease("inline"))
+        self._lease = WorkerLease(self.engine, lambda: application.lease("inline"))
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="step")
         self._stream: str | None = None
         self._open = False
         self._lock = threading.Lock()
-        self._in_hand: set[str] = set()
+        self._running: set[str] = set()
         self._error: Exception | None = None
         self._observed_at = float("-inf")
 
     def __enter__(self) -> InlineWorker:
-        self._watch = LogFollower(self.engine)
-        self._tenure.start()
+        self._follower = LogFollower(self.engine)
+        self._lease.start()
         return self
 
     def __exit__(
@@ -74,7 +74,7 @@ class InlineWorker:
             self._pool.shutdown(wait=True)
         finally:
             patience.cancel()
-            self._tenure.close()
+            self._lease.close()
 
     def dispatch(self, steps: Sequence[Step]) -> None:
         """The `Dispatcher`: steps that this process's appends make due go directly to its threads."""
@@ -93,36 +93,36 @@ class InlineWorker:
         self._stream, self._open = stream, True
         try:
             while True:
-                self._look()
+                self._poll()
                 if done():
                     return True
                 left = LOOK_EVERY if until is None else min(LOOK_EVERY, until - clock.monotonic())
                 if left <= 0:
                     return False
-                self.engine.log.wait(self._watch.position, self._pause(left))
+                self.engine.log.wait(self._follower.position, self._pause(left))
         finally:
             self._open = False
 
     def drain(self) -> None:
         """Run all steps that are due, of all streams."""
-        self.work(lambda: not self._in_hand and not self.engine.log.due(self.engine.clock.now(), limit=1))
+        self.work(lambda: not self._running and not self.engine.log.due(self.engine.clock.now(), limit=1))
 
     def remaining_steps(self) -> int:
         """The number of due steps that no other process has claimed."""
         log = self.engine.log
         with self._lock:
-            in_hand = tuple(self._in_hand)
+            in_hand = tuple(self._running)
         # In this order: a step that a running one makes due in between is then counted as due.
         held = {step for step in in_hand if log.step(step) is not None}
         due = {row.step.id for row in log.due(self.engine.clock.now())}
         return len(held | due)
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         if self._error is not None:
             raise self._error
         self.engine.retry_unsaved()
-        self._news(self._watch.poll())
-        if not self._tenure.ensure():
+        self._news(self._follower.poll())
+        if not self._lease.ensure():
             return
         now = self.engine.clock.monotonic()
         if now - self._observed_at >= OBSERVE_EVERY:
@@ -141,17 +141,17 @@ class InlineWorker:
         if self._stream not in {None, step.stream}:
             return
         with self._lock:
-            if not self._open or not self._tenure.is_valid or step.id in self._in_hand:
+            if not self._open or not self._lease.is_valid or step.id in self._running:
                 return
-            self._in_hand.add(step.id)
+            self._running.add(step.id)
             self._pool.submit(self._perform, step)
 
     def _perform(self, step: Step) -> None:
         try:
             self.engine.perform(step.stream, step.id)
-        except Exception as error:  # noqa: BLE001 - raised again by `_look`, in the caller's thread
+        except Exception as error:  # noqa: BLE001 - raised again by `_poll`, in the caller's thread
             logger.warning("step %s: %s", step.id, error)
             self._error = error
         finally:
             with self._lock:
-                self._in_hand.discard(step.id)
+                self._running.discard(step.id)

@@ -36,16 +36,16 @@ class MaintenanceThread:
         self,
         engine: Engine,
         observer: FailureDetector,
-        tenure: WorkerLease,
+        lease: WorkerLease,
         sender: Sender,
         place: CpuPinning | None = None,
     ) -> None:
         self._engine = engine
         self._observer = observer
-        self._tenure = tenure
+        self._lease = lease
         self._relay = Relay(engine.log, engine.clock, sender)
         self._place = place
-        self._watch = LogFollower(engine)
+        self._follower = LogFollower(engine)
         self._alive: Sequence[WorkerRow] = ()
         self._observed_at = float("-inf")
         self._look_at = float("-inf")
@@ -55,7 +55,7 @@ class MaintenanceThread:
 
     def start(self) -> None:
         """Start the threads that renew the lease and run `tick`."""
-        self._tenure.start()
+        self._lease.start()
         self._thread.start()
 
     def stop(self) -> None:
@@ -63,15 +63,15 @@ class MaintenanceThread:
         self._stopping.set()
         self._thread.join()
         try:
-            self._tenure.close()
+            self._lease.close()
         except LogUnavailable:
             logger.warning("the log is unreachable: this worker could not sign off")
 
     def tick(self) -> None:
         """Run every task of the thread once. Raises `LogUnavailable`."""
-        news = self._watch.poll()
+        news = self._follower.poll()
         self._engine.retry_unsaved()
-        self._tenure.ensure()
+        self._lease.ensure()
         now = self._engine.clock.monotonic()
         if now - self._observed_at >= OBSERVE_EVERY:
             self._observed_at = now
@@ -112,7 +112,7 @@ class MaintenanceThread:
                 self.tick()
                 self._throttle()
                 if not self._stopping.is_set():
-                    self._engine.log.wait(self._watch.position, LOOK_EVERY)
+                    self._engine.log.wait(self._follower.position, LOOK_EVERY)
             except LogUnavailable as error:
                 logger.warning("%s", error)
                 self._stopping.wait(LOG_AWAY)

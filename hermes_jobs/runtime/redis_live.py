@@ -48,11 +48,11 @@ class RedisLiveChannel:
 
     def publish(self, piece: TextDelta) -> None:
         """See `LiveChannel.publish`."""
-        self._teller.tell(piece)
+        self._teller.publish_delta(piece)
 
-    def subscribe(self, turn: str, hear: OnDelta) -> Callable[[], None]:
+    def subscribe(self, turn: str, on_delta: OnDelta) -> Callable[[], None]:
         """See `LiveChannel.subscribe`."""
-        return self._listener.listen(turn, hear)
+        return self._listener.listen(turn, on_delta)
 
     def close(self) -> None:
         """See `LiveChannel.close`."""
@@ -114,9 +114,9 @@ class _Loop:
                 self._round()
             except Exception as error:  # noqa: BLE001 - whatever it is, no turn may suffer from it
                 logger.info("the live channel is interrupted: %s", type(error).__name__)
-                self._hang_up()
+                self._disconnect()
                 self._stopping.wait(AWAY)
-        self._hang_up()
+        self._disconnect()
 
     def _round(self) -> None:
         raise NotImplementedError
@@ -135,7 +135,7 @@ class _Loop:
             )
         return self._client
 
-    def _hang_up(self) -> None:
+    def _disconnect(self) -> None:
         client, self._client = self._client, None
         if client is not None:
             client.close()
@@ -162,7 +162,7 @@ class _Publisher(_Loop):
         self._spoken: dict[str, _PendingText] = {}
         self._probed_at = float("-inf")
 
-    def tell(self, piece: TextDelta) -> None:
+    def publish_delta(self, piece: TextDelta) -> None:
         with self._lock:
             spoken = self._spoken.get(piece.call)
             if spoken is None:
@@ -208,8 +208,8 @@ class _Publisher(_Loop):
                 each.sent = 0
             each.listeners = count
 
-    def _hang_up(self) -> None:
-        super()._hang_up()
+    def _disconnect(self) -> None:
+        super()._disconnect()
         with self._lock:
             for each in self._spoken.values():
                 each.listeners = -1
@@ -221,24 +221,24 @@ class _Subscriber(_Loop):
     def __init__(self, url: Callable[[], str | None], prefix: str) -> None:
         super().__init__(url, prefix, "live-listener")
         self._wanted = Subscribers()
-        self._heard: set[str] = set()
+        self._subscribed: set[str] = set()
         self._subscription: Any = None
 
-    def listen(self, turn: str, hear: OnDelta) -> Callable[[], None]:
+    def listen(self, turn: str, on_delta: OnDelta) -> Callable[[], None]:
         with self._lock:
-            self._wanted.add(turn, hear)
+            self._wanted.add(turn, on_delta)
             self._want()
-        return lambda: self._leave(turn, hear)
+        return lambda: self._leave(turn, on_delta)
 
-    def _leave(self, turn: str, hear: OnDelta) -> None:
+    def _leave(self, turn: str, on_delta: OnDelta) -> None:
         with self._lock:
-            self._wanted.remove(turn, hear)
+            self._wanted.remove(turn, on_delta)
 
     def _round(self) -> None:
         with self._lock:
             wanted = {self._channel(turn) for turn in self._wanted.turns}
             self._wake.clear()
-        if not wanted and not self._heard:
+        if not wanted and not self._subscribed:
             self._wake.wait()
             return
         client = self._connected()
@@ -247,19 +247,19 @@ class _Subscriber(_Loop):
             return
         if self._subscription is None:
             self._subscription = client.pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]
-        if wanted - self._heard:
-            self._subscription.subscribe(*wanted - self._heard)
-        if self._heard - wanted:
-            self._subscription.unsubscribe(*self._heard - wanted)
-        self._heard = wanted
+        if wanted - self._subscribed:
+            self._subscription.subscribe(*wanted - self._subscribed)
+        if self._subscribed - wanted:
+            self._subscription.unsubscribe(*self._subscribed - wanted)
+        self._subscribed = wanted
         message = self._subscription.get_message(timeout=GLANCE) if wanted else None
         if message is not None and message["type"] == "message":
             with self._lock:
                 self._wanted.tell(msgspec.json.decode(message["data"], type=TextDelta))
 
-    def _hang_up(self) -> None:
+    def _disconnect(self) -> None:
         subscription, self._subscription = self._subscription, None
-        self._heard = set()
+        self._subscribed = set()
         if subscription is not None:
             subscription.close()
-        super()._hang_up()
+        super()._disconnect()

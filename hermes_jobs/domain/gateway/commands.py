@@ -68,16 +68,16 @@ class NewIds(msgspec.Struct, frozen=True):
 
 
 def handle_message(
-    said: IncomingMessage, house: GatewayPolicy, names: NewIds, news: Sequence[str] = ()
+    message: IncomingMessage, policy: GatewayPolicy, names: NewIds, news: Sequence[str] = ()
 ) -> Decision:
     """The decision for the message. Its append raises `KeyTaken` where the message was handled before.
 
     `news`: sentences for the user, sent where the message starts a turn.
     """
-    digest = sha256((said.text or "").encode("utf-8", "replace")).hexdigest()
-    key = UniqueKey(scope=SCOPE, key=said.key, digest=digest)
+    digest = sha256((message.text or "").encode("utf-8", "replace")).hexdigest()
+    key = UniqueKey(scope=SCOPE, key=message.key, digest=digest)
     return lambda load: DecisionResult(
-        writes=tuple(_MessageHandler(said, house, names, load, news).writes()), keys=(key,)
+        writes=tuple(_MessageHandler(message, policy, names, load, news).writes()), keys=(key,)
     )
 
 
@@ -91,27 +91,27 @@ class _MessageHandler:
 
     def __init__(
         self,
-        said: IncomingMessage,
-        house: GatewayPolicy,
+        message: IncomingMessage,
+        policy: GatewayPolicy,
         names: NewIds,
         load: StateLoader,
         news: Sequence[str],
     ) -> None:
-        self._said = said
+        self._message = message
         self._news = news
-        self._house = house
+        self._policy = policy
         self._names = names
         self._load = load
-        self._person: Person = load(stream_of_person(person_named(said.user, house.users)))
+        self._person: Person = load(stream_of_person(person_named(message.user, policy.users)))
 
     def writes(self) -> Iterable[StreamEvents]:
         """The events of all streams that the message changes."""
-        if self._said.text is None:
+        if self._message.text is None:
             return self._note(TEXT_ALONE)
-        found = _COMMAND.fullmatch(self._said.text.strip())
+        found = _COMMAND.fullmatch(self._message.text.strip())
         try:
             if found is None:
-                return self._submit(self._said.text)
+                return self._submit(self._message.text)
             _, act = COMMANDS.get(found["name"].lower(), ("", _MessageHandler.explain))
             return act(self, (found["rest"] or "").strip())
         except Rejected as refused:
@@ -122,7 +122,7 @@ class _MessageHandler:
     def explain(self, _rest: str) -> Iterable[StreamEvents]:
         return self._note(help_text())
 
-    def begin_anew(self, rest: str) -> Iterable[StreamEvents]:
+    def new_session(self, rest: str) -> Iterable[StreamEvents]:
         if rest:
             return self._submit(rest, anew=True)
         return [*self._note(FRESH), self._opened()]
@@ -131,7 +131,7 @@ class _MessageHandler:
         session = self._session()
         if session is None or session.current is None:
             return self._note(NOTHING_RUNS)
-        command = c.CancelTurn(turn=session.current.id, by=self._said.user)
+        command = c.CancelTurn(turn=session.current.id, by=self._message.user)
         waiting = _waiting(session)
         return [*self._decided(session, command), *self._note(f"I stop. {waiting}".rstrip())]
 
@@ -165,7 +165,7 @@ class _MessageHandler:
         """The person's session, also one that was started before their ids were joined."""
         if self._person.session is not None:
             return self._state(self._person.session)
-        for user in self._house.users.get(self._person.name, ()):
+        for user in self._policy.users.get(self._person.name, ()):
             alone: Person = self._load(stream_of_person(user))
             if alone.session is not None:
                 return self._state(alone.session)
@@ -185,40 +185,40 @@ class _MessageHandler:
             turn=self._names.turn,
             session=session.id,
             text=text,
-            source=self._said.platform,
-            key=self._said.key,
-            if_busy=self._house.if_busy,
+            source=self._message.platform,
+            key=self._message.key,
+            if_busy=self._policy.if_busy,
             attended=False,
-            opening=e.Opening(workdir=self._house.workdir) if session.version == 0 else None,
-            deliver=(self._said.target,),
+            opening=e.Opening(workdir=self._policy.workdir) if session.version == 0 else None,
+            deliver=(self._message.target,),
         )
-        told = self._note("\n".join(self._news), suffix="n") if self._news else []
-        return [*self._decided(session, command), *opened, *told]
+        notices = self._note("\n".join(self._news), suffix="n") if self._news else []
+        return [*self._decided(session, command), *opened, *notices]
 
     def _decided(self, session: Session, command: c.SessionCommand) -> Iterable[StreamEvents]:
-        facts = decide(command, session)
-        if not facts:
+        events = decide(command, session)
+        if not events:
             return []
-        return [StreamEvents(session.stream, facts), *reactions(session, facts, self._load).writes]
+        return [StreamEvents(session.stream, events), *reactions(session, events, self._load).writes]
 
     def _opened(self) -> StreamEvents:
-        fact = e.ConversationOpened(
-            person=self._person.name, session=self._names.session, source=self._said.platform
+        event = e.ConversationOpened(
+            person=self._person.name, session=self._names.session, source=self._message.platform
         )
-        return StreamEvents(self._person.stream, (fact,))
+        return StreamEvents(self._person.stream, (event,))
 
     def _note(self, text: str, suffix: str = "") -> list[StreamEvents]:
         """A message of the gateway itself to the sender."""
-        delivery = "d" + re.sub(r"[^A-Za-z0-9]", "x", self._said.key) + suffix
+        delivery = "d" + re.sub(r"[^A-Za-z0-9]", "x", self._message.key) + suffix
         requested = e.DeliveryRequested(
-            delivery=delivery, target=self._said.target, text=text, source=self._said.platform
+            delivery=delivery, target=self._message.target, text=text, source=self._message.platform
         )
         return [StreamEvents(deliveries.stream_of(delivery), (requested,))]
 
 
 Act = Callable[[_MessageHandler, str], Iterable[StreamEvents]]
 COMMANDS: Mapping[str, tuple[str, Act]] = {
-    "new": ("begins a new conversation, with TEXT where there is some", _MessageHandler.begin_anew),
+    "new": ("begins a new conversation, with TEXT where there is some", _MessageHandler.new_session),
     "stop": ("ends what I am doing", _MessageHandler.stop),
     "status": ("says what I am doing", _MessageHandler.status),
     "model": ("says which model answers, or with NAME lets another one", _MessageHandler.model),

@@ -57,9 +57,9 @@ class ScheduleCommand(msgspec.Struct, frozen=True, kw_only=True):
         """The command's events and its answer."""
         raise NotImplementedError
 
-    def changed(self, *facts: e.ScheduleEvent) -> DecisionResult:
+    def changed(self, *events: e.ScheduleEvent) -> DecisionResult:
         """A result with these events of the schedule."""
-        return DecisionResult(writes=(StreamEvents(self.stream, facts),))
+        return DecisionResult(writes=(StreamEvents(self.stream, events),))
 
 
 class Add(ScheduleCommand, frozen=True, kw_only=True):
@@ -92,14 +92,14 @@ class Edit(ScheduleCommand, frozen=True, kw_only=True):
         plan = checked(self.replan(before), load)
         if plan == before:
             return DecisionResult()
-        facts: list[e.ScheduleEvent] = []
+        events: list[e.ScheduleEvent] = []
         next_due = schedule.next_due
         if (plan.timing, plan.timezone) != (before.timing, before.timezone):
             next_due = _next_due(schedule, plan, self.now)
             if next_due is None:
                 raise never_due(plan)
             if schedule.next_due is not None and schedule.next_due <= self.now and not schedule.paused:
-                facts.append(
+                events.append(
                     e.ScheduleMissed(
                         schedule=self.schedule, due=schedule.next_due, reason="edited", next_due=next_due
                     )
@@ -107,7 +107,7 @@ class Edit(ScheduleCommand, frozen=True, kw_only=True):
         edited = e.ScheduleEdited(
             schedule=self.schedule, plan=plan, by=self.by, next_due=next_due, said=self.said
         )
-        return self.changed(*facts, edited)
+        return self.changed(*events, edited)
 
 
 class Pause(ScheduleCommand, frozen=True, kw_only=True):

@@ -59,21 +59,21 @@ class Fire(msgspec.Struct, frozen=True, kw_only=True):
         if all(step.not_before != self.due for step in schedules.next_steps(schedule)):
             return DecisionResult()
         try:
-            facts = tuple(due_facts(schedule, self.due, max(self.now, self.due), self.run))
+            events = tuple(due_facts(schedule, self.due, max(self.now, self.due), self.run))
         except Corrupt as error:  # only a newer build can read it: no due time for this one
             paused = e.SchedulePaused(schedule=schedule.id, by=ITSELF, reason=str(error))
             return DecisionResult(writes=(StreamEvents(self.stream, (paused,)),))
-        fired = next((fact for fact in facts if isinstance(fact, e.ScheduleFired)), None)
+        fired = next((event for event in events if isinstance(event, e.ScheduleFired)), None)
         if fired is None:
-            return DecisionResult(writes=(StreamEvents(self.stream, facts),))
+            return DecisionResult(writes=(StreamEvents(self.stream, events),))
         try:
             submitted = submission(schedule, fired, load)
         except Rejected as refused:
             return DecisionResult(
-                writes=(StreamEvents(self.stream, tuple(_refused(schedule, facts, refused))),)
+                writes=(StreamEvents(self.stream, tuple(_refused(schedule, events, refused))),)
             )
         key = UniqueKey(scope=SCOPE, key=f"{schedule.id}@{self.due:.0f}", digest=fired.turn)
-        return DecisionResult(writes=(submitted, StreamEvents(self.stream, facts)), keys=(key,))
+        return DecisionResult(writes=(submitted, StreamEvents(self.stream, events)), keys=(key,))
 
 
 def due_facts(schedule: Schedule, due: float, now: float, run: Run) -> Iterator[e.ScheduleEvent]:
@@ -176,14 +176,14 @@ def submission(schedule: Schedule, fired: e.ScheduleFired, load: StateLoader) ->
 
 
 def _refused(
-    schedule: Schedule, facts: tuple[e.ScheduleEvent, ...], refused: Rejected
+    schedule: Schedule, events: tuple[e.ScheduleEvent, ...], refused: Rejected
 ) -> Iterator[e.ScheduleEvent]:
     """The events where the session that the runs continue accepts no more turns."""
-    for fact in facts:
-        if isinstance(fact, e.ScheduleFired):
+    for event in events:
+        if isinstance(event, e.ScheduleFired):
             yield e.ScheduleMissed(
-                schedule=schedule.id, due=fact.due, reason="session_ended", next_due=fact.next_due
+                schedule=schedule.id, due=event.due, reason="session_ended", next_due=event.next_due
             )
         else:
-            yield fact
+            yield event
     yield e.SchedulePaused(schedule=schedule.id, by=ITSELF, reason=refused.message)

@@ -29,9 +29,9 @@ def decide(command: c.SessionCommand, session: Session) -> tuple[e.SessionEvent,
 
     Raises `Rejected` for an invalid user command, `StepLost` where the step is no longer due.
     """
-    facts = tuple(_decide(command, session))
-    facts += tuple(close_turn_if_idle(fold(session, facts)))
-    return facts + tuple(review_rules.of_curator(session, facts))
+    events = tuple(_decide(command, session))
+    events += tuple(close_turn_if_idle(fold(session, events)))
+    return events + tuple(review_rules.of_curator(session, events))
 
 
 def close_turn_if_idle(session: Session) -> Iterator[e.SessionEvent]:
@@ -292,7 +292,7 @@ def _abandon(command: c.AbandonStep, session: Session) -> Iterator[e.SessionEven
 
 
 def _abandoned(command: c.AbandonStep, session: Session, turn: str, attempt: int) -> e.StepAbandoned:
-    fact = e.StepAbandoned(
+    event = e.StepAbandoned(
         turn=turn, step=command.step, worker=command.worker, attempt=attempt, reason=command.reason
     )
-    return charged(fact, reservation_for(session, command.step))
+    return charged(event, reservation_for(session, command.step))

@@ -36,9 +36,9 @@ from hermes_jobs.domain.session.turn import Call, Turn
 from hermes_jobs.domain.session.usage_tally import EMPTY
 
 
-def fold(session: Session, facts: Iterable[e.SessionEvent]) -> Session:
+def fold(session: Session, events: Iterable[e.SessionEvent]) -> Session:
     """The session after those events, in order."""
-    return reduce(evolve, facts, session)
+    return reduce(evolve, events, session)
 
 
 def evolve(session: Session, event: e.SessionEvent) -> Session:

@@ -66,19 +66,19 @@ def taken_up(review: str, turn: str, conversation: Session) -> e.ReviewStarted:
     return e.ReviewStarted(review=review, session=review, turn=turn)
 
 
-def of_curator(session: Session, facts: Iterable[e.SessionEvent]) -> Iterator[e.SessionEvent]:
+def of_curator(session: Session, events: Iterable[e.SessionEvent]) -> Iterator[e.SessionEvent]:
     """A curator's review events in its own stream: it continues or ends."""
     if session.started is None or session.started.source != reviews.CURATED:
         return
     review = session.lineage
-    for fact in facts:
-        turn = known_turn(session, fact.turn) if isinstance(fact, e.TurnResumed | e.TurnEnd) else None
+    for event in events:
+        turn = known_turn(session, event.turn) if isinstance(event, e.TurnResumed | e.TurnEnd) else None
         if turn is None or not is_its_turn(session, turn):
             continue
-        if isinstance(fact, e.TurnResumed):
-            yield taken_up(review, fact.turn, session)
-        elif isinstance(fact, e.TurnEnd):
-            yield end_of(review, turn, fact)
+        if isinstance(event, e.TurnResumed):
+            yield taken_up(review, event.turn, session)
+        elif isinstance(event, e.TurnEnd):
+            yield end_of(review, turn, event)
 
 
 def cancel(command: c.CancelReview, session: Session) -> Iterator[e.SessionEvent]:
