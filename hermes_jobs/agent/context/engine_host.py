@@ -165,7 +165,7 @@ class PluginContextEngines:
         return engine
 
     def _caught_up(self, instance: _EngineInstance, stream: str, upto: int, heard: int) -> ContextEngine:
-        """Up to version `heard` all was told somewhere, or left out: what fails of that is passed over."""
+        """Pass on events up to version `upto`; a failure up to version `heard` is only logged."""
         engine = instance.engine
         if engine is None:
             engine = instance.engine = self._circuit.call(self._make, self._limits.begin)

@@ -1,17 +1,17 @@
-"""What a context engine may have besides `ContextEngine`: it keeps things in mind, and offers tools.
+"""Optional methods of a context engine besides `ContextEngine`: hooks for events, and tools.
 
-An engine with any of these is made once a conversation and process. It hears of its conversation from the
-log, from the beginning and in order, before it is asked anything, so that it knows the same in whichever
-process it is asked:
+An engine with any of these has one instance per conversation and process. Before any other call it is given
+the conversation's events from the log, from the first one and in order, so that its state is the same in each
+process:
 
     on_session_start ─▶ update_model ─▶ update_from_response ─▶ update_from_response ─▶ …
     on_session_start                                at a compression: the session `continues` another
     update_model                                    where the model, or what it takes, has changed
     on_session_end                                  at a real end
 
-Nobody has to ask for that: a step of its own sees to it that everything is heard at least once. What raises
-or takes too long is called again later; meanwhile the built-in engine stands in, and after some forty minutes
-the fact is left out. Methods are called from several threads, those that tell something one after the other.
+A step of the queue delivers each event at least once. A hook that raises or takes too long is called again
+later; until then the built-in engine is used, and after about forty minutes the event is skipped. Methods are
+called from several threads, hooks one at a time.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from hermes_jobs.engine.ports import ToolSpec
 from hermes_jobs.engine.session_info import SessionInfo
 
 EngineSession = SessionInfo
-"""For which session an engine is asked."""
+"""The session that a hook is called for."""
 
 TOLD = ("on_session_start", "update_from_response", "on_session_end")
-"""Hooks that tell of facts of the log."""
+"""Hooks for events of the log."""
 REMEMBERING = (*TOLD, "update_model", "handle_tool_call")
-"""Methods that make an engine one that belongs to a conversation."""
+"""Methods by which an engine needs an instance per conversation."""
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EngineHooks(Protocol):
-    """None of these need be there."""
+    """All of these are optional."""
 
     def on_session_start(self, session: EngineSession) -> None:
         """The conversation begins, or goes on as that session."""

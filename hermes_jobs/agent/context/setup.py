@@ -15,7 +15,7 @@ Redact = Callable[[str], str]
 
 class CompressorOptions(msgspec.Struct, frozen=True, kw_only=True):
     """`threshold`: the part of the window at which a history is compressed; `target_ratio`: what part of that
-    the tail may take; `protect_last`: newest messages that are kept; `enabled` false: only by hand."""
+    the tail may take; `protect_last`: newest messages, never compressed; `enabled` false: only by hand."""
 
     enabled: bool = True
     threshold: float = 0.50
@@ -34,4 +34,4 @@ class EngineSetup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Factory = Callable[[EngineSetup], ContextEngine]
-"""Makes an engine. It asks nobody and touches nothing."""
+"""Makes an engine, without I/O."""

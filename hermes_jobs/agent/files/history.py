@@ -1,4 +1,4 @@
-"""The contents that the files of a folder have had, so that a person's edit is told from an older version."""
+"""Past contents of the files of a folder, by which a person's edit is told from an older version."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class FileHistory(LogEntries[tuple[StoredText, ...]]):
             self._add(name, file, content)
 
     def add_written(self, name: str, file: Path, content: StoredText) -> None:
-        """Add what was written to the file; from here on it can be told whether somebody reads it."""
+        """Add what was written to the file; from here on a read of it can be detected."""
         self._add(name, file, content)
         self._witnesses.keep(file)
 

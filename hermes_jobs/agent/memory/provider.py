@@ -57,7 +57,7 @@ class MemoryProvider(Protocol):
     """A memory beside our own. What stands below «optional» need not be there."""
 
     def is_available(self) -> bool:
-        """Whether it is installed and configured. Asks nobody."""
+        """Whether it is installed and configured. Without network calls."""
 
     def initialize(self, session: ProviderSession) -> None:
         """Begin to work for a session."""
@@ -98,7 +98,7 @@ class MemoryProvider(Protocol):
         """These exchanges are about to give way to a summary."""
 
     def on_delegation(self, task: str, result: str) -> None:
-        """A sub-agent has ended; there are none yet, so nobody calls this."""
+        """A sub-agent has ended. Not called: there are no sub-agents."""
 
     def on_memory_write(self, action: str, target: MemoryTarget, content: str) -> None:
         """Our own memory was written to: `add`, `replace` or `remove`, and the entry that is new, or gone."""
@@ -111,4 +111,4 @@ class MemoryProvider(Protocol):
 
 
 Factory = Callable[[Setup], MemoryProvider]
-"""Makes a provider. It asks nobody and touches nothing."""
+"""Makes a provider, without I/O."""

@@ -21,14 +21,16 @@ logger = logging.getLogger(__name__)
 
 BLOCK_TOKENS = 1_000
 KINDS = frozenset({"conversation", "scheduled"})
-"""Sessions whose turns a provider beside ours hears of."""
+"""Kinds of sessions whose events an added provider is given."""
 
 Block = Callable[[Session], str]
 
 
 class Providers:
-    """The built-in memory is `block` and `recall`; `add` puts one beside it, which learns from the
-    `facts` of sessions. Safe for many threads."""
+    """The built-in memory, which is `block` and `recall`, and one provider that `add` puts beside it.
+
+    The added provider is given the events that `facts` replays. Safe for many threads.
+    """
 
     def __init__(self, block: Block, recall: Recall, facts: Facts, *, recall_tokens: int) -> None:
         self._block = block
@@ -112,11 +114,11 @@ class Providers:
 
     @property
     def name(self) -> str:
-        """The name under which the provider beside ours listens. See `Listener`."""
+        """The added provider's name as a listener. See `Listener`."""
         return f"memory:{self._external.name}" if self._external is not None else ""
 
     def hear(self, session: Session, after: int) -> None:
-        """Let the provider beside ours learn what became of a session. See `Listener`."""
+        """Pass a session's new events to the added provider. See `Listener`. Raises `ListenerError`."""
         if self._external is None or kind_of(session) not in KINDS:
             return
         for before, fact, then in self._facts(session.stream, after, session.version):
@@ -126,7 +128,7 @@ class Providers:
                 raise ListenerError(self._external.told(error), upto=before.version) from error
 
     def hear_write(self, session: Session, write: e.MemoryEvent) -> None:
-        """Let the provider beside ours hear of a write to our own memory. See `MemoryWriteListener`."""
+        """Pass a write to the built-in memory on. See `MemoryWriteListener`. Raises `ListenerError`."""
         if self._external is None or isinstance(write, e.MemoryArranged | e.MemoryConflicted):
             return
         action = {e.MemoryAdded: "add", e.MemoryReplaced: "replace", e.MemoryRemoved: "remove"}[type(write)]
@@ -141,12 +143,12 @@ class Providers:
 
 
 def switch(provider: MemoryProvider, session: ProviderSession) -> None:
-    """Tell a provider that its conversation goes on as that session."""
+    """Call a provider's hook: its conversation continues as that session."""
     _hook(provider, "on_session_switch", session, reset=False, reason="compression")
 
 
 def _tell(external: ProviderHost, before: Session, fact: e.SessionEvent, after: Session) -> None:
-    """Let it learn from one fact. Raises what it raises."""
+    """Call the hook for one event. Raises what the hook raises."""
     match fact:
         case e.TurnCompleted():
             turn = before.find(fact.turn)

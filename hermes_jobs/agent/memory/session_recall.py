@@ -1,4 +1,4 @@
-"""Our own recall: what was said in earlier sessions about what the user just said."""
+"""Built-in recall: passages of earlier sessions that match the user's message."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from hermes_jobs.engine.ports.conversation_search import ConversationSearch, Nea
 from hermes_jobs.text.search.question import as_question
 
 FOUND = 6  # passages, each with what was said around it
-TEXT_CHARS = 400  # of a passage that are told
+TEXT_CHARS = 400  # shown of a passage
 
 
 class SessionRecall:
-    """See `Recall`. Searches all conversations but the one that asks."""
+    """See `Recall`. Searches all conversations but the current one."""
 
     def __init__(self, archive: ConversationSearch) -> None:
         self._archive = archive
 
     def __call__(self, session: Session, text: str) -> str:
-        """What was found, the best first, each with what was said around it; empty where nothing was."""
+        """The passages found, best first, each with its neighbours; empty where none was found."""
         query = as_question(text)
         if not query:
             return ""

@@ -42,7 +42,7 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def propose_merge(review: str, merge: Merge, evidence: e.Evidence) -> Decision:
-    """The change by which a merge is proposed."""
+    """A change that proposes a merge. The change raises `Rejected` where the skills cannot be merged."""
 
     def change(load: StateLoader) -> DecisionResult:
         curation: Curation = load(curations.stream_of(review))
