@@ -29,7 +29,7 @@ _UNKNOWN_DAY = "?"
 
 
 class LogFinding(msgspec.Struct, frozen=True):
-    """One contradiction, as a sentence; `stream` null where it concerns the whole log."""
+    """One contradiction, as a sentence; `stream` None where it concerns the whole log."""
 
     stream: str | None
     message: str

@@ -57,7 +57,7 @@ class Redacting(SpanExporter):
 
 
 class EndsOnce(SpanExporter):
-    """An exporter that may be told to end more than once: in good order, and because it takes too long."""
+    """An exporter whose `shutdown` may be called more than once: at the end, and after a timeout."""
 
     def __init__(self, exporter: SpanExporter) -> None:
         self._exporter = exporter

@@ -1,4 +1,4 @@
-"""OpenTelemetry's own instrumentations, told where their spans go: Celery's tasks, and the model's client.
+"""OpenTelemetry's instrumentations of Celery's tasks and of the model's HTTP client.
 
 The model's client wraps httpx2, and only that client is watched: what else speaks HTTP in the process is not
 ours to tell of. Each is imported when it is wanted; one that is not installed is missed, and nothing else.
@@ -22,7 +22,7 @@ MISSING = "%s are not traced: %s is missing. Install hermes-jobs[otel]."
 
 
 def watch_tasks(provider: TracerProvider) -> None:
-    """Have every task that this process sends or runs told as spans."""
+    """Export a span for every task that this process sends or runs."""
     try:
         from opentelemetry.instrumentation.celery import CeleryInstrumentor
     except ModuleNotFoundError as error:
@@ -33,7 +33,7 @@ def watch_tasks(provider: TracerProvider) -> None:
 
 
 def watch_client(client: Any, provider: TracerProvider) -> None:
-    """Have every request of that client of httpx2's told as a span."""
+    """Export a span for every request of that httpx2 client."""
     try:
         from opentelemetry.instrumentation.httpx import HTTPX2ClientInstrumentor
     except ModuleNotFoundError as error:

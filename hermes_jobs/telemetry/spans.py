@@ -1,4 +1,4 @@
-"""What happened, as spans: which fact begins one, which ends it, and what it says.
+"""Spans from events: which event begins a span, which ends it, and its attributes.
 
 | span                | begins with                    | ends with                                       |
 |---------------------|--------------------------------|-------------------------------------------------|
@@ -79,31 +79,31 @@ def step_span_id(stream: str, version: int) -> int:
 
 
 def turn_of(step: Step) -> str | None:
-    """The turn that a step works for; null for one that begins a review, fires a schedule or delivers."""
+    """The turn that a step works for; None for one that begins a review, fires a schedule or delivers."""
     if not step.stream.startswith(SESSIONS) or step.id.endswith("-begin"):
         return None
     return step.id.split("-", 1)[0]
 
 
-def is_opened_by(fact: e.Event, closing: Closing) -> bool:
-    """Whether the span that `closing` ends began with that fact."""
+def is_opened_by(event: e.Event, closing: Closing) -> bool:
+    """Whether the span that `closing` ends began with that event."""
     match closing:
         case e.TurnCompleted() | e.TurnFailed() | e.TurnCancelled():
-            return isinstance(fact, e.TurnSubmitted | e.TurnResumed) and fact.turn == closing.turn
+            return isinstance(event, e.TurnSubmitted | e.TurnResumed) and event.turn == closing.turn
         case e.ToolFinished() | e.ToolInterrupted():
-            return isinstance(fact, e.ToolStarted) and (fact.call, fact.attempt) == (
+            return isinstance(event, e.ToolStarted) and (event.call, event.attempt) == (
                 closing.call,
                 closing.attempt,
             )
         case e.ResponseBooked():
-            return isinstance(fact, e.CompressionStarted) and fact.step == closing.step
+            return isinstance(event, e.CompressionStarted) and event.step == closing.step
         case e.StepAbandoned():
-            step = fact.call if isinstance(fact, e.ToolStarted) else getattr(fact, "step", None)
-            begins = isinstance(fact, e.ToolStarted | e.ModelCallStarted | e.CompressionStarted)
-            return begins and (step, getattr(fact, "attempt", 0)) == (closing.step, closing.attempt)
+            step = event.call if isinstance(event, e.ToolStarted) else getattr(event, "step", None)
+            begins = isinstance(event, e.ToolStarted | e.ModelCallStarted | e.CompressionStarted)
+            return begins and (step, getattr(event, "attempt", 0)) == (closing.step, closing.attempt)
         case e.ModelReplied() | e.ModelCallFailed():
-            begins = isinstance(fact, e.ModelCallStarted) and fact.step == closing.step
-            return begins and getattr(fact, "attempt", 0) == closing.attempt
+            begins = isinstance(event, e.ModelCallStarted) and event.step == closing.step
+            return begins and getattr(event, "attempt", 0) == closing.attempt
 
 
 def span_of(
@@ -115,22 +115,22 @@ def span_of(
     content: bool,
     provider: ProviderOf,
 ) -> SpanRecord | None:
-    """The span from one event to the other; null where it belongs to no turn.
+    """The span from one event to the other; None where it belongs to no turn.
 
-    `between` are the facts after the opening, `resumes` counts how often the turn was taken up again before.
+    `between` are the events after the opening, `resumes` counts how often the turn was taken up again before.
     With `content` what was said is in it, else only how much.
     """
-    fact = closing.event
-    assert isinstance(fact, Closing)
-    turn = fact.turn
+    event = closing.event
+    assert isinstance(event, Closing)
+    turn = event.turn
     if not turn:
         return None
-    what = _content_of(opening.event, fact, between, content=content)
+    what = _content_of(opening.event, event, between, content=content)
     model = str(what.attributes.get("gen_ai.request.model", ""))
     purpose = str(what.attributes.get("hermes_jobs.purpose", ""))
-    is_root = isinstance(fact, e.TurnEnd)
+    is_root = isinstance(event, e.TurnEnd)
     # One compression may book several responses; every other span has its beginning for itself.
-    own = closing.version if isinstance(fact, e.ResponseBooked) else opening.version
+    own = closing.version if isinstance(event, e.ResponseBooked) else opening.version
     attributes: dict[str, Value] = {
         "gen_ai.operation.name": what.operation,
         "gen_ai.conversation.id": lineage_of(closing.stream),
@@ -167,37 +167,37 @@ class _SpanContent(msgspec.Struct, frozen=True):
 
 
 def _content_of(
-    opening: e.Event, fact: Closing, between: Iterable[e.Event], *, content: bool
+    opening: e.Event, event: Closing, between: Iterable[e.Event], *, content: bool
 ) -> _SpanContent:
-    match fact:
+    match event:
         case e.TurnCompleted() | e.TurnFailed() | e.TurnCancelled():
-            return _turn(opening, fact, between, content=content)
+            return _turn(opening, event, between, content=content)
         case e.ModelReplied() | e.ModelCallFailed() | e.ResponseBooked():
-            return _call(fact, content=content)
+            return _call(event, content=content)
         case e.ToolFinished() | e.ToolInterrupted():
             assert isinstance(opening, e.ToolStarted)
-            return _tool(opening, fact, content=content)
+            return _tool(opening, event, content=content)
         case e.StepAbandoned():
-            why = f"its worker {'died' if fact.reason == 'died' else 'left'}"
+            why = f"its worker {'died' if event.reason == 'died' else 'left'}"
             if isinstance(opening, e.ToolStarted):
                 return msgspec.structs.replace(
                     _tool(opening, None, content=content), error="abandoned", message=why
                 )
             return _SpanContent(
-                "chat", fact.model, _request_attributes(fact.model, fact.attempt), "abandoned", why
+                "chat", event.model, _request_attributes(event.model, event.attempt), "abandoned", why
             )
 
 
 def _turn(opening: e.Event, end: e.TurnEnd, between: Iterable[e.Event], *, content: bool) -> _SpanContent:
     attributes: dict[str, Value] = {"gen_ai.agent.name": AGENT}
-    for fact in between:
-        if isinstance(fact, e.UsageRecorded) and fact.turn == end.turn:
-            read, written = fact.cache_read_tokens, fact.cache_write_tokens
-            attributes["gen_ai.request.model"] = fact.model
-            attributes["gen_ai.usage.input_tokens"] = fact.input_tokens + read + written
-            attributes["gen_ai.usage.output_tokens"] = fact.output_tokens
-            if fact.cost_usd is not None:
-                attributes["hermes_jobs.cost_usd"] = fact.cost_usd
+    for event in between:
+        if isinstance(event, e.UsageRecorded) and event.turn == end.turn:
+            read, written = event.cache_read_tokens, event.cache_write_tokens
+            attributes["gen_ai.request.model"] = event.model
+            attributes["gen_ai.usage.input_tokens"] = event.input_tokens + read + written
+            attributes["gen_ai.usage.output_tokens"] = event.output_tokens
+            if event.cost_usd is not None:
+                attributes["hermes_jobs.cost_usd"] = event.cost_usd
     if content and isinstance(opening, e.TurnSubmitted):
         attributes["gen_ai.input.messages"] = _message("user", opening.text)
     match end:
@@ -211,26 +211,26 @@ def _turn(opening: e.Event, end: e.TurnEnd, between: Iterable[e.Event], *, conte
             return _SpanContent("invoke_agent", AGENT, attributes, "cancelled", f"cancelled by {end.by}")
 
 
-def _call(fact: e.ModelReplied | e.ModelCallFailed | e.ResponseBooked, *, content: bool) -> _SpanContent:
-    attempt = 1 if isinstance(fact, e.ResponseBooked) else fact.attempt
-    attributes = {**_request_attributes(fact.model, attempt), "hermes_jobs.purpose": fact.purpose}
-    usage = fact.usage
+def _call(event: e.ModelReplied | e.ModelCallFailed | e.ResponseBooked, *, content: bool) -> _SpanContent:
+    attempt = 1 if isinstance(event, e.ResponseBooked) else event.attempt
+    attributes = {**_request_attributes(event.model, attempt), "hermes_jobs.purpose": event.purpose}
+    usage = event.usage
     if usage.total_tokens:
         attributes["gen_ai.usage.input_tokens"] = usage.prompt_tokens
         attributes["gen_ai.usage.output_tokens"] = usage.output_tokens
         attributes["gen_ai.usage.cache_read.input_tokens"] = usage.cache_read_tokens
         attributes["gen_ai.usage.cache_creation.input_tokens"] = usage.cache_write_tokens
         attributes["gen_ai.usage.reasoning.output_tokens"] = usage.reasoning_tokens
-    if fact.cost_usd is not None:
-        attributes["hermes_jobs.cost_usd"] = fact.cost_usd
-    if isinstance(fact, e.ModelCallFailed):
-        return _SpanContent("chat", fact.model, attributes, fact.kind, fact.message if content else "")
-    attributes["gen_ai.response.model"] = fact.model
-    if isinstance(fact, e.ModelReplied):
-        attributes["gen_ai.response.finish_reasons"] = (fact.finish_reason,)
+    if event.cost_usd is not None:
+        attributes["hermes_jobs.cost_usd"] = event.cost_usd
+    if isinstance(event, e.ModelCallFailed):
+        return _SpanContent("chat", event.model, attributes, event.kind, event.message if content else "")
+    attributes["gen_ai.response.model"] = event.model
+    if isinstance(event, e.ModelReplied):
+        attributes["gen_ai.response.finish_reasons"] = (event.finish_reason,)
         if content:
-            attributes["gen_ai.output.messages"] = _message("assistant", fact.content)
-    return _SpanContent("chat", fact.model, attributes)
+            attributes["gen_ai.output.messages"] = _message("assistant", event.content)
+    return _SpanContent("chat", event.model, attributes)
 
 
 def _tool(

@@ -108,11 +108,11 @@ class Tracing:
         self._thread = threading.Thread(target=self._run, name="tracing", daemon=True)
         self._thread.start()
 
-    def witness(self, before: StreamState, facts: Sequence[Event], after: StreamState) -> None:
+    def witness(self, before: StreamState, events: Sequence[Event], after: StreamState) -> None:
         """Queue the spans that these events end. See `AppendHook`."""
-        if not isinstance(before, Session) or not any(isinstance(fact, Closing) for fact in facts):
+        if not isinstance(before, Session) or not any(isinstance(event, Closing) for event in events):
             return
-        turns = {turn for fact in facts if isinstance(turn := getattr(fact, "turn", None), str)}
+        turns = {turn for event in events if isinstance(turn := getattr(event, "turn", None), str)}
         found = {turn: known.times_resumed for turn in turns if (known := before.find(turn)) is not None}
         self._waiting.put(_AppendedTurn(before.stream, before.version, after.version, found))
 
@@ -196,13 +196,13 @@ class Tracing:
 
         Reads events before `recent` where it is not among those.
         """
-        fact = closing.event
-        assert isinstance(fact, Closing)
+        event = closing.event
+        assert isinstance(event, Closing)
         while True:
             earlier = (each for each in reversed(recent) if each.version < closing.version)
-            found = next((each for each in earlier if is_opened_by(each.event, fact)), None)
+            found = next((each for each in earlier if is_opened_by(each.event, event)), None)
             first = recent[0].version
-            if found is not None or first == 1 or _is_submitted_before(recent, fact):
+            if found is not None or first == 1 or _is_submitted_before(recent, event):
                 return found, recent
             before = self._log.read(closing.stream, after=max(0, first - 1 - LOOK_BACK), upto=first - 1)
             recent = [*before, *recent]

@@ -23,7 +23,7 @@ _FAILED = {"cancelled": "it was cancelled", "timeout": "it took too long"}
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """One such call. `session` is its lineage's first; `cost_usd` null where the price is not known."""
+    """One such call. `session` is its lineage's first; `cost_usd` None where the price is not known."""
 
     at: str
     session: str

@@ -28,7 +28,7 @@ class Generations:
     """The generations in one folder, which is made when the first is built."""
 
     def __init__(self, folder: Path, notify: Callable[[str], None] = logger.warning) -> None:
-        """`notify` hears for whom one waits who wants to build."""
+        """`notify` is called with a sentence that names the process that builds already."""
         self.folder = folder
         self._notify = notify
 

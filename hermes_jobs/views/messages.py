@@ -1,4 +1,4 @@
-"""What was said, in the order in which the model heard it.
+"""Messages in the order in which the model received them.
 
 A text is a message from the moment it is accepted, and takes its place in the conversation when its turn
 begins, or when it is handed to the running one. The text itself stands in the log, at the message's position
@@ -26,10 +26,10 @@ NOTHING: Final[Row] = {"again": None, "step": None, "call": None, "heard": None,
 class Messages:
     """Table `messages`, in a conversation's order by `heard`, then `part`.
 
-    `heard` is the position of the event with which the model heard it; null while a text waits for its turn.
+    `heard` is the position of the event with which the model received it; None while a text waits.
     `part` orders what was heard at once: the turn's own text, then those collected for it. `step` is that of
     a reply with calls, `call` that of a result; `kept` says that the whole result is kept apart. `again` is
-    the text of a message that was said before, for a turn that is retried; null for every other.
+    the text of a message that was said before, for a turn that is retried; None for every other.
     """
 
     name: Final = "messages"

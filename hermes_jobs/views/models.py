@@ -29,7 +29,7 @@ Outcome = Literal[
 
 
 class UsageTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """The sum of responses; `cost_usd` null where the price of one of them is not known."""
+    """The sum of responses; `cost_usd` None where the price of one of them is not known."""
 
     usage: Usage
     cost_usd: float | None
@@ -39,7 +39,7 @@ class UsageTotals(msgspec.Struct, frozen=True, kw_only=True):
 class StepView(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt at a model call or a tool call.
 
-    `name` is the tool, or the model that answered. `started_at` null: it was never begun (it waits for an
+    `name` is the tool, or the model that answered. `started_at` None: it was never begun (it waits for an
     approval, was denied or cancelled before).
     `outcome`: `waiting` for an approval, `approved` and not yet begun, `running`; `ok`; `error` (a tool's own
     answer), `failed` (a model call), `denied`, `interrupted`; `abandoned` by a worker that died or left, and

@@ -1,7 +1,7 @@
-"""Since when the steps of a stream are due, as its events say: the log's times alone, no clock.
+"""Since when the steps of a stream are due: a fold of its events, with the log's times alone.
 
-`domain.session.steps` says what is due; this says when that became so. A step that has a start of its own
-waits until that start; prefetches, records and deliveries have none and wait until they are done.
+`domain.session.steps` computes what is due; this fold records when that became so. A step that has a start of
+its own waits until that start; prefetches, records and deliveries have none and wait until they are done.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class QueueWait(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DueStep(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """A step, or a turn's next one. `since` null: it waits for something else, as for the calls `after`.
+    """A step, or a turn's next one. `since` None: it waits for something else, as for the calls `after`.
 
     `lane` where it is not that of its kind: a review's own turns. `begun`: the turn is under way. `held`: the
     call waits for approval.
@@ -56,7 +56,7 @@ class DueTracker(msgspec.Struct, kw_only=True):
     due: dict[str, DueStep] = {}
 
     def apply(self, event: e.Event, at: float) -> QueueWait | None:
-        """One more fact, recorded at that moment; the wait that it ends, if it ends one."""
+        """One more event, recorded at that moment; the wait that it ends, if any."""
         part = PARTS.get(type(event))
         return None if part is None else part(self, event, at)
 

@@ -1,6 +1,6 @@
 """What a report is made of: spending, waiting, the memory's fill and scheduled runs, by period.
 
-A period is a day, a week from Monday, or a month, called by its first day; days begin in `zone`, null for
+A period is a day, a week from Monday, or a month, called by its first day; days begin in `zone`, None for
 this machine's.
 """
 

@@ -29,7 +29,7 @@ class ResultFiles:
         self._folder = folder
 
     def file_of(self, call: str) -> Path | None:
-        """The file with the whole result of a call; null where there is no such call. Raises `OSError`."""
+        """The file with the whole result of a call; None where there is no such call. Raises `OSError`."""
         if not CALL.fullmatch(call):
             return None
         path = self._folder / f"{call}.txt"

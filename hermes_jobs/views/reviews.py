@@ -23,7 +23,7 @@ class ReviewView(msgspec.Struct, frozen=True, kw_only=True):
     own id, as the turn `work` once it has begun.
 
     `saved` says in a line what it saved, empty for nothing; `message` why it failed, or which model did in
-    whose place another one reviewed. `cost_usd` null where a price is not known.
+    whose place another one reviewed. `cost_usd` None where a price is not known.
     """
 
     id: str

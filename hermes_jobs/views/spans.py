@@ -114,7 +114,7 @@ class Spans:
             if key in due and (since := due[key].since) is not None and since < self.last
         ]
 
-    # --- facts ----------------------------------------------------------------------------------
+    # --- events ---------------------------------------------------------------------------------
 
     def _apply_turn(self, event: e.Event, recorded: RecordedEvent) -> None:
         match event:

@@ -40,7 +40,7 @@ class Estimated(msgspec.Struct, frozen=True, kw_only=True):
 class Spending(msgspec.Struct, frozen=True, kw_only=True):
     """One row: `key` is a day, a session's id, a model, a purpose or a schedule's id.
 
-    `cost_usd` null where the price of one of its responses is not known. `unpriced` counts those. What is
+    `cost_usd` None where the price of one of its responses is not known. `unpriced` counts those. What is
     only `estimated` stands apart.
     """
 
@@ -62,7 +62,7 @@ def select_spending(
 ) -> tuple[Spending, ...]:
     """Every response of the log since that moment (ISO 8601, UTC), days in order, others dearest first.
 
-    `zone` is where days begin, null for this machine's.
+    `zone` is where days begin, None for this machine's.
     """
     column = COLUMNS[by]
     if by == "day" and zone is not None:

@@ -90,7 +90,7 @@ def create(file: Path, schema: int, log_id: str, projections: Iterable[Projectio
 
 
 def checkpoint(connection: Connection, schema: int, log_id: str) -> tuple[int, str] | None:
-    """Position and hash of the newest event taken in; null in a file of another schema or another log."""
+    """Position and hash of the newest event taken in; None in a file of another schema or another log."""
     (found,) = connection.execute("PRAGMA user_version").fetchone()
     if found != schema:
         return None

@@ -143,7 +143,7 @@ class Store:
         ) from broken
 
     def _open(self) -> Opened | None:
-        """This thread's connection to the current generation; null where one must look again."""
+        """This thread's connection to the current generation; None where one must look again."""
         file = self.generations.current()
         kept: Opened | None = getattr(self._local, "opened", None)
         if kept is not None and kept.file == file:

@@ -24,7 +24,7 @@ class SpendingTotal(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def known_cost_usd(self) -> float | None:
-        """The cost; null where nothing of it is known."""
+        """The cost; None where nothing of it is known."""
         return None if self.requests and self.unpriced == self.requests else self.cost_usd
 
     @property

@@ -47,7 +47,7 @@ class Turns:
 
     `waits_until`: when the quota resets that the turn waits for.
     A turn's text stands in the log at its position. `reply` is the position of its last reply; where that is
-    the answer, `answer` is null.
+    the answer, `answer` is None.
     """
 
     name: Final = "turns"
@@ -137,7 +137,7 @@ def _submitted(recorded: RecordedEvent, event: e.TurnSubmitted) -> Row:
     }
 
 
-def _changes(event: e.Event, recorded: RecordedEvent) -> Row:  # noqa: PLR0911 - one line a fact
+def _changes(event: e.Event, recorded: RecordedEvent) -> Row:  # noqa: PLR0911 - one line an event
     """The columns that the event gives new values, apart from `answer`."""
     at = recorded.recorded_at
     match event:

@@ -85,7 +85,7 @@ class Views:
     """
 
     def __init__(self, log: EventLog, folder: Path, notify: Callable[[str], None] = logger.warning) -> None:
-        """`notify` hears for whom one waits."""
+        """`notify` is called with a sentence that names the process it waits for."""
         self._log = log
         self._texts = texts_of(log)
         texts = self._texts
