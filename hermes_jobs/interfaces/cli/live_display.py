@@ -7,6 +7,7 @@ printed for good; only the one that still grows, and what is under way, is drawn
 from __future__ import annotations
 
 import shutil
+import sys
 import threading
 import time
 from collections import deque
@@ -233,3 +234,14 @@ class TerminalSurface:
         columns = max(self.size()[0], 1)
         widths = (cell_len(click.unstyle(line)) for line in self._below)
         return sum(max(1, -(-width // columns)) for width in widths)
+
+
+class TerminalOutput(LiveDisplay):
+    """The `TurnOutput` of a terminal. Notes go to standard error where that is not the terminal."""
+
+    def print_line(self, text: str, *, dim: bool = False) -> None:
+        """See `TurnOutput.print_line`."""
+        if sys.stderr.isatty():
+            super().print_line(text, dim=dim)
+        else:
+            click.echo(text, err=True)

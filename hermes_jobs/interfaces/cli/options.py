@@ -6,15 +6,12 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import click
 
 from hermes_jobs.interfaces.cli.id_completion import complete_schedule, complete_session, complete_turn
 from hermes_jobs.interfaces.cli.param_types import FloatParam, IntParam, NonEmpty
-
-if TYPE_CHECKING:
-    from hermes_jobs.interfaces.cli.output_options import OutputOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -76,6 +73,17 @@ def timeout_option(function: F) -> F:
     )
 
 
+class OutputOptions(NamedTuple):
+    """How a turn is printed. `stream`: text as it arrives; `progress`: a line for each tool call; `quiet`:
+    the answer alone; `rich`: Markdown on a live display."""
+
+    form: Literal["text", "json", "jsonl"] = "text"
+    stream: bool = False
+    progress: bool = False
+    quiet: bool = False
+    rich: bool = False
+
+
 class WaitOptions(NamedTuple):
     """How a command waits for a turn: whether to (null leaves that to the command), for how many seconds
     (null: as long as it takes), and how the turn is shown."""
@@ -135,8 +143,6 @@ def quiet_option(function: F) -> F:
 
 def output_options(*, as_json: bool, as_jsonl: bool, stream: bool | None, quiet: bool) -> OutputOptions:
     """How the turn is shown: plain where standard output or error is no terminal. Raises a usage error."""
-    from hermes_jobs.interfaces.cli.output_options import OutputOptions
-
     if as_json and as_jsonl:
         raise click.UsageError("--json and --jsonl exclude each other.")
     if as_json or as_jsonl:

@@ -47,12 +47,10 @@ def follow_turn(
 
     It begins with what has happened already. Where no worker is alive the turn runs in this process.
     """
-    from msgspec.structs import replace
-
     from hermes_jobs.interfaces.cli.turn_waiter import ALONE, follow
 
     options = output_options(as_json=False, as_jsonl=as_lines, stream=stream, quiet=quiet)
-    options = replace(options, progress=not as_lines and not quiet)
+    options = options._replace(progress=not as_lines and not quiet)
     return follow(context, _find(context, turn_id), options, timeout, alone=ALONE)
 
 
@@ -69,12 +67,10 @@ def wait_for_turn(
 
     The exit code is that of `send`. Where no worker is alive the turn runs in this process.
     """
-    from msgspec.structs import replace
-
     from hermes_jobs.interfaces.cli.turn_waiter import ALONE, follow
 
     options = output_options(as_json=as_json, as_jsonl=False, stream=False, quiet=quiet)
-    return follow(context, _find(context, turn_id), replace(options, progress=False), timeout, alone=ALONE)
+    return follow(context, _find(context, turn_id), options._replace(progress=False), timeout, alone=ALONE)
 
 
 @click.command("cancel", epilog=example("hermes-jobs turns cancel t3k9"))

@@ -5,15 +5,12 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import click
 
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.live import LiveTranscript, TextDelta
-
-if TYPE_CHECKING:
-    from hermes_jobs.interfaces.cli.live_display import LiveDisplay
 
 
 class TurnOutput(Protocol):
@@ -111,23 +108,3 @@ class PlainOutput:
         if self._mid_line:
             click.echo()
             self._mid_line = False
-
-
-class TerminalOutput:
-    """A terminal with a live display. Notes go to standard error where that is not the terminal."""
-
-    def __init__(self, display: LiveDisplay) -> None:
-        self._display = display
-        self.on_delta = display.on_delta
-        self.on_reply = display.on_reply
-        self.on_failure = display.on_failure
-        self.show_answer = display.show_answer
-        self.set_status = display.set_status
-        self.close = display.close
-
-    def print_line(self, text: str, *, dim: bool = False) -> None:
-        """See `TurnOutput.print_line`."""
-        if sys.stderr.isatty():
-            self._display.print_line(text, dim=dim)
-        else:
-            click.echo(text, err=True)

@@ -16,10 +16,10 @@ from hermes_jobs.engine.ports import Clock
 from hermes_jobs.eventlog.log import EventLog, RecordedEvent
 from hermes_jobs.interfaces.cli.event_line import print_event
 from hermes_jobs.interfaces.cli.failed_calls import failure_notice, quota_commands
+from hermes_jobs.interfaces.cli.options import OutputOptions
 from hermes_jobs.interfaces.cli.output import one_line, print_json
-from hermes_jobs.interfaces.cli.output_options import OutputOptions
 from hermes_jobs.interfaces.cli.progress import ProgressLines, call_details
-from hermes_jobs.interfaces.cli.turn_output import PlainOutput, TerminalOutput, TurnOutput
+from hermes_jobs.interfaces.cli.turn_output import PlainOutput, TurnOutput
 from hermes_jobs.interfaces.cli.zones import to_local
 from hermes_jobs.views.turn_json import TurnJson
 
@@ -153,6 +153,6 @@ class TurnPrinter:
 def _create_output(options: OutputOptions) -> TurnOutput:
     if not options.rich:
         return PlainOutput()
-    from hermes_jobs.interfaces.cli.live_display import LiveDisplay, TerminalSurface
+    from hermes_jobs.interfaces.cli.live_display import TerminalOutput, TerminalSurface
 
-    return TerminalOutput(LiveDisplay(TerminalSurface(sys.stdout)))
+    return TerminalOutput(TerminalSurface(sys.stdout))

@@ -17,7 +17,7 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS, FAILED, INTERRUPTED, TIMED_OUT, explain
 from hermes_jobs.interfaces.cli.logging_setup import log_to_file
-from hermes_jobs.interfaces.cli.output_options import OutputOptions
+from hermes_jobs.interfaces.cli.options import OutputOptions
 from hermes_jobs.interfaces.cli.turn_printer import TurnPrinter
 from hermes_jobs.interfaces.cli.wait import LogWaiter, NoLiveWorker
 from hermes_jobs.text.plural import pluralize
