@@ -1,8 +1,8 @@
-"""What a model can do where it is asked, tried with three small calls: each ability with a verdict.
+"""Tests a model's abilities at its endpoint with three small calls; each ability gets a verdict.
 
-call 1    counts aloud: does it answer, and in pieces
-call 2    is offered a tool, with a long beginning that a provider may cache
-call 3    sends the call, its result and what the provider attached back: is it accepted, was it cached
+call 1    counts aloud: does the model answer, and is the answer streamed
+call 2    offers a tool, with a long system prompt that a provider may cache
+call 3    sends back the call, its result and the payload: are they accepted, was the prompt cached
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ NO_REFUSAL = {
 }
 """Kinds of `ModelError` that say nothing about the ability that was tried, in words."""
 SENTENCES = {"automatic": 130, "marks": 330}
-"""How often a sentence of about 14 tokens stands in the long beginning. Prompts are cached from 1,024 tokens
-on, by some of Anthropic's models only from 4,096 on."""
+"""The number of sentences of about 14 tokens in the long system prompt. Prompts are cached from 1,024 tokens
+on, by some of Anthropic's models only from 4,096 on.
+"""
 
 _COUNT = "Count from 1 to 20 in digits, with a space between them. Say nothing else."
 _NOTE = ToolSpec(
@@ -49,7 +50,7 @@ _ASK = "Call the tool write_note once, with the text `blue`. When you have its r
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What one ability was found to be. `kind`: of the `ModelError` that ended the trial."""
+    """The verdict on one ability. `kind`: of the `ModelError` that ended the trial."""
 
     name: Name
     status: Status
@@ -59,12 +60,12 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trial:
-    """Tries one model. `verdicts` may be read once; `used`, `cost_usd` and `num_calls` count meanwhile."""
+    """Tests one model. Iterate `verdicts` once; `used`, `cost_usd` and `num_calls` are updated meanwhile."""
 
     def __init__(
         self, model: Model, name: str, *, prices: Pricing, caching: PromptCaching, window: int
     ) -> None:
-        """`window`: what the model takes at a time, in tokens."""
+        """`window`: the model's window in tokens."""
         self._model = model
         self._name = name
         self._prices = prices
@@ -75,7 +76,7 @@ class Trial:
         self.num_calls = 0
 
     def verdicts(self) -> Iterator[Verdict]:
-        """Each ability, as it is found out; after a call that failed there is nothing more."""
+        """Yield the verdict on each ability as it is known; a failed call ends the trial."""
         pieces: list[str] = []
         began = time.monotonic()
         try:
@@ -93,7 +94,9 @@ class Trial:
         yield self._price()
 
     def _tools(self, first: Reply) -> Iterator[Verdict]:
-        """The tool, and what depends on a call of it: the way back of reasoning, and the cache."""
+        """The verdicts on tools, and on the abilities that need a tool call:
+        payloads sent back, and caching.
+        """
         system = self._long_beginning()
         asked = UserMessage(_ASK)
         try:

@@ -1,1 +1,3 @@
-"""Anthropic's Messages API as a model. What renders and reads is pure; `talk` alone imports the client."""
+"""Anthropic's Messages API as a model. Rendering and parsing are pure; only `messages_client` imports the
+SDK.
+"""

@@ -1,4 +1,4 @@
-"""What Claude models take: how they think, how that is turned off, and how long an answer may be.
+"""Abilities of Claude models: thinking, effort levels, and output limits.
 
 Sources: https://platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting (the table of thinking
 types and of what is rejected), https://platform.claude.com/docs/en/build-with-claude/effort (the levels),
@@ -18,12 +18,12 @@ Version = tuple[int, int]
 
 
 class Abilities(msgspec.Struct, frozen=True):
-    """What a family of models takes.
+    """The abilities of a family of models.
 
-    `longest`: the most tokens that an answer may have. `thinking`: with a budget of tokens, or as the model
-    decides. `off`: the value of `thinking.type` that turns thinking off; `omitted` where it is off by itself.
-    `efforts`: the levels of `output_config.effort`, from low to high. `binds`: what it thought is refused
-    behind anything but what it was thought after.
+    `longest`: the longest answer in tokens. `thinking`: with a token budget, or adaptive. `off`: the value of
+    `thinking.type` that turns thinking off; `omitted` if it is off by default. `efforts`: the levels of
+    `output_config.effort`, from low to high. `binds`: a thinking block is refused after any other prefix than
+    its own.
     """
 
     longest: int
@@ -36,9 +36,9 @@ class Abilities(msgspec.Struct, frozen=True):
 _LEVELS = ("low", "medium", "high")
 _ALL_LEVELS = (*_LEVELS, "max")
 _UNKNOWN_CLAUDE = Abilities(32_000, "adaptive", "never", _ALL_LEVELS, binds=True)
-"""A model that is newer than this table: later models took what earlier ones did, with longer answers."""
+"""A model newer than this table: later models accepted what earlier ones did, with longer answers."""
 _NO_CLAUDE = Abilities(8_192, "budget", "disabled")
-"""Other models behind an endpoint that speaks this API: most take a budget."""
+"""Other models behind an endpoint with this API: most accept a budget."""
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -76,7 +76,7 @@ _NAME = re.compile(
 
 
 def abilities(model: str) -> Abilities:
-    """What the model takes, by its name in any of the forms in which clouds and gateways write it."""
+    """The model's abilities, by its name in any form used by clouds and gateways."""
     name = model.lower()
     found = _NAME.search(name)
     if found is None:

@@ -1,6 +1,6 @@
-"""One reply, put together from the events of a stream, or from one whole message.
+"""Assembles one reply from the events of a stream, or from one whole message.
 
-What it does not know it passes over. Sources: https://platform.claude.com/docs/en/build-with-claude/streaming,
+Unknown events are skipped. Sources: https://platform.claude.com/docs/en/build-with-claude/streaming,
 https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons.
 """
 
@@ -22,14 +22,14 @@ from hermes_jobs.engine.ports import Reply
 Json = dict[str, Any]
 
 REASONS = {"end_turn": "stop", "stop_sequence": "stop", "tool_use": "tool_calls", "max_tokens": "length"}
-"""The stop reasons that end a reply, in our words. The others are no end, or no reply."""
+"""The stop reasons that end a reply, in canonical form. Others are pauses or failures."""
 
 
 class MessageAssembler:
-    """Takes the events of one reply in order, over several responses where the model paused. For one thread.
+    """Takes the events of one reply in order, over several responses if the model paused. For one thread.
 
-    `begun`: something has arrived. `stop_reason` and `details` are the provider's, empty until it has said
-    that the message is at its end.
+    `begun`: some data has arrived. `stop_reason` and `details` are the provider's, empty until the end of the
+    message.
     """
 
     def __init__(self) -> None:
@@ -38,18 +38,18 @@ class MessageAssembler:
         self.details: Mapping[str, object] = {}
         self.model = ""
         self.blocks: list[Json] = []
-        self._first = 0  # of the response that is under way
+        self._first = 0  # of the current response
         self._characters = WholeCharacters()
         self._reported: Json = {}
         self._used = NO_USAGE
 
     @property
     def usage(self) -> Usage:
-        """What was reported so far."""
+        """The usage reported so far."""
         return self._used + canonical_usage(self._reported)
 
     def feed(self, event: Mapping[str, object]) -> str:
-        """The next event, or a whole message; returns the text in it that may be shown."""
+        """Handle the next event, or a whole message; returns the text to show."""
         self.begun = True
         match event.get("type"):
             case "message_start":
@@ -67,14 +67,14 @@ class MessageAssembler:
         return ""
 
     def paused(self) -> list[Json]:
-        """The blocks so far, to be sent so that the model goes on; what follows is the same reply."""
+        """The blocks so far, to send so that the model continues; what follows belongs to the same reply."""
         self.stop_reason = ""
         self._used, self._reported = self.usage, {}
         self._first = len(self.blocks)
         return [_whole_block(block) for block in self.blocks]
 
     def finish(self, model: str, endpoint: str, prefix: str = "") -> tuple[Reply, str]:
-        """The reply, and the last of its text that may be shown. `prefix`: see `Prefix.whole`."""
+        """The reply, and the last of its text to show. `prefix`: see `Prefix.whole`."""
         rest = self._say(self._characters.finish())
         calls = tuple(_call(block) for block in self.blocks if block["type"] == "tool_use")
         thoughts = "\n".join(block["thinking"] for block in self.blocks if block["type"] == "thinking")
@@ -91,7 +91,7 @@ class MessageAssembler:
         return reply, rest
 
     def _payload(self, model: str, endpoint: str, prefix: str) -> Payload | None:
-        """All blocks in their order; of texts only the length, of calls the id: the message has the rest."""
+        """All blocks in order; of texts only the length, of calls only the id: the message has the rest."""
         if all(block["type"] in {"text", "tool_use"} for block in self.blocks):
             return None
         bound = {"prefix": prefix} if prefix else {}
@@ -157,11 +157,11 @@ class MessageAssembler:
         return shown
 
     def _report(self, usage: object) -> None:
-        """What a later event says of the same response counts in the place of what was said before."""
+        """Record usage; a later event of the same response replaces the earlier one."""
         self._reported |= {name: value for name, value in _mapping(usage).items() if value is not None}
 
     def _id(self, block: Json) -> str:
-        """An id that no other call of the reply has."""
+        """An id unique among the reply's calls."""
         given = well_formed(_text(block.get("id")))
         taken = {each["id"] for each in self.blocks if each["type"] == "tool_use"}
         return given if given and given not in taken else f"toolu_{len(self.blocks)}"
@@ -182,7 +182,7 @@ def _encoded(value: object) -> str:
 
 
 def _whole_block(block: Json) -> Json:
-    """The block as a message has it: the pieces of its input as an object."""
+    """The block in the form of a message: the pieces of its input as an object."""
     if "json" not in block:
         return block
     written = {name: value for name, value in block.items() if name != "json"}

@@ -13,11 +13,11 @@ ANTHROPIC_URL = "https://api.anthropic.com"
 
 
 class AnthropicModel(EndpointModel):
-    """Asks an endpoint for messages, streamed.
+    """An endpoint of the Messages API; answers are streamed.
 
     `base_url` None is Anthropic's own; `idle_timeout`: seconds without any data, `timeout`: for a whole call;
-    `windows` learns from refusals. `watch` is given the HTTP client. anthropic is imported by `warm` or the
-    first call.
+    `windows` learns from refusals. `watch` is called with the HTTP client. anthropic is imported by `warm` or
+    the first call.
     """
 
     def __init__(
@@ -57,5 +57,5 @@ class AnthropicModel(EndpointModel):
 
 
 def messages_url(base_url: str | None) -> str:
-    """The address before `/v1/messages`; many write the `/v1` of other APIs at its end."""
+    """The address before `/v1/messages`; users often append the `/v1` of other APIs."""
     return (base_url or ANTHROPIC_URL).rstrip("/").removesuffix("/v1")

@@ -1,8 +1,8 @@
-"""Where a request is marked, so that Anthropic keeps what stands before the mark.
+"""Cache marks in requests to Anthropic.
 
 Source: https://platform.claude.com/docs/en/build-with-claude/prompt-caching (the order is tools, system,
-messages; at most four marks; none on thinking or on an empty text; what is read is what ended at a mark of an
-earlier request, at most twenty blocks before a mark of this one).
+messages; at most four marks; none on thinking or on an empty text; a cache hit ends at a mark of an earlier
+request, at most twenty blocks before a mark of this one).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ MOST_MARKS = 4
 def marked(body: Json, ttl: CacheTtl) -> Json:
     """The request with marks on its last tool, its system prompt and its last user messages.
 
-    In a tool loop these are the results, so that each round reads what the round before has written. The
-    given request stays as it is.
+    In a tool loop these are tool results, so that each round reads the cache of the round before. The given
+    request is not changed.
     """
     mark = {"type": "ephemeral", **({"ttl": "1h"} if ttl == "1h" else {})}
     steady = {name: _on_last(body[name], mark) for name in ("tools", "system") if body.get(name)}

@@ -1,4 +1,4 @@
-"""One endpoint of the Messages API, asked on an asyncio loop. Importing this imports anthropic."""
+"""The client of one Messages API endpoint, on an asyncio loop. Importing this imports anthropic."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ABOUT_THOUGHTS = re.compile(
 
 
 def stopped(reason: str, details: Mapping[str, object], window: int, usage: Usage) -> ModelError | None:
-    """The error that a stop reason means; None where what was said counts as a reply. `window` in tokens."""
+    """The error of a stop reason; None if the reply is usable. `window` in tokens."""
     match reason:
         case "refusal":
             category, said = details.get("category"), details.get("explanation")
@@ -54,7 +54,7 @@ def stopped(reason: str, details: Mapping[str, object], window: int, usage: Usag
 
 
 def is_about_thoughts(said: str) -> bool:
-    """Whether a refusal is about what was thought before and sent back."""
+    """Whether a refusal is about thinking blocks that were sent back."""
     return _ABOUT_THOUGHTS.search(said.lower()) is not None
 
 
@@ -62,7 +62,7 @@ logger = logging.getLogger(__name__)
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 MOST_PAUSES = 8
-"""How often a model that paused is asked to go on in one call."""
+"""The most continuations of a paused model in one call."""
 
 _MOST_REFUSED = 10_000  # payloads that are remembered
 
@@ -72,9 +72,9 @@ Json = dict[str, Any]
 
 
 class MessagesClient:
-    """Asks one endpoint. `watch` is given the HTTP client. Use from one loop only.
+    """Calls one endpoint. `watch` is called with the HTTP client. Use from one loop only.
 
-    `idle_timeout`: seconds without any data after which a call has failed (the API pings while it thinks);
+    `idle_timeout`: seconds without any data after which a call fails (the API pings while the model thinks);
     `timeout`: seconds for a whole call, None for no limit.
     """
 
@@ -98,17 +98,17 @@ class MessagesClient:
         self._learned: dict[str, RequestOptions] = {}
         self._stale: dict[bytes, None] = {}  # digests of payloads, the oldest first
         self._endpoint = urlsplit(base_url).netloc.rpartition("@")[2]
-        http_client = anthropic.DefaultAioHttpClient()  # less than half of what httpx2's own costs a call
+        http_client = anthropic.DefaultAioHttpClient()  # costs less than half of httpx2's own per call
         if watch is not None:
             watch(http_client)
         self._client = anthropic.AsyncAnthropic(
             api_key=api_key,
             base_url=base_url,
-            # The client sends the key as a bearer token; older gateways know the older header alone.
+            # The client sends the key as a bearer token; older gateways know only the older header.
             default_headers={} if base_url == ANTHROPIC_URL else {"x-api-key": api_key},
             timeout=httpx2.Timeout(idle_timeout, connect=min(idle_timeout, CONNECT_SECONDS)),
-            max_retries=0,  # a retry is an event of ours
-            open_telemetry=False,  # and so are our spans
+            max_retries=0,  # retries are events in the log
+            open_telemetry=False,  # spans are our own
             http_client=http_client,
         )
 
@@ -117,7 +117,9 @@ class MessagesClient:
         await self._client.close()
 
     async def reply(self, request: ModelRequest, on_text: OnText) -> Reply:
-        """Ask, and again in another way where the endpoint refuses how it was asked. Raises `ModelError`."""
+        """Make the call; repeat it with other options where the endpoint refuses the first. Raises
+        `ModelError`.
+        """
         try:
             return await self._adapting(request, on_text)
         except ModelError as error:
@@ -149,7 +151,7 @@ class MessagesClient:
     def _adapted(
         self, request: ModelRequest, conduct: RequestOptions, refusal: Refusal, message: MessageAssembler
     ) -> str | None:
-        """What is left out from now on because of this refusal; None where that would not help."""
+        """The options without the refused feature; None if that would not help."""
         if message.begun or refusal.status not in {400, 422}:
             return None
         sent = [_digest(payload) for payload in _payloads(request) if self._takes(request, payload)]
@@ -166,13 +168,13 @@ class MessagesClient:
         return f"The endpoint refused {what}: left out. It said: {shortened(refusal.message)}"
 
     def _forget(self, refused: list[bytes]) -> None:
-        """Send these payloads no more. What is thought from now on was thought without them, and holds."""
+        """Stop sending these payloads. Thinking from now on was made without them, and is valid."""
         self._stale |= dict.fromkeys(refused)
         for oldest in list(self._stale)[:-_MOST_REFUSED]:
             del self._stale[oldest]
 
     def _takes(self, request: ModelRequest, payload: Payload) -> bool:
-        """Whether a payload goes back: signatures hold for the model that gave them, at its own endpoint."""
+        """Whether a payload is sent back: signatures are valid for the same model at the same endpoint."""
         same = payload.model == request.model and payload.endpoint == self._endpoint
         return same and (not self._stale or _digest(payload) not in self._stale)
 
@@ -202,11 +204,11 @@ class MessagesClient:
         return reply
 
     async def _receive(self, body: Json, message: MessageAssembler, on_text: OnText) -> None:
-        """One response, to its end."""
+        """Read one response to its end."""
         stream = await self._client.post(
             "/v1/messages",
             cast_to=object,
-            content=msgspec.json.encode(body),  # a tenth of the client's encoding
+            content=msgspec.json.encode(body),  # ten times as fast as the client's
             stream=True,
             stream_cls=EventStream,
             options={"headers": {"content-type": "application/json"}},

@@ -1,8 +1,8 @@
-"""What a thought is bound to: newer models refuse one when anything before it is not as it was.
+"""The prefix of a thinking block: newer models refuse the block if anything before it has changed.
 
-That is the case once a conversation was compressed, in a review and in a flush, which have other tools. So a
-digest of all that came before is stored with the thought, and one that would be refused is left out at once.
-Source: https://platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting.
+That happens after a compression, and in a review or flush, which have other tools. So a digest of the prefix
+is stored with the block, and a block that would be refused is not sent. Source:
+https://platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Json = dict[str, Any]
 class Prefix:
     """Tools, system prompt and messages of one request, without marks. For one request, one thread.
 
-    `whole` is the digest of all of it, empty until `end`: what is thought in the reply is bound to that.
+    `whole` is the digest of all of it, empty until `end`: the prefix of thinking blocks in the reply.
     """
 
     def __init__(self) -> None:
@@ -30,23 +30,23 @@ class Prefix:
         self._num_read = 0
 
     def begin(self, tools: object, system: object) -> None:
-        """What stands before the messages."""
+        """Add the tools and the system prompt."""
         self._hash.update(msgspec.json.encode((tools, system)))
 
     def fits(self, payload: Payload, before: Sequence[Json]) -> bool:
-        """Whether the payload came after just these messages; true where nobody stored what it came after.
+        """Whether the payload's prefix is these messages; true if no prefix was stored with it.
 
-        `before` goes on from the messages of the last call; only the last of those may have grown since.
+        `before` extends the messages of the last call; only the last message of those may have grown since.
         """
         bound = msgspec.json.decode(payload.data).get("prefix")
         return bound is None or bound == self._upto(before)
 
     def end(self, messages: Sequence[Json]) -> None:
-        """All messages of the request, the last of which is the user's."""
+        """Add all messages of the request, the last of which is the user's."""
         self.whole = self._upto(messages)
 
     def _upto(self, messages: Sequence[Json]) -> str:
-        """The digest; empty where the assistant has just spoken: nothing was ever asked there."""
+        """The digest; empty after an assistant message: no request ends there."""
         if not messages or messages[-1]["role"] == "assistant":
             return ""
         for message in messages[self._num_read : -1]:

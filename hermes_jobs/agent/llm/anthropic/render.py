@@ -1,12 +1,12 @@
-"""The canonical history as messages of the Messages API.
+"""Renders the canonical history as messages of the Messages API.
 
-Pure. What a shorter history renders to is how a longer one begins, block by block, so that prompt caches and
-the signatures of thinking hold. Sources:
+Pure. The rendering of a shorter history is a prefix of that of a longer one, block by block, so that prompt
+caches apply and the signatures of thinking stay valid. Sources:
 https://platform.claude.com/docs/en/api/messages,
 https://platform.claude.com/docs/en/api/errors (validation),
 https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls (all results of a round in
 the next message, before its text),
-https://platform.claude.com/docs/en/build-with-claude/thinking (thoughts go back unmodified, with their
+https://platform.claude.com/docs/en/build-with-claude/thinking (thinking goes back unmodified, with its
 calls).
 """
 
@@ -30,7 +30,7 @@ from hermes_jobs.domain.session.messages import (
 
 Json = dict[str, Any]
 Takes = Callable[[Payload, Sequence[Json]], bool]
-"""Whether a payload goes back to where this request is sent, behind these messages."""
+"""Whether a payload is sent back in this request, after these messages."""
 
 DIALECT = "anthropic"
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
@@ -45,7 +45,7 @@ _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def rendered(history: Sequence[Message], takes: Takes) -> list[Json]:
-    """The messages, roles in turn, beginning and ending with the user's."""
+    """The messages with alternating roles; the first and the last are the user's."""
     messages: list[Json] = []
     for said, answers in _rounds(with_valid_ids(history, USABLE_ID)):
         _add(messages, "assistant", _assistant(said, takes, messages))
@@ -56,7 +56,7 @@ def rendered(history: Sequence[Message], takes: Takes) -> list[Json]:
 
 
 def tool_name(name: str) -> str:
-    """A name that the API takes: one that a model made up must not make the history unsendable."""
+    """A tool name that the API accepts: an invented one must not make the history invalid."""
     return _NOT_IN_NAMES.sub("_", name)[:64] or "unnamed"
 
 
@@ -67,9 +67,9 @@ def called(history: Sequence[Message]) -> list[str]:
 
 
 def lacks_thoughts(messages: Sequence[Json]) -> bool:
-    """Whether the tool loop at the end has a message with calls that does not begin with what was thought.
+    """Whether the tool loop at the end has a message with calls that does not begin with thinking.
 
-    Then nothing may be thought within a budget, as «Expected `thinking` …, but found `tool_use`» says.
+    Then thinking with a budget is refused: "Expected `thinking` …, but found `tool_use`".
     """
     for message in reversed(messages):
         kinds = [block["type"] for block in message["content"]]
@@ -81,7 +81,7 @@ def lacks_thoughts(messages: Sequence[Json]) -> bool:
 
 
 def _rounds(history: Sequence[Message]) -> Iterator[tuple[AssistantMessage, list[Message]]]:
-    """What the model said, with all that came before it spoke again; at first it has said nothing."""
+    """Each assistant message with all messages up to the next one; the first one is empty."""
     said = AssistantMessage("")
     answers: list[Message] = [] if history and isinstance(history[0], UserMessage) else [UserMessage(EARLIER)]
     for message in history:
@@ -94,7 +94,7 @@ def _rounds(history: Sequence[Message]) -> Iterator[tuple[AssistantMessage, list
 
 
 def _add(messages: list[Json], role: str, blocks: list[Json]) -> None:
-    """The blocks as a message, or in the one before where that has the same role."""
+    """Append the blocks as a message, or to the last message if it has the same role."""
     if not blocks:
         return
     if messages and messages[-1]["role"] == role:
@@ -108,13 +108,13 @@ def _assistant(said: AssistantMessage, takes: Takes, before: Sequence[Json]) -> 
     if said.payload is None or said.payload.dialect != DIALECT or not takes(said.payload, before):
         return [*_spoken(said.content), *uses.values()]
     blocks = _restored(said, uses)
-    while blocks and blocks[-1]["type"] in THOUGHTS:  # «The final block … cannot be `thinking`»
+    while blocks and blocks[-1]["type"] in THOUGHTS:  # "The final block … cannot be `thinking`"
         blocks.pop()
     return blocks
 
 
 def _restored(said: AssistantMessage, uses: dict[str, Json]) -> list[Json]:
-    """The payload's blocks in their order, with the message's text and calls in their places."""
+    """The payload's blocks in order, with the message's text and calls in their places."""
     assert said.payload is not None
     blocks: list[Json] = msgspec.json.decode(said.payload.data)["content"]
     fits = sum(map(_length, blocks)) == len(said.content)
@@ -134,7 +134,7 @@ def _restored(said: AssistantMessage, uses: dict[str, Json]) -> list[Json]:
 
 
 def _length(block: Json) -> int:
-    """How many characters of the message's text stand in a block's place, also where it has them itself."""
+    """The number of characters of the message's text in place of a block, also if the block has its text."""
     length: int = block.get("chars", len(block.get("text", "")))
     return length
 
@@ -149,7 +149,7 @@ def _use(call: ToolCall) -> Json:
 
 
 def _input(written: str) -> Json:
-    """The arguments as an object; those that are none are told to the model as they were written."""
+    """The arguments as an object; invalid ones are sent to the model as text."""
     try:
         decoded = msgspec.json.decode(written) if written.strip() else {}
     except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
@@ -167,7 +167,7 @@ def _results(said: AssistantMessage, answers: Sequence[Message]) -> Iterator[Jso
 
 
 def _texts(said: AssistantMessage, answers: Sequence[Message]) -> Iterator[Json]:
-    """What the user said, and results of calls that are not shown."""
+    """The user's text, and results of calls that are not shown."""
     answered = {call.id for call in said.tool_calls}
     for each in answers:
         if isinstance(each, UserMessage):

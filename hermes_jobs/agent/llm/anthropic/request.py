@@ -1,8 +1,8 @@
-"""A whole request to the Messages API.
+"""Renders a whole request to the Messages API.
 
 Sources: https://platform.claude.com/docs/en/api/messages/create, and
-https://platform.claude.com/docs/en/api/migration-2026-10-21: the version that the client asks for takes no
-`temperature`, so that one is never sent.
+https://platform.claude.com/docs/en/api/migration-2026-10-21: the API version in use has no `temperature`, so
+it is never sent.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Json = dict[str, Any]
 
 
 class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How a model is asked here: by the settings, less what the endpoint has refused.
+    """Options of requests: the settings, without the features that the endpoint refused.
 
-    `marks`: how long marked prefixes are kept, None for no marks; where the settings insist on them, they are
-    never left out. `effort` None asks for no certain one.
+    `marks`: lifetime of marked prefixes, None for no marks; if the settings require them, they are never left
+    out. `effort` None: not set.
     """
 
     marks: CacheTtl | None = "5m"
@@ -39,9 +39,9 @@ class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
 def request_body(
     request: ModelRequest, conduct: RequestOptions, takes: Takes, prefix: Prefix | None = None
 ) -> Json:
-    """The request; its messages alone depend on the history, its marks on nothing but where they are.
+    """The request body; only its messages depend on the history, and its marks only on positions.
 
-    `prefix` reads what it holds; `takes` may ask it.
+    `prefix` is filled with its content; `takes` may read it.
     """
     tools, system = _tools(request), _system(request)
     if prefix is not None:
@@ -64,7 +64,7 @@ def request_body(
 
 
 def without(conduct: RequestOptions, refused: str) -> RequestOptions | None:
-    """The conduct without what this refusal names; None where it names nothing that can be left out."""
+    """The options without the refused feature; None if the refusal names nothing that can be left out."""
     said = refused.lower()
     if conduct.marks is not None and "cache_control" in said:
         return None if conduct.insists_on_marks else replace(conduct, marks=None)
@@ -79,7 +79,7 @@ def _system(request: ModelRequest) -> Json:
 
 
 def _tools(request: ModelRequest) -> Json:
-    """The tools; where none are offered although some were called, their names: calls need them declared."""
+    """The tools; if none are offered but some were called, declarations of those: the API requires them."""
     offered = [_tool(spec) for spec in request.tools]
     declared = offered or [_declared(name) for name in called(request.messages)]
     if not declared:

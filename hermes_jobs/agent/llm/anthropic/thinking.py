@@ -1,4 +1,4 @@
-"""How much a model is asked to think, as each family takes it.
+"""Parameters for thinking and output length, for each family of models.
 
 Sources: https://platform.claude.com/docs/en/build-with-claude/extended-thinking (a budget is at least 1,024
 tokens and less than `max_tokens`), https://platform.claude.com/docs/en/build-with-claude/thinking (`display`:
@@ -17,21 +17,21 @@ Json = dict[str, Any]
 BUDGETS: dict[Effort, int] = {"none": 0, "low": 2_048, "medium": 8_192, "high": 16_384, "max": 32_000}
 SMALLEST_BUDGET = 1_024
 USUAL_ANSWER = 64_000
-"""The longest answer that is asked for where nothing limits it and the model could say more."""
+"""The output limit if nothing limits it and the model could write more."""
 
 
 def limited(can: Abilities, effort: Effort | None, max_tokens: int | None) -> Json:
     """`max_tokens`, `thinking` and `output_config` of a request.
 
-    `max_tokens` None: as much as the model says, or as is usual. A budget is at most half of the limit, and
-    where that is too small for one there is none.
+    `max_tokens` None: the model's limit, or the usual one. A budget is at most half of the limit; if that is
+    too small for a budget there is none.
     """
     limit = min(can.longest, USUAL_ANSWER) if max_tokens is None else max_tokens
     return {"max_tokens": limit, **_thought(can, effort, limit)}
 
 
 def has_budget(fields: Json) -> bool:
-    """Whether those fields ask for thinking within a budget, which binds every message of a tool loop."""
+    """Whether those fields request thinking with a budget, which binds every message of a tool loop."""
     return bool(fields.get("thinking", {}).get("type") == "enabled")
 
 
@@ -62,7 +62,7 @@ def _off(can: Abilities) -> Json:
 
 
 def _level(can: Abilities, effort: Effort) -> Json:
-    """The effort, where the model knows such levels; its highest in place of one that it does not know."""
+    """The effort, if the model has such levels; its highest level in place of an unknown one."""
     if not can.efforts:
         return {}
     return {"output_config": {"effort": effort if effort in can.efforts else can.efforts[-1]}}
