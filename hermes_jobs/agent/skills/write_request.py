@@ -39,7 +39,10 @@ class SkillWriteRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def writing(asked: SkillWriteRequest, *, guard: bool) -> Decision:
-    """The change that a request comes to; with `guard` what it brings is looked at first."""
+    """A change that carries out a request; with `guard` its content is scanned first.
+
+    The change raises `Rejected`.
+    """
 
     def change(load: StateLoader) -> DecisionResult:
         skill: Skill = load(stream_of(asked.name))
@@ -101,7 +104,7 @@ def _at_stake(skill: Skill, request: e.SkillRequest) -> Set[str]:
 
 
 def approving(name: str, number: int | None) -> Decision:
-    """The change by which a person lets a proposed write be made; `number` None: the only one."""
+    """A change that approves a proposed write; `number` None: the only one. The change raises `Rejected`."""
 
     def change(load: StateLoader) -> DecisionResult:
         skill: Skill = load(stream_of(name))
@@ -153,7 +156,7 @@ def denying(name: str, number: int | None) -> Decision:
 
 
 def undoing(name: str) -> Decision:
-    """The change that takes back a skill's last write."""
+    """A change that takes back a skill's last write. The change raises `Rejected`."""
 
     def change(load: StateLoader) -> DecisionResult:
         skill: Skill = load(stream_of(name))
@@ -167,7 +170,7 @@ def undoing(name: str) -> Decision:
 
 
 def event_for(skill: Skill, asked: SkillWriteRequest) -> e.SkillWritten | None:
-    """The event that a request comes to on this skill; None where it changes nothing. Raises `Rejected`."""
+    """The event for a request on this skill; None where it changes nothing. Raises `Rejected`."""
     request = asked.request
     said: Mapping[str, Any] = {"name": skill.name, "author": asked.author, "evidence": asked.evidence}
     if request.action == "create":
