@@ -233,7 +233,7 @@ class Application:
     def _witness(self, before: StreamState, facts: Sequence[Event], after: StreamState) -> None:
         """Pass appended events to the traces. See `AppendHook`."""
         if self.tracing is not None:
-            self.tracing.witness(before, facts, after)
+            self.tracing.on_append(before, facts, after)
 
     @cached_property
     def tracing(self) -> Tracing | None:

@@ -108,7 +108,7 @@ class Tracing:
         self._thread = threading.Thread(target=self._run, name="tracing", daemon=True)
         self._thread.start()
 
-    def witness(self, before: StreamState, events: Sequence[Event], after: StreamState) -> None:
+    def on_append(self, before: StreamState, events: Sequence[Event], after: StreamState) -> None:
         """Queue the spans that these events end. See `AppendHook`."""
         if not isinstance(before, Session) or not any(isinstance(event, Closing) for event in events):
             return

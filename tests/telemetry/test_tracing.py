@@ -187,7 +187,7 @@ def test_content_is_told_where_that_is_asked_for(tmp_path: Path, content: bool) 
     facts = [recorded.event for recorded in lived.log.read("session-s1")]
     spans = InMemorySpanExporter()
     tracing = Tracing(lived.log, version="1", content=content, redact=str, provider=claude, exporter=spans)
-    tracing.witness(Session(stream="session-s1"), facts, lived.session("s1"))
+    tracing.on_append(Session(stream="session-s1"), facts, lived.session("s1"))
     tracing.close()
     lived.close()
     names = [span.name for span in spans.get_finished_spans()]
