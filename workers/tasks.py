@@ -104,7 +104,7 @@ class TaskRunner:
         performed: StepResult = "nothing"
         try:
             with self.dispatcher.task_context(task):
-                performed = self.engine.perform(stream, step_id)
+                performed = self.engine.run(stream, step_id)
         finally:
             following = self._caps.leave(step, held_up=performed == "held_up")
             if following is not None:

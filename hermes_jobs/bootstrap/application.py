@@ -185,7 +185,7 @@ class Application:
                 clock=self.clock,
                 ids=self.ids,
                 dispatcher=NullDispatcher(),
-                performers={},
+                handlers={},
                 witness=self._witness,
             )
         handlers = self._handlers(heard)
@@ -195,8 +195,7 @@ class Application:
             clock=self.clock,
             ids=self.ids,
             dispatcher=dispatcher,
-            performers=handlers.performers(),
-            jobs=handlers.jobs(),
+            handlers=handlers.all(),
             purse=handlers.purse,
             preflight=handlers.preflight,
             follow=self._follow,
@@ -227,7 +226,7 @@ class Application:
         from hermes_jobs.engine.engine import Engine
 
         return Engine(
-            log=log, worker=worker, clock=self.clock, ids=self.ids, dispatcher=NullDispatcher(), performers={}
+            log=log, worker=worker, clock=self.clock, ids=self.ids, dispatcher=NullDispatcher(), handlers={}
         )
 
     def _witness(self, before: StreamState, facts: Sequence[Event], after: StreamState) -> None:

@@ -10,7 +10,7 @@ from hermes_jobs.agent.prompt.fences import FenceStripper
 from hermes_jobs.domain.model_pauses import STREAM, Pauses, Place, pause
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.engine.cached_stream import RecentState
-from hermes_jobs.engine.handlers.auxiliary_models import Helper, StandIn, nothing_noted
+from hermes_jobs.engine.handlers.auxiliary_models import Helper, StandIn
 from hermes_jobs.engine.ports import Model, ModelError
 from hermes_jobs.errors import HermesJobsError
 
@@ -80,7 +80,7 @@ class AuxiliaryModels:
             name=choice.model,
             window_of=partial(endpoints.windows(choice.base_url).of, choice.model),
             pricing=endpoints.prices(choice.base_url),
-            failed=nothing_noted if place is None else partial(self._failed, place),
+            failed=None if place is None else partial(self._failed, place),
         )
 
     def _is_paused(self, place: Place) -> bool:

@@ -36,13 +36,13 @@ from hermes_jobs.engine.handlers import (
     ReviewModelRouter,
     RunTool,
     TurnLimits,
-    performers,
+    session_handlers,
 )
 from hermes_jobs.engine.handlers.fire_schedule import FireSchedule
 from hermes_jobs.engine.handlers.notify_listener import NotifyListener, NotifyMemoryProvider
 from hermes_jobs.engine.handlers.tool_context import call_purpose
 from hermes_jobs.engine.live import OnDelta
-from hermes_jobs.engine.ports import Job, Listener, MemoryWriteListener, Model, Performer, Pricing
+from hermes_jobs.engine.ports import Listener, MemoryWriteListener, Model, Pricing, StepHandler
 from hermes_jobs.engine.session_titles import next_title
 from hermes_jobs.settings.durations import seconds_of
 
@@ -91,7 +91,7 @@ class Parts:
 
 
 class StepHandlers:
-    """The performers and jobs of one process."""
+    """The step handlers of one process, with its budget guard and preflight."""
 
     def __init__(self, settings: Settings, parts: Parts) -> None:
         self._settings = settings
@@ -147,19 +147,20 @@ class StepHandlers:
             return ""
         return SkillPresenter(self._parts.skills).index(None if opening.kind == "review" else on)
 
-    def performers(self) -> Mapping[StepKind, Performer]:
-        """The handlers of the steps of turns and compressions."""
-        tracing = self._parts.tracing
+    def all(self) -> Mapping[StepKind, StepHandler]:
+        """The handlers of all steps, by operation or else by kind; those of operations are traced."""
+        operations, tracing = self._of_operations(), self._parts.tracing
         if tracing is None:
-            return self._performers()
+            return {**operations, **self._others()}
         from hermes_jobs.telemetry.tracing import TracedHandler
 
-        return {kind: TracedHandler(each, tracing.within) for kind, each in self._performers().items()}
+        traced = {kind: TracedHandler(each, tracing.within) for kind, each in operations.items()}
+        return {**traced, **self._others()}
 
-    def _performers(self) -> Mapping[StepKind, Performer]:
+    def _of_operations(self) -> Mapping[StepKind, StepHandler]:
         of = self._parts
         main, reviews, flusher = self._main, self._reviews, self._flusher
-        return performers(
+        return session_handlers(
             prefetch=ReviewModelRouter(self._prefetch(main), self._prefetch(reviews)),
             call_model=ReviewModelRouter(
                 self._call_model(main, self._sizing), self._call_model(reviews, self._sizing_reviews)
@@ -214,8 +215,7 @@ class StepHandlers:
             requests=self._requests,
         )
 
-    def jobs(self) -> Mapping[StepKind, Job]:
-        """The handlers of all other steps."""
+    def _others(self) -> Mapping[StepKind, StepHandler]:
         of = self._parts
         begin = BeginReview(self._ids, self._reviews.name, of.toolbox.toolsets_on)
         memory, context = self._listeners

@@ -73,7 +73,7 @@ class SendDelivery:
         self._ids = ids
         self._redact = redact
 
-    def perform(self, state: Delivery, step: Step, cancel: Cancel) -> Decision:
+    def run(self, state: Delivery, step: Step, cancel: Cancel) -> Decision:
         """Run the attempt; returns the decision with its event. Raises `StepInterrupted`."""
         changed = DecisionResult(writes=(StreamEvents(state.stream, (self._fact(state, cancel),)),))
         return lambda load: changed

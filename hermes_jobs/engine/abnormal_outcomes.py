@@ -14,7 +14,7 @@ from hermes_jobs.domain.events import (
 )
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.steps import Step, operation_of
+from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.usage import NO_USAGE, Reservation
 from hermes_jobs.engine.ports import CANCELLED
 from hermes_jobs.eventlog.log import StepRow
@@ -34,13 +34,12 @@ def failure_outcome(session: Session, step: Step, error: str) -> c.SessionComman
         return c.FinishCompression(step=step.id, outcome=failed)
     assert session.current is not None
     turn = session.current.id
-    act = operation_of(session, step.id)
-    if act == "turn.run_tool":
+    if step.operation == "turn.run_tool":
         answer = ToolFinished(
             turn=turn, call=step.id, ok=False, content=f"Error: {message}", attempt=step.attempt
         )
         return c.FinishToolCall(step=step.id, outcome=answer)
-    if act == "turn.call_model":
+    if step.operation == "turn.call_model":
         reserved = session.current.reserved
         outcome = ModelCallFailed(
             turn=turn,
@@ -81,7 +80,7 @@ def discarded_events(
         return ()
     step = held.step
     fact = OutcomeDiscarded(
-        turn=step.id.split("-", 1)[0],
+        turn=step.turn or "",
         step=step.id,
         worker=held.owner or "",
         kind=type(command).__name__,

@@ -56,10 +56,6 @@ class Asking(msgspec.Struct, frozen=True):
     output_tokens: int
 
 
-def asks_nobody(call: ToolCall) -> Asking | None:
-    """Where no tool asks a model."""
-
-
 class BudgetGuard:
     """Sets aside what calls may cost. `zone` is where days begin; null for the machine's.
 
@@ -82,7 +78,7 @@ class BudgetGuard:
         summariser: Callable[[], tuple[str, Pricing]] | None = None,
         flusher: tuple[str, Pricing] | None = None,
         reviews: Pricing | None = None,
-        asking: Callable[[ToolCall], Asking | None] = asks_nobody,
+        asking: Callable[[ToolCall], Asking | None] | None = None,
     ) -> None:
         self._request = request
         self._estimate = estimate
@@ -113,7 +109,7 @@ class BudgetGuard:
             asked = terms.reservation.max_tokens if terms.limits else request.max_tokens
             return replace(terms, reservation=replace(terms.reservation, max_tokens=asked))
         call = turn.call(step) if act == "turn.run_tool" and turn is not None else None
-        asking = self._asking(call.asked) if call is not None else None
+        asking = self._asking(call.asked) if call is not None and self._asking is not None else None
         if asking is not None:
             sent = Reservation(
                 model=asking.model, input_tokens=asking.input_tokens, output_tokens=0, day=self.today()

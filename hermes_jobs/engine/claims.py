@@ -8,7 +8,7 @@ from hermes_jobs.domain.accounts import OverBudget
 from hermes_jobs.domain.events import CompressionFailed
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.steps import Step, operation_of
+from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.engine.budget_guard import BudgetGuard, SpendingApproval
 from hermes_jobs.engine.command_handler import CommandHandler
 from hermes_jobs.errors import Rejected, StepLost
@@ -33,9 +33,7 @@ class StepClaims:
         nobody pays for it. Raises `LogUnavailable`.
         """
         try:
-            terms = (
-                self._purse.approve(session, operation_of(session, step.id), step.id) if self._purse else None
-            )
+            terms = self._purse.approve(session, step.operation, step.id) if self._purse else None
             if self._purse is not None and terms is not None:
                 return self._paid_for(self._purse, terms, session, step, guard)
             begin = c.BeginStep(step=step.id)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -17,11 +17,10 @@ from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.decide import decide
 from hermes_jobs.domain.session.loop_guard import with_warning
 from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.streams import SESSIONS, StreamState, due_steps
+from hermes_jobs.domain.streams import StreamState, due_steps
 from hermes_jobs.engine.clock_and_ids import day_of, iso
 from hermes_jobs.engine.ports import AppendHook, Clock, Dispatcher, FileSync
-from hermes_jobs.engine.session_repository import SessionRepository
-from hermes_jobs.engine.state_repository import StateRepository
+from hermes_jobs.engine.repository import StreamRepository
 from hermes_jobs.errors import Conflict, Rejected, StepLost
 from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, LargeResult, StepGuard, StreamWrite
 
@@ -36,14 +35,6 @@ class _StreamChange(msgspec.Struct, frozen=True):
     after: StreamState
 
 
-def nothing_follows(streams: Sequence[str]) -> None:
-    """The `FileSync` where no files are made of the log."""
-
-
-def nobody_sees(before: StreamState, facts: Sequence[Event], after: StreamState) -> None:
-    """The `AppendHook` of a process that nothing listens to."""
-
-
 class CommandHandler:
     """The one place where streams are written to. `worker` is whom their events name as author."""
 
@@ -53,20 +44,19 @@ class CommandHandler:
         worker: str,
         clock: Clock,
         dispatcher: Dispatcher,
-        sessions: SessionRepository,
+        repository: StreamRepository,
         *,
-        follow: FileSync = nothing_follows,
+        follow: FileSync | None = None,
         today: Callable[[], str] | None = None,
-        witness: AppendHook = nobody_sees,
+        witness: AppendHook | None = None,
     ) -> None:
         """`today` is the day that a response counts for which nobody had set anything aside for."""
         self.worker = worker
         self._today = today or (lambda: day_of(clock.now()))
-        self.states = StateRepository(log, sessions)
         self._log = log
         self._clock = clock
         self._dispatcher = dispatcher
-        self._sessions = sessions
+        self._repository = repository
         self._follow = follow
         self._witness = witness
 
@@ -85,18 +75,18 @@ class CommandHandler:
         Raises `Rejected`, `StepLost`, `KeyTaken`, `OverBudget`, `LogUnavailable`.
         """
         # A step's facts are tried against the session as it was last seen: the append finds out.
-        session = self._sessions.known(stream) if guard is not None else None
-        doubts = _Doubts(self.states)
+        session = self._repository.known(stream) if guard is not None else None
+        doubts = _Doubts(self._repository)
         while True:
             fresh = session is None
-            session = session or self._sessions.load(stream)
-            load = _ReadSet(self.states)
+            session = session or self._repository.load(stream)
+            load = _ReadSet(self._repository)
             try:
                 decided, changed = _answered(command, session, load)
                 facts = decide(decided, session)
                 if not facts and guard is None:
                     return session
-                after = self._sessions.fold(session, facts)
+                after = cast(Session, self._repository.fold(session, facts))
                 others = [*load.writes(changed), *load.writes(reactions(session, facts, load))]
                 self._append(
                     [_StreamChange(session, facts, after), *others],
@@ -122,9 +112,9 @@ class CommandHandler:
 
         Raises `Rejected`, `StepLost`, `KeyTaken`, `LogUnavailable`.
         """
-        doubts = _Doubts(self.states)
+        doubts = _Doubts(self._repository)
         while True:
-            load = _ReadSet(self.states)
+            load = _ReadSet(self._repository)
             changed = change(load)
             if not changed.writes and guard is None:
                 return changed
@@ -142,10 +132,10 @@ class CommandHandler:
 
     def append_event(self, stream: str, fact: SessionEvent) -> None:
         """Append a fact that depends on nothing."""
-        doubts = _Doubts(self.states)
+        doubts = _Doubts(self._repository)
         while True:
-            session = self._sessions.load(stream)
-            write = _StreamChange(session, (fact,), self._sessions.fold(session, (fact,)))
+            session = self._repository.load(stream)
+            write = _StreamChange(session, (fact,), self._repository.fold(session, (fact,)))
             try:
                 self._append([write], self._meta(session, None, None))
             except Conflict:
@@ -181,15 +171,16 @@ class CommandHandler:
             )
         )
         for write in written:
-            self.states.keep(write.after)
+            self._repository.keep(write.after)
         ready = [step for write in stored for step in write.due if step.not_before <= now]
         if ready:
             self._dispatcher.dispatch(ready)
-        others = [write.after.stream for write in written if not write.after.stream.startswith(SESSIONS)]
-        if others:
+        others = [write.after.stream for write in written if not isinstance(write.after, Session)]
+        if others and self._follow is not None:
             self._follow(others)
-        for write in written:
-            self._witness(write.before, write.facts, write.after)
+        if self._witness is not None:
+            for write in written:
+                self._witness(write.before, write.facts, write.after)
 
     def _charges(self, writes: Iterable[_StreamChange]) -> tuple[Charge, ...]:
         today = self._today()
@@ -216,8 +207,8 @@ class _Doubts:
     back, when its server crashed or was restored: then it has nothing new, and what is known is not in it.
     """
 
-    def __init__(self, states: StateRepository) -> None:
-        self._states = states
+    def __init__(self, repository: StreamRepository) -> None:
+        self._repository = repository
         self._conflicts = 0
 
     def after_conflict(self, streams: Iterable[str]) -> None:
@@ -225,14 +216,14 @@ class _Doubts:
         self._conflicts += 1
         if self._conflicts % CONFLICTS_OF_DOUBT == 0:
             for stream in streams:
-                self._states.forget(stream)
+                self._repository.forget(stream)
 
 
 class _ReadSet:
     """The `Load` of one decision: remembers what was read, so that it is what the append expects."""
 
-    def __init__(self, states: StateRepository) -> None:
-        self._states = states
+    def __init__(self, repository: StreamRepository) -> None:
+        self._repository = repository
         self._read: dict[str, StreamState] = {}
 
     @property
@@ -242,7 +233,7 @@ class _ReadSet:
 
     def __call__(self, stream: str) -> Any:
         if stream not in self._read:
-            self._read[stream] = self._states.load(stream)
+            self._read[stream] = self._repository.state(stream)
         return self._read[stream]
 
     def writes(self, changed: DecisionResult) -> list[_StreamChange]:
@@ -250,7 +241,7 @@ class _ReadSet:
         found = []
         for each in changed.writes:
             before = self(each.stream)
-            found.append(_StreamChange(before, each.facts, self._states.fold(before, each.facts)))
+            found.append(_StreamChange(before, each.facts, self._repository.fold(before, each.facts)))
         return found
 
 

@@ -1,7 +1,7 @@
-"""The engine: every change of a session goes through `Engine`, and every act through `Engine.perform`.
+"""The engine: commands change sessions, `Engine.run` runs steps.
 
-perform(step):  claim (start event) ─▶ act ─▶ finish (outcome, next steps) ─▶ wake
-                    │ lost: stop quietly           │ lost: `OutcomeDiscarded`
+run(step):  claim (start event) ─▶ handler ─▶ finish (outcome, next steps) ─▶ dispatch
+                │ lost: return                   │ lost: `OutcomeDiscarded`
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from hermes_jobs.domain.budgets import reservation_for
 from hermes_jobs.domain.decision import Decision, DecisionResult, UniqueKey
 from hermes_jobs.domain.events import TurnSubmitted
 from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.session import Session, stream_of
-from hermes_jobs.domain.session.steps import Step, StepKind, find_step, operation_of
-from hermes_jobs.domain.streams import SESSIONS, StreamState, due_steps
+from hermes_jobs.domain.session.session import Session, is_session, stream_of
+from hermes_jobs.domain.session.steps import Step, StepKind, find_step
+from hermes_jobs.domain.streams import StreamState, due_steps
 from hermes_jobs.domain.usage import Reservation
 from hermes_jobs.engine.abnormal_outcomes import discarded_events, failure_outcome, is_failure
 from hermes_jobs.engine.budget_guard import BudgetGuard
 from hermes_jobs.engine.claims import StepClaims, StepResult
-from hermes_jobs.engine.command_handler import CommandHandler, nobody_sees, nothing_follows
-from hermes_jobs.engine.in_flight import InFlightSteps
+from hermes_jobs.engine.command_handler import CommandHandler
+from hermes_jobs.engine.in_flight import InFlightSteps, RunningStep
 from hermes_jobs.engine.ports import (
     AppendHook,
     Cancel,
@@ -36,23 +36,15 @@ from hermes_jobs.engine.ports import (
     Dispatcher,
     FileSync,
     Ids,
-    Job,
-    Performer,
     Preflight,
+    StepHandler,
     StepInterrupted,
 )
-from hermes_jobs.engine.session_repository import SessionRepository
+from hermes_jobs.engine.repository import StreamRepository
 from hermes_jobs.errors import KeyTaken, LogUnavailable, NewerSchema, Rejected, StepLost
 from hermes_jobs.eventlog.log import EventLog, KeyRow, StepGuard, StepRow
 
 logger = logging.getLogger(__name__)
-
-NO_JOBS: Mapping[StepKind, Job] = {}
-
-
-def nothing_first(session: Session) -> c.SessionCommand | None:  # noqa: ARG001 - the port's
-    """The `Preflight` of an engine that never compresses."""
-    return None
 
 
 class Submitted(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,9 +55,9 @@ class Submitted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Engine:
-    """Decides, claims, acts and appends for one process. Safe for many threads.
+    """Handles commands and runs steps for one process. Safe for many threads.
 
-    `worker` names the process among the workers. It may be set anew: later claims go under that name.
+    `worker` is the id of the process among the workers. It may be set again: later claims use the new id.
     """
 
     def __init__(  # noqa: PLR0913 - the ports it needs
@@ -76,27 +68,26 @@ class Engine:
         clock: Clock,
         ids: Ids,
         dispatcher: Dispatcher,
-        performers: Mapping[StepKind, Performer],
-        jobs: Mapping[StepKind, Job] = NO_JOBS,
-        follow: FileSync = nothing_follows,
+        handlers: Mapping[StepKind, StepHandler],
+        follow: FileSync | None = None,
         purse: BudgetGuard | None = None,
-        preflight: Preflight = nothing_first,
-        witness: AppendHook = nobody_sees,
+        preflight: Preflight | None = None,
+        witness: AppendHook | None = None,
     ) -> None:
+        """`handlers`, by operation or else by kind, of the steps that this process can run."""
         self.log = log
         self.clock = clock
         self.ids = ids
         self.dispatcher = dispatcher
         self.follow = follow
-        self.sessions = SessionRepository(log)
+        self.sessions = StreamRepository(log)
         today = purse.today if purse else None
         self._committer = CommandHandler(
             log, worker, clock, dispatcher, self.sessions, follow=follow, today=today, witness=witness
         )
         self._claims = StepClaims(self._committer, purse)
         self.running = InFlightSteps()
-        self._performers = performers
-        self._jobs = jobs
+        self._handlers = handlers
         self._preflight = preflight
         self._unsaved: list[Callable[[], object]] = []
         self._unsaved_lock = threading.Lock()
@@ -159,87 +150,112 @@ class Engine:
         return self._committer.apply(change, cause)
 
     def state(self, stream: str) -> StreamState:
-        """The state of any stream as the log has it at this moment."""
-        return self._committer.states.load(stream)
+        """The current state of any stream. Raises `Corrupt`, `LogUnavailable`."""
+        return self.sessions.state(stream)
 
     # --- steps ----------------------------------------------------------------------------------
 
-    def perform(self, stream: str, step_id: str) -> StepResult:
-        """Claim the step, act, and append what came of it. Losing it to somebody else is no error."""
-        if not stream.startswith(SESSIONS):
-            return self._perform_job(stream, step_id)
-        session, step, first = self._look_up(stream, step_id)
+    def run(self, stream: str, step_id: str) -> StepResult:
+        """Claim the step, run its handler and append the outcome. Losing it to another worker is no error.
+
+        Raises `LogUnavailable`; an outcome that could not be appended is kept for `retry_unsaved`.
+        """
+        state, step, first = self._look_up(stream, step_id)
         if step is None:
             return "nothing"
         if step.not_before > self.clock.now():
             return "not_yet"
-        if operation_of(session, step_id) is None:
-            return self._perform_job(stream, step_id)
         if first is not None:
             self.execute(stream, first)
             return "done"
-        owner, fence = self.worker, self.ids.fence()
-        guard = StepGuard(action="claim", step=step_id, owner=owner, fence=fence)
-        with self.running.track(step_id, step_id.split("-", 1)[0]) as act:
-            call = session.current.call(step_id) if session.current else None
-            act.is_write = call is not None and call.effect == "write"
-            begun = self._claims.claim(session, step, guard, durable=act.is_write)
-            if not isinstance(begun, Session):
-                return begun
-            claimed = find_step(begun, step_id)
-            assert claimed is not None, f"{step_id} was claimed and is not due"
-            held = StepRow(step=claimed, owner=owner, fence=fence)
-            return self._finish(held, self._act(begun, claimed, act.cancel), reservation_for(begun, step_id))
+        guard = StepGuard(action="claim", step=step_id, owner=self.worker, fence=self.ids.fence())
+        with self.running.track(step_id, step.turn) as running:
+            if isinstance(state, Session) and step.operation is not None:
+                return self._run_operation(state, step, guard, running)
+            return self._run_other(step, guard, running.cancel)
 
-    def _perform_job(self, stream: str, step_id: str) -> StepResult:
-        step = next((step for step in due_steps(self.state(stream)) if step.id == step_id), None)
-        if step is None:
+    def _look_up(self, stream: str, step_id: str) -> tuple[StreamState, Step | None, c.SessionCommand | None]:
+        """The stream's state, the due step, and a command that has to come first.
+
+        An operation of a cached session that is due there is taken without reading the log: the claim fails
+        if the log has moved on.
+        """
+        cached = self.sessions.known(stream)
+        if isinstance(cached, Session):
+            step = find_step(cached, step_id)
+            is_ready = step is not None and step.operation is not None and step.not_before <= self.clock.now()
+            if is_ready and self._first(cached, step) is None:
+                return cached, step, None
+        state = self.sessions.state(stream)
+        step = next((each for each in due_steps(state) if each.id == step_id), None)
+        return state, step, self._first(state, step)
+
+    def _first(self, state: StreamState, step: Step | None) -> c.SessionCommand | None:
+        """The command that has to come before a model call."""
+        if self._preflight is None or step is None or not isinstance(state, Session):
+            return None
+        return self._preflight(state) if step.operation == "turn.call_model" else None
+
+    def _run_operation(
+        self, session: Session, step: Step, guard: StepGuard, running: RunningStep
+    ) -> StepResult:
+        """Run an operation of a turn or a compression: its start and its end are events."""
+        call = session.current.call(step.id) if session.current else None
+        running.is_write = call is not None and call.effect == "write"
+        begun = self._claims.claim(session, step, guard, durable=running.is_write)
+        if not isinstance(begun, Session):
+            return begun
+        claimed = find_step(begun, step.id)
+        assert claimed is not None, f"{step.id} was claimed and is not due"
+        held = StepRow(step=claimed, owner=guard.owner, fence=guard.fence)
+        command = self._outcome(begun, claimed, running.cancel)
+        return self._finish(held, command, reservation_for(begun, step.id))
+
+    def _outcome(self, session: Session, step: Step, cancel: Cancel) -> c.SessionCommand:
+        try:
+            outcome = self._handler(step).run(session, step, cancel)
+        except StepInterrupted:
+            reason: Literal["shutdown", "died"] = "shutdown" if cancel.reason == "shutdown" else "died"
+            return c.AbandonStep(step=step.id, worker=self.worker, reason=reason)
+        except Exception as error:
+            logger.exception("step %s failed unexpectedly", step.id)
+            return failure_outcome(session, step, type(error).__name__)
+        assert isinstance(outcome, c.Command), f"the handler of {step.operation} gave no command"
+        return outcome
+
+    def _run_other(self, step: Step, guard: StepGuard, cancel: Cancel) -> StepResult:
+        """Run a step of which the log has the outcome alone: after a failure it is due again."""
+        finish = msgspec.structs.replace(guard, action="finish")
+        try:
+            self._committer.apply_guard(guard)
+            return self._finish_other(self._decision(step, cancel), finish)
+        except StepLost:
             return "nothing"
-        if step.not_before > self.clock.now():
-            return "not_yet"
-        claim = StepGuard(action="claim", step=step_id, owner=self.worker, fence=self.ids.fence())
-        finish = msgspec.structs.replace(claim, action="finish")
-        with self.running.track(step_id, step_id.split("-", 1)[0]) as act:
-            try:
-                self._committer.apply_guard(claim)
-                return self._finish_job(self._act_job(stream, step, act.cancel), finish)
-            except StepLost:
-                return "nothing"
-            except LogUnavailable:
-                raise
-            except Exception as error:
-                if not isinstance(error, StepInterrupted):
-                    logger.exception("step %s could not be performed; it is tried again", step_id)
-                self._committer.apply_guard(finish)
-                return "abandoned"
+        except LogUnavailable:
+            raise
+        except Exception as error:
+            if not isinstance(error, StepInterrupted):
+                logger.exception("step %s failed unexpectedly; it is tried again", step.id)
+            self._committer.apply_guard(finish)
+            return "abandoned"
 
-    def _act_job(self, stream: str, step: Step, cancel: Cancel) -> Decision:
+    def _decision(self, step: Step, cancel: Cancel) -> Decision:
         if cancel.reason is not None:  # the process may have been stopped since it claimed the step
             raise StepInterrupted
-        return self._jobs[step.kind].perform(self.state(stream), step, cancel)
+        decision = self._handler(step).run(self.state(step.stream), step, cancel)
+        assert not isinstance(decision, c.Command), f"the handler of {step.kind} gave a command"
+        return decision
 
-    def _finish_job(self, change: Decision, guard: StepGuard) -> StepResult:
+    def _handler(self, step: Step) -> StepHandler:
+        return self._handlers[step.operation or step.kind]
+
+    def _finish_other(self, decision: Decision, guard: StepGuard) -> StepResult:
         try:
-            self._committer.apply(change, guard.step, guard=guard)
+            self._committer.apply(decision, guard.step, guard=guard)
         except LogUnavailable:
-            self._save_later(partial(self._finish_job, change, guard))
+            self._save_later(partial(self._finish_other, decision, guard))
             raise
         return "done"
-
-    def _look_up(self, stream: str, step_id: str) -> tuple[Session, Step | None, c.SessionCommand | None]:
-        """The step, and what has to be done first: as last seen, where it was due then, and nothing else
-        first; otherwise as the log has it at this moment, since others may have done that by now."""
-        known = self.sessions.known(stream)
-        if known is not None:
-            step = find_step(known, step_id)
-            if step is not None and step.not_before <= self.clock.now() and not self._first(known, step_id):
-                return known, step, None
-        session = self.sessions.load(stream)
-        return session, find_step(session, step_id), self._first(session, step_id)
-
-    def _first(self, session: Session, step_id: str) -> c.SessionCommand | None:
-        """What has to be done before a due step."""
-        return self._preflight(session) if operation_of(session, step_id) == "turn.call_model" else None
 
     def retry_unsaved(self) -> int:
         """Append the outcomes that found the log unreachable; how many are still left."""
@@ -255,12 +271,12 @@ class Engine:
             self._unsaved.append(finish)
 
     def take_over(self, held: StepRow) -> bool:
-        """Abandon a step for its dead owner, so that it is due again; false where it was no longer theirs."""
+        """Release a step of a dead worker, so that it is due again; False where it was no longer theirs."""
         assert held.owner is not None
         guard = StepGuard(action="finish", step=held.step.id, owner=held.owner, fence=held.fence)
         command = c.AbandonStep(step=held.step.id, worker=held.owner, reason="died")
         try:
-            if self._is_of_a_session(held.step):
+            if self._is_operation(held.step):
                 self._committer.handle(held.step.stream, command, guard=guard)
             else:
                 self._committer.apply_guard(guard)
@@ -268,24 +284,13 @@ class Engine:
             return False
         return True
 
-    def _is_of_a_session(self, step: Step) -> bool:
-        """Whether the step's beginning and end are facts of a session, and not one of a `Job`."""
-        if not step.stream.startswith(SESSIONS):
+    def _is_operation(self, row: Step) -> bool:
+        """Whether the step's start and end are events; a row says so only by the session that it belongs
+        to."""
+        if not is_session(row.stream):
             return False
-        session = self.sessions.load(step.stream)
-        return find_step(session, step.id) is None or operation_of(session, step.id) is not None
-
-    def _act(self, session: Session, step: Step, cancel: Cancel) -> c.SessionCommand:
-        try:
-            act = operation_of(session, step.id)
-            assert act is not None, f"{step.id} is not due"
-            return self._performers[act].perform(session, step, cancel)
-        except StepInterrupted:
-            reason: Literal["shutdown", "died"] = "shutdown" if cancel.reason == "shutdown" else "died"
-            return c.AbandonStep(step=step.id, worker=self.worker, reason=reason)
-        except Exception as error:
-            logger.exception("step %s could not be performed", step.id)
-            return failure_outcome(session, step, type(error).__name__)
+        step = find_step(self.sessions.load(row.stream), row.id)
+        return step is None or step.operation is not None
 
     def _finish(self, held: StepRow, command: c.SessionCommand, reserved: Reservation | None) -> StepResult:
         step = held.step

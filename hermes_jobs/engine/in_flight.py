@@ -71,7 +71,7 @@ class CancelToken:
 class RunningStep:
     """A step under way: which turn it serves, and whether it is a write that is better let end."""
 
-    def __init__(self, step: str, turn: str, lease: Lease | None) -> None:
+    def __init__(self, step: str, turn: str | None, lease: Lease | None) -> None:
         self.step = step
         self.turn = turn
         self.is_write = False
@@ -90,7 +90,7 @@ class InFlightSteps:
         self._acts: set[RunningStep] = set()
 
     @contextmanager
-    def track(self, step: str, turn: str) -> Iterator[RunningStep]:
+    def track(self, step: str, turn: str | None) -> Iterator[RunningStep]:
         """An act, entered before its step is claimed, so that no cancel falls between the two."""
         act = RunningStep(step, turn, self.lease)
         with self._lock:

@@ -148,7 +148,7 @@ class InlineWorker:
 
     def _perform(self, step: Step) -> None:
         try:
-            self.engine.perform(step.stream, step.id)
+            self.engine.run(step.stream, step.id)
         except Exception as error:  # noqa: BLE001 - raised again by `_poll`, in the caller's thread
             logger.warning("step %s: %s", step.id, error)
             self._error = error

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from hermes_jobs.domain.events import TurnCancelRequested
-from hermes_jobs.domain.streams import SESSIONS
+from hermes_jobs.domain.session.session import is_session
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.errors import NewerSchema
 from hermes_jobs.eventlog.log import RecordedEvent, StepRow, WorkerRow
@@ -44,9 +44,9 @@ class LogFollower:
         followed = {
             each.stream
             for each in news
-            if not each.stream.startswith(SESSIONS) and each.meta.worker != self._engine.worker
+            if not is_session(each.stream) and each.meta.worker != self._engine.worker
         }
-        if followed:
+        if followed and self._engine.follow is not None:
             self._engine.follow(sorted(followed))
         return news
 

@@ -37,11 +37,10 @@ from opentelemetry.trace import (
 )
 
 from hermes_jobs.domain.events import Event, TurnSubmitted
-from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.streams import StreamState
-from hermes_jobs.engine.ports import Cancel, Performer
+from hermes_jobs.engine.ports import Cancel, StepHandler, StepOutcome
 from hermes_jobs.eventlog.log import EventLog, RecordedEvent
 from hermes_jobs.telemetry.exporters import EndsOnce, Redact, Redacting
 from hermes_jobs.telemetry.instruments import watch_client, watch_tasks
@@ -234,18 +233,18 @@ class Tracing:
 
 
 class TracedHandler:
-    """A `Performer` whose own calls are traced under the span of its step; `within` is that of `Tracing`."""
+    """A `StepHandler` whose own calls are traced under the span of its step; `within` is that of `Tracing`."""
 
     def __init__(
-        self, performer: Performer, within: Callable[[Session, Step], AbstractContextManager[None]]
+        self, handler: StepHandler, within: Callable[[Session, Step], AbstractContextManager[None]]
     ) -> None:
-        self._performer = performer
+        self._handler = handler
         self._within = within
 
-    def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
-        """See `Performer`."""
+    def run(self, session: Session, step: Step, cancel: Cancel) -> StepOutcome:
+        """See `StepHandler`."""
         with self._within(session, step):
-            return self._performer.perform(session, step, cancel)
+            return self._handler.run(session, step, cancel)
 
 
 class _PresetIds(RandomIdGenerator):

@@ -152,7 +152,7 @@ class Conversation:
                 self.world.do(c.FinishPrefetch(step=step.id, prefetched=begun, started=started))
             case "turn.call_model":
                 self.world.do(c.BeginStep(step=step.id))
-                self.world.do(self._call.perform(self.session, step, Switch()))
+                self.world.do(self._call.run(self.session, step, Switch()))
             case "turn.run_tool":
                 self.world.do(c.BeginStep(step=step.id))
                 turn = step.id.split("-", 1)[0]
@@ -168,6 +168,6 @@ class Conversation:
                 self.world.do(c.FinishFlush(step=step.id))
             case "compression.compress":
                 self.world.do(c.BeginStep(step=step.id))
-                self.world.do(self._compress.perform(self.session, step, Switch()))
+                self.world.do(self._compress.run(self.session, step, Switch()))
             case _:
                 self.world.do(c.FinishTurn(step=step.id))

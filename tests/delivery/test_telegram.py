@@ -45,7 +45,7 @@ def one_act(courier: TelegramChannel, state: Delivery, clock: StandingClock) -> 
     job = SendDelivery(lambda kind: courier, clock=clock, ids=RandomIds())
     (step,) = next_steps(state)
     load: StateLoader = nothing_loaded
-    (write,) = job.perform(state, step, Switch())(load).writes
+    (write,) = job.run(state, step, Switch())(load).writes
     (fact,) = write.facts
     assert isinstance(fact, e.DeliveryEvent)
     return evolve(state, fact)

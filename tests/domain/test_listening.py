@@ -5,7 +5,7 @@ from __future__ import annotations
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.session import Session, fork_of
-from hermes_jobs.domain.session.steps import Step, next_steps, operation_of
+from hermes_jobs.domain.session.steps import Step, next_steps
 from hermes_jobs.domain.subscriptions import FIRST_WAIT, MAX_ATTEMPTS, Subscription, notification_failed
 
 MEMORY, CONTEXT = "memory:notes", "context:sliding"
@@ -32,7 +32,7 @@ def test_a_turn_that_ends_makes_one_step_due_for_each_listener() -> None:
     memory, context = telling(after(*turn(1, MEMORY, CONTEXT)))
     assert (memory.id, memory.kind, memory.lane) == ("s1-memory-1", "listener.memory", "deliveries")
     assert (context.id, context.kind) == ("s1-context-1", "listener.context")
-    assert operation_of(after(*turn(1, MEMORY)), memory.id) is None, "it is a job, and no act of the session"
+    assert memory.operation is None, "it is a job, and no act of the session"
 
 
 def test_nothing_is_due_in_the_middle_of_a_turn_or_where_nobody_listens() -> None:

@@ -16,15 +16,15 @@ from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step, StepKind
 from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.engine import Engine, nothing_first
-from hermes_jobs.engine.handlers import CallModel, Prefetch, RunTool, TurnLimits, performers
+from hermes_jobs.engine.engine import Engine
+from hermes_jobs.engine.handlers import CallModel, Prefetch, RunTool, TurnLimits, session_handlers
 from hermes_jobs.engine.ports import (
     Cancel,
     ModelError,
     ModelRequest,
-    Performer,
     Preflight,
     Reply,
+    StepHandler,
     ToolContext,
     ToolOutcome,
     ToolSpec,
@@ -32,7 +32,7 @@ from hermes_jobs.engine.ports import (
 )
 from hermes_jobs.eventlog.log import Append, EventLog, RecordedEvent, WorkerRow
 
-NOBODY: Mapping[StepKind, Performer] = {}
+NO_HANDLERS: Mapping[StepKind, StepHandler] = {}
 LIMITS = TurnLimits(max_iterations=3, max_tokens=None, approval_seconds=60)
 
 
@@ -275,8 +275,8 @@ def simulated_engine(  # noqa: PLR0917 - what a simulated process consists of
     gates: Gates,
     tools: SimulatedToolbox,
     requests: list[ModelRequest],
-    preflight: Preflight = nothing_first,
-    more: Mapping[StepKind, Performer] = NOBODY,
+    preflight: Preflight | None = None,
+    more: Mapping[StepKind, StepHandler] = NO_HANDLERS,
 ) -> Engine:
     """An engine over the log whose every append and act is a gate; `more` perform other kinds of steps."""
     return Engine(
@@ -286,9 +286,9 @@ def simulated_engine(  # noqa: PLR0917 - what a simulated process consists of
         ids=ids,
         dispatcher=wakes,
         preflight=preflight,
-        performers={
+        handlers={
             **more,
-            **performers(
+            **session_handlers(
                 prefetch=Prefetch(PlainPrompt(), LIMITS),
                 call_model=CallModel(
                     model=SimulatedModel(gates, requests),

@@ -17,7 +17,14 @@ from hermes_jobs.engine.budget_guard import BudgetGuard
 from hermes_jobs.engine.claims import StepResult
 from hermes_jobs.engine.clock_and_ids import RandomIds
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.handlers import CallModel, Prefetch, RequestBuilder, RunTool, TurnLimits, performers
+from hermes_jobs.engine.handlers import (
+    CallModel,
+    Prefetch,
+    RequestBuilder,
+    RunTool,
+    TurnLimits,
+    session_handlers,
+)
 from hermes_jobs.engine.ports import Model, ModelRequest, Reply
 from hermes_jobs.eventlog.factory import open_log
 from hermes_jobs.eventlog.log import EventLog
@@ -74,7 +81,7 @@ def spending_engine(
         clock=clock,
         ids=ids,
         dispatcher=NullDispatcher(),
-        performers=performers(
+        handlers=session_handlers(
             prefetch=Prefetch(PlainPrompt(), limits), call_model=call_model, run_tool=RunTool(toolbox)
         ),
         purse=BudgetGuard(
@@ -106,7 +113,7 @@ def work(engine: Engine, threads: int = 1) -> Counter[StepResult]:
         while log.steps():
             position = log.last_position()
             rows = log.due(engine.clock.now())[number::threads]
-            done = [engine.perform(row.step.stream, row.step.id) for row in rows]
+            done = [engine.run(row.step.stream, row.step.id) for row in rows]
             performed.update(done)
             if "done" not in done:
                 log.wait(position, 0.1)

@@ -81,15 +81,15 @@ def test_a_call_waits_for_what_others_have_set_aside_and_goes_on_when_they_have_
     engine = spending_engine(log, "w1", budgets, model)
     submit(engine, 2)
     for number in range(2):
-        engine.perform(f"session-s{number}", f"t{number}-prefetch")
-    first = threading.Thread(target=engine.perform, args=("session-s0", "t0-1"))
+        engine.run(f"session-s{number}", f"t{number}-prefetch")
+    first = threading.Thread(target=engine.run, args=("session-s0", "t0-1"))
     first.start()
     model.wait_for_requests(1)
-    assert engine.perform("session-s1", "t1-1") == "held_up"
+    assert engine.run("session-s1", "t1-1") == "held_up"
     assert [fact for fact in facts_of(log) if isinstance(fact, e.TurnFailed)] == []
     model.release()
     first.join()
-    assert engine.perform("session-s1", "t1-1") == "done"
+    assert engine.run("session-s1", "t1-1") == "done"
     work(engine)
     assert_all_is_done_once(log, ["t0", "t1"])
 
@@ -150,8 +150,8 @@ def test_a_call_whose_worker_died_is_charged_as_reserved_until_its_reply_comes_a
     dead = spending_engine(log, "dead", Budgets(), held := ScriptedModel([Held(reply)]), max_tokens=500)
     other = spending_engine(log, "other", Budgets(), ScriptedModel([reply]), max_tokens=500)
     submit(dead, 1)
-    dead.perform("session-s0", "t0-prefetch")
-    late = threading.Thread(target=dead.perform, args=("session-s0", "t0-1"))
+    dead.run("session-s0", "t0-prefetch")
+    late = threading.Thread(target=dead.run, args=("session-s0", "t0-1"))
     late.start()
     held.wait_for_requests(1)
     observer = KnownDead()

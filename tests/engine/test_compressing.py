@@ -77,7 +77,7 @@ def compressed(session: Session, left: int) -> e.ContextCompressed:
         ids=CountedIds(),
     )
     [step] = next_steps(session)
-    outcome = performer.perform(session, step, Switch())
+    outcome = performer.run(session, step, Switch())
     assert isinstance(outcome, c.FinishCompression)
     assert isinstance(outcome.outcome, e.ContextCompressed)
     return outcome.outcome

@@ -18,7 +18,7 @@ from hermes_jobs.domain.schedule.schedule import Schedule, stream_of
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.engine.clock_and_ids import RandomIds
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.handlers import CallModel, Prefetch, RunTool, performers
+from hermes_jobs.engine.handlers import CallModel, Prefetch, RunTool, session_handlers
 from hermes_jobs.engine.handlers.fire_schedule import FireSchedule
 from hermes_jobs.engine.ports import Cancel
 from hermes_jobs.errors import LogUnavailable
@@ -70,10 +70,12 @@ class Office:
             clock=clock,
             ids=ids,
             dispatcher=self.wakes,
-            performers=performers(
-                prefetch=Prefetch(PlainPrompt(), LIMITS), call_model=call_model, run_tool=RunTool(tools)
-            ),
-            jobs={"schedule.fire": FireSchedule(clock, ids)},
+            handlers={
+                **session_handlers(
+                    prefetch=Prefetch(PlainPrompt(), LIMITS), call_model=call_model, run_tool=RunTool(tools)
+                ),
+                "schedule.fire": FireSchedule(clock, ids),
+            },
         )
 
     def add(self, **changes: Any) -> None:
@@ -85,7 +87,7 @@ class Office:
         while due := [
             row.step for row in self.log.due(engine.clock.now()) if row.step.lane in {"turns", "schedules"}
         ]:
-            engine.perform(due[0].stream, due[0].id)
+            engine.run(due[0].stream, due[0].id)
 
     @property
     def schedule(self) -> Schedule:
@@ -124,7 +126,7 @@ def test_the_turns_first_step_is_woken_by_whoever_fired(office: Office) -> None:
     office.add()
     office.time = DUE
     (row,) = office.log.due(office.time)
-    office.engine().perform(row.step.stream, row.step.id)
+    office.engine().run(row.step.stream, row.step.id)
 
     assert [step.kind for step in office.wakes.waiting] == ["turn.prefetch"]
 
@@ -133,7 +135,7 @@ def test_a_step_that_is_looked_at_too_early_stays_due(office: Office) -> None:
     office.add()
     (row,) = office.log.due(DUE)
 
-    assert office.engine().perform(row.step.stream, row.step.id) == "not_yet"
+    assert office.engine().run(row.step.stream, row.step.id) == "not_yet"
     assert office.of(e.ScheduleFired) == []
 
 
@@ -162,7 +164,7 @@ def test_threads_of_several_processes_that_look_at_once_give_it_one_run(office: 
     engines = [office.engine(f"w{at}") for at in range(4)]
 
     with ThreadPoolExecutor(12) as pool:
-        done = list(pool.map(lambda at: engines[at % 4].perform(row.step.stream, row.step.id), range(12)))
+        done = list(pool.map(lambda at: engines[at % 4].run(row.step.stream, row.step.id), range(12)))
 
     assert done.count("done") == 1
     assert len(office.of(e.ScheduleFired)) == len(office.of(e.TurnSubmitted)) == 1
@@ -177,9 +179,9 @@ def test_an_edit_between_claim_and_append_wins_and_the_old_time_has_no_run(offic
         schedule="p1", now=office.time, replan=lambda plan: replace(plan, timing="0 9 * * *", name="Nine")
     )
     engine = office.engine()
-    engine._jobs = {"schedule.fire": _Late(engine, lambda: other.change(edit, "test"))}
+    engine._handlers = {"schedule.fire": _Late(engine, lambda: other.change(edit, "test"))}
 
-    assert engine.perform(row.step.stream, row.step.id) == "nothing"
+    assert engine.run(row.step.stream, row.step.id) == "nothing"
     assert office.of(e.ScheduleFired) == []
     assert office.schedule.next_due == MONDAY + 9 * HOUR
     assert [step.step.not_before for step in office.log.steps(stream_of("p1"))] == [MONDAY + 9 * HOUR]
@@ -192,8 +194,8 @@ class _Late:
         self._job = FireSchedule(engine.clock, engine.ids)
         self._overtakes = overtakes
 
-    def perform(self, state: Any, step: Step, cancel: Cancel) -> Decision:
-        change = self._job.perform(state, step, cancel)
+    def run(self, state: Any, step: Step, cancel: Cancel) -> Decision:
+        change = self._job.run(state, step, cancel)
         self._overtakes()
         return change
 
@@ -207,7 +209,7 @@ def test_what_could_not_be_written_while_the_log_was_away_is_written_when_it_is_
 
     away.fails_at = 2  # the claim is the first
     with pytest.raises(LogUnavailable):
-        engine.perform(row.step.stream, row.step.id)
+        engine.run(row.step.stream, row.step.id)
     assert office.of(e.ScheduleFired) == []
     assert engine.retry_unsaved() == 0
     assert len(office.of(e.ScheduleFired)) == 1
@@ -239,9 +241,9 @@ def test_a_step_that_cannot_be_decided_about_is_given_back(office: Office) -> No
     def stumble() -> None:
         raise RuntimeError("a mistake in this program")
 
-    engine._jobs = {"schedule.fire": _Late(engine, stumble)}
-    assert engine.perform(row.step.stream, row.step.id) == "abandoned"
-    assert office.engine("other").perform(row.step.stream, row.step.id) == "done"
+    engine._handlers = {"schedule.fire": _Late(engine, stumble)}
+    assert engine.run(row.step.stream, row.step.id) == "abandoned"
+    assert office.engine("other").run(row.step.stream, row.step.id) == "done"
 
 
 def test_the_views_tell_what_became_of_each_due_time(office: Office, tmp_path: Path) -> None:

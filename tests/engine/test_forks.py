@@ -33,7 +33,7 @@ def engine(log: EventLog) -> Engine:
 def converse(engine: Engine, session: str, turn: str, text: str) -> None:
     engine.submit(c.SubmitTurn(turn=turn, session=session, text=text, source="cli"))
     while steps := engine.log.steps(stream_of(session)):
-        engine.perform(stream_of(session), steps[0].step.id)
+        engine.run(stream_of(session), steps[0].step.id)
 
 
 def test_a_turn_in_a_fork_goes_on_from_the_parents_history(engine: Engine) -> None:
@@ -60,7 +60,7 @@ def test_a_fork_at_any_event_holds_a_history_that_a_provider_takes(engine: Engin
 
 def test_a_fork_amid_tool_calls_leaves_the_open_ones_out(engine: Engine) -> None:
     engine.submit(c.SubmitTurn(turn="t1", session="s1", text="one", source="cli"))
-    engine.perform("session-s1", "t1-prefetch")
+    engine.run("session-s1", "t1-prefetch")
     engine.execute("session-s1", c.BeginStep(step="t1-1"))
     asked = ModelReplied(
         turn="t1",
@@ -81,7 +81,7 @@ def test_a_fresh_process_folds_a_fork_like_the_one_that_made_it(engine: Engine, 
     fork(engine, "s1", "s2")
     converse(engine, "s2", "t2", "two")
     other = Engine(
-        log=log, worker="o", clock=engine.clock, ids=engine.ids, dispatcher=engine.dispatcher, performers={}
+        log=log, worker="o", clock=engine.clock, ids=engine.ids, dispatcher=engine.dispatcher, handlers={}
     )
     assert other.sessions.load("session-s2") == engine.sessions.load("session-s2")
 
@@ -124,7 +124,7 @@ def test_undoing_again_reaches_back_into_the_session_it_came_from(engine: Engine
 
 def test_a_text_that_waited_is_undone_without_the_turn_before_it(engine: Engine) -> None:
     engine.submit(c.SubmitTurn(turn="t1", session="s1", text="one", source="cli"))
-    engine.perform("session-s1", "t1-prefetch")
+    engine.run("session-s1", "t1-prefetch")
     converse(engine, "s1", "t2", "two")
     assert undo(engine, "s1", "s2") == "two"
     assert said_in(engine, "s2") == ["one", "done"]

@@ -11,7 +11,7 @@ from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
 from hermes_jobs.engine.abnormal_outcomes import discarded_events
 from hermes_jobs.eventlog.log import StepRow
 
-STEP = Step(id="t1-flush-1", stream="session-s1", kind="compression.flush")
+STEP = Step(id="t1-flush-1", stream="session-s1", kind="compression.flush", turn="t1")
 RESERVED = Reservation(model="m", input_tokens=100, output_tokens=20, day="2026-11-22")
 
 

@@ -47,7 +47,7 @@ def submit(log: EventLog, gates: Gates, turn: str, session: str) -> None:
 
 def call_model(engine: Engine, gates: Gates, stream: str, step: str) -> GatedThread:
     """A thread that is in the middle of its model call."""
-    thread = gates.start(lambda: engine.perform(stream, step))
+    thread = gates.start(lambda: engine.run(stream, step))
     while thread.at not in {"model", None}:
         thread.go()
     return thread
@@ -62,7 +62,7 @@ def test_a_cancel_from_elsewhere_stops_what_runs_here(log: EventLog, gates: Gate
     engine = engine_of(log, gates)
     watch = LogFollower(engine)
     submit(log, gates, "t1", "s1")
-    engine.perform("session-s1", "t1-prefetch")
+    engine.run("session-s1", "t1-prefetch")
     call = call_model(engine, gates, "session-s1", "t1-1")
     engine_of(log, gates, "client").execute("session-s1", c.CancelTurn(turn="t1", by="user"))
     watch.poll()
@@ -87,14 +87,14 @@ def test_events_of_a_newer_build_are_left_alone_and_said_once(
     assert [recorded.type for recorded in news] == ["TurnSubmitted"]
     assert len(caplog.records) == 1
     assert "newer" in caplog.text
-    assert engine.perform("session-s1", "t1-prefetch") == "done"
+    assert engine.run("session-s1", "t1-prefetch") == "done"
 
 
 def test_only_steps_of_the_dead_are_taken_over(log: EventLog, gates: Gates) -> None:
     for number, worker in ((1, "alive"), (2, "dead")):
         submit(log, gates, f"t{number}", f"s{number}")
         engine = engine_of(log, gates, worker)
-        engine.perform(f"session-s{number}", f"t{number}-prefetch")
+        engine.run(f"session-s{number}", f"t{number}-prefetch")
         call_model(engine, gates, f"session-s{number}", f"t{number}-1")
     observer = KnownDead()
     observer.ids = {"dead"}

@@ -31,7 +31,7 @@ BY = "import"
 
 def engine_of(log: SqlEventLog) -> Engine:
     return Engine(
-        log=log, worker="w", clock=SystemClock(), ids=RandomIds(), dispatcher=NullDispatcher(), performers={}
+        log=log, worker="w", clock=SystemClock(), ids=RandomIds(), dispatcher=NullDispatcher(), handlers={}
     )
 
 

@@ -49,7 +49,7 @@ def world_with_call(name: str, arguments: str, world: World | None = None) -> tu
 
 def performed(world: World, step: Step, box: Toolbox) -> tuple[e.ToolFinished, Sequence[e.SessionEvent]]:
     """What the step comes to; it is also decided and folded."""
-    command = RunTool(box).perform(world.session, step, Switch())
+    command = RunTool(box).run(world.session, step, Switch())
     assert isinstance(command, c.FinishToolCall)
     assert isinstance(command.outcome, e.ToolFinished)
     world.do(command)

@@ -8,7 +8,7 @@ import pytest
 
 from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.session import Session
-from hermes_jobs.engine.session_repository import BATCH, SessionRepository
+from hermes_jobs.engine.repository import BATCH, StreamRepository
 from hermes_jobs.eventlog.sql import SqlEventLog
 from tests.views.histories import append, new_log, plain_history
 
@@ -29,7 +29,7 @@ def folded(log: SqlEventLog, version: int | None = None) -> Session:
 
 
 def test_a_long_session_is_what_all_its_facts_make_of_it(log: SqlEventLog) -> None:
-    session = SessionRepository(log).load(STREAM)
+    session = StreamRepository(log).load(STREAM)
     assert session.version > 2 * BATCH
     assert session == folded(log)
 
@@ -37,7 +37,7 @@ def test_a_long_session_is_what_all_its_facts_make_of_it(log: SqlEventLog) -> No
 @pytest.mark.parametrize("version", [1, BATCH - 1, BATCH, BATCH + 1, 2 * BATCH, 2 * BATCH + 3])
 @pytest.mark.parametrize("known", [0, BATCH, 2 * BATCH + 3])
 def test_as_it_was_does_not_depend_on_what_was_known(log: SqlEventLog, version: int, known: int) -> None:
-    sessions = SessionRepository(log)
+    sessions = StreamRepository(log)
     if known:
         sessions.keep(folded(log, known))
     assert sessions.load_at(STREAM, version) == folded(log, version)

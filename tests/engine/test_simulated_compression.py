@@ -57,7 +57,7 @@ class SimulatedFlush:
     def __init__(self, gates: Gates) -> None:
         self._gates = gates
 
-    def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
+    def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         self._gates.stop_at("flush")
         if cancel.reason not in {None, CANCELLED}:
             raise StepInterrupted
@@ -71,7 +71,7 @@ class SimulatedCompress:
         self._gates = gates
         self._ids = ids
 
-    def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
+    def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         word, job = self._gates.stop_at("compress"), compression_of(session)
         if cancel.reason is not None:
             if cancel.reason != CANCELLED:

@@ -148,7 +148,7 @@ def state_machine(
 
         def _start(self, worker: Worker, step: str) -> None:
             if len(worker.alive()) < 4 and not worker.frozen:
-                thread = self.gates.start(lambda: worker.engine.perform(self.stream, step))
+                thread = self.gates.start(lambda: worker.engine.run(self.stream, step))
                 worker.threads.append(thread)
                 self.all_threads.append(thread)
 
@@ -232,7 +232,7 @@ def state_machine(
                 if not due and not log.steps(self.stream):
                     break
                 for row in due:
-                    last.perform(self.stream, row.step.id)
+                    last.run(self.stream, row.step.id)
             self._check()
 
         def _check(self) -> None:

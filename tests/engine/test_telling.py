@@ -12,10 +12,11 @@ from hermes_jobs.domain.decision import DecisionResult, StreamEvents
 from hermes_jobs.domain.events import ListenerTold, MemoryAdded, WritesTold
 from hermes_jobs.domain.memory import memory
 from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.steps import StepKind
 from hermes_jobs.domain.subscriptions import MAX_ATTEMPTS
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.engine.handlers.notify_listener import GONE, NotifyListener, NotifyMemoryProvider
-from hermes_jobs.engine.ports import ListenerError
+from hermes_jobs.engine.ports import ListenerError, StepHandler
 from hermes_jobs.engine.replay import EventReplay
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
@@ -59,7 +60,7 @@ class House:
 
     def with_listener(self, notes: Notes | None) -> Engine:
         clock, ids = ShiftedClock(lambda: self.now), CountedIds()
-        jobs = {
+        handlers: dict[StepKind, StepHandler] = {
             "listener.memory": NotifyMemoryProvider(notes, self.log, clock, ids),
             "listener.context": NotifyListener(None, clock, ids),
         }
@@ -69,8 +70,7 @@ class House:
             clock=clock,
             ids=ids,
             dispatcher=Wakes(),
-            performers={},
-            jobs=jobs,  # type: ignore[arg-type]
+            handlers=handlers,
         )
 
     def write(self, stream: str, *facts: e.Event) -> None:
@@ -88,7 +88,7 @@ class House:
         """Perform what is due, also what is due later."""
         [row] = self.log.steps()
         self.now = max(self.now, row.step.not_before)
-        assert (engine or self.engine).perform(row.step.stream, row.step.id) == "done"
+        assert (engine or self.engine).run(row.step.stream, row.step.id) == "done"
         assert verify(self.log).findings == ()
 
     def told(self) -> list[ListenerTold]:

@@ -14,7 +14,7 @@ from hermes_jobs.domain.session.commands import SessionCommand, SubmitTurn
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.domain.session.steps import next_steps
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.handlers import CallModel, Prefetch, RunTool, TurnLimits, performers
+from hermes_jobs.engine.handlers import CallModel, Prefetch, RunTool, TurnLimits, session_handlers
 from hermes_jobs.engine.ports import Model
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from tests.engine.simulation import CountedIds
@@ -78,7 +78,7 @@ class OneSession:
             clock=self.clock,
             ids=ids,
             dispatcher=NullDispatcher(),
-            performers=performers(
+            handlers=session_handlers(
                 prefetch=Prefetch(prompt, limits), call_model=call_model, run_tool=RunTool(toolbox)
             ),
         )
@@ -114,7 +114,7 @@ class OneSession:
             if wait > 0:
                 self.waits.append(round(wait, 3))
                 self.clock.at += wait
-            assert self._engine.perform(stream_of("s1"), steps[0].id) in {"done", "failed"}
+            assert self._engine.run(stream_of("s1"), steps[0].id) in {"done", "failed"}
         return [recorded.event for recorded in self._log.read(stream_of("s1"), after=since)]
 
     @property

@@ -227,7 +227,7 @@ def test_a_worker_that_remembers_the_long_history_does_not_compress_it_once_more
             [step, *_] = next_steps(session)
             if reached(session, step):
                 return step
-            first.perform(STREAM, step.id)
+            first.run(STREAM, step.id)
 
     for number in range(24):
         text = question(number) + "word " * 200
@@ -236,7 +236,7 @@ def test_a_worker_that_remembers_the_long_history_does_not_compress_it_once_more
     other.sessions.keep(first.sessions.load_at(STREAM, first.sessions.load(STREAM).version - 1))
     step = perform_until(lambda session, step: session.num_compressed == 1)
     assert step.kind == "turn.call_model"
-    assert other.perform(STREAM, step.id) == "done"
+    assert other.run(STREAM, step.id) == "done"
     assert other.sessions.load(STREAM).compressions_requested == 1
     replied = facts_of(application, e.ModelReplied)
     assert replied[-1].step == step.id

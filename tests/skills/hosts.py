@@ -31,7 +31,7 @@ class Host:
             clock=SystemClock(),
             ids=RandomIds(),
             dispatcher=NullDispatcher(),
-            performers={},
+            handlers={},
         )
         self.home = SkillFolder(self.engine, self.root, folder / "skills.lock", folder / "shown")
         self.shelf = SkillCatalog(self.home, external, guard=guard, platform="linux")

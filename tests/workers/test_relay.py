@@ -99,9 +99,9 @@ def test_what_was_overheard_is_sent_by_the_next_elected_unless_it_was_claimed(sc
     submit(scene, 2)
     scene.relay.remember({"session-s1"})
     scene.relay.remember({"session-s2"})
-    scene.engine.perform("session-s2", "t2-prefetch")
-    scene.engine.perform("session-s2", "t2-1")
-    scene.engine.perform("session-s2", "t2-record")
+    scene.engine.run("session-s2", "t2-prefetch")
+    scene.engine.run("session-s2", "t2-1")
+    scene.engine.run("session-s2", "t2-record")
     assert scene.relay.send_now(()) == 1
     assert scene.broker.first == ["t1-prefetch"]
 
@@ -148,7 +148,7 @@ def test_while_a_lane_is_busy_its_backlog_is_not_sent_again(scene: Scene) -> Non
     scene.relay.poll()
     for number in (1, 2, 3):
         scene.time += 0.9
-        scene.engine.perform(f"session-s{number}", f"t{number}-prefetch")
+        scene.engine.run(f"session-s{number}", f"t{number}-prefetch")
         scene.relay.poll()
     assert "t4-prefetch" not in scene.broker.again
     scene.time += 1
@@ -165,9 +165,9 @@ def test_a_backlog_without_messages_is_sent_as_fast_as_it_is_claimed(scene: Scen
     scene.time += 0.25
     assert scene.relay.poll() == 0, "as many as that are out"
     for number in range(1, MOST_OUT - 1):
-        scene.engine.perform(f"session-s{number}", f"t{number}-prefetch")
-        scene.engine.perform(f"session-s{number}", f"t{number}-1")
-        scene.engine.perform(f"session-s{number}", f"t{number}-record")
+        scene.engine.run(f"session-s{number}", f"t{number}-prefetch")
+        scene.engine.run(f"session-s{number}", f"t{number}-1")
+        scene.engine.run(f"session-s{number}", f"t{number}-record")
     scene.time += 0.25
     assert scene.relay.poll() == MOST_OUT - 2
     assert len(set(scene.broker.again)) == len(scene.broker.again) == 2 * MOST_OUT - 2
@@ -179,15 +179,15 @@ def test_a_step_that_a_later_one_has_overtaken_is_sent_again_however_busy_the_la
     submit(scene, 2)
     scene.relay.poll()
     scene.time += 0.6
-    scene.engine.perform("session-s2", "t2-prefetch")
+    scene.engine.run("session-s2", "t2-prefetch")
     scene.relay.poll()
     assert scene.broker.again == ["t1-prefetch"]
 
 
 def test_a_claimed_step_is_not_sent(scene: Scene) -> None:
-    scene.engine.perform("session-s1", "t1-prefetch")
-    scene.engine.perform("session-s1", "t1-1")
-    scene.engine.perform("session-s1", "t1-record")
+    scene.engine.run("session-s1", "t1-prefetch")
+    scene.engine.run("session-s1", "t1-1")
+    scene.engine.run("session-s1", "t1-record")
     scene.time += 100
     assert scene.relay.poll() == 0
 

@@ -40,7 +40,7 @@ class BeginCuration:
         self._model = model
         self._stock = stock
 
-    def perform(self, state: Session, step: Step, cancel: Cancel) -> Decision:
+    def run(self, state: Session, step: Step, cancel: Cancel) -> Decision:
         """The session and its one turn; where there are no skills, that is the end of it."""
         turn, stock = self._ids.name("t"), self._stock()
 

@@ -28,7 +28,7 @@ class BeginReview:
         self._model = model
         self._toolsets_on = toolsets_on
 
-    def perform(self, state: Session, step: Step, cancel: Cancel) -> Decision:
+    def run(self, state: Session, step: Step, cancel: Cancel) -> Decision:
         """The review's session and its one turn, begun together with the fact that says so."""
         turn = self._ids.name("t")
 

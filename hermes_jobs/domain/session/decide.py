@@ -18,7 +18,7 @@ from hermes_jobs.domain.session import approvals, compression_rules, review_rule
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.session import Session, require_open_turn
-from hermes_jobs.domain.session.steps import operation_of, require_due
+from hermes_jobs.domain.session.steps import require_due
 from hermes_jobs.domain.session.turn import MAX_WORKER_CRASHES, Turn
 from hermes_jobs.domain.usage import Reservation
 from hermes_jobs.errors import Rejected
@@ -214,13 +214,12 @@ def _begin(step_id: str, session: Session, reserved: Reservation | None) -> Iter
         yield from compression_rules.begin(session, step_id, reserved)
         return
     step, turn = require_due(session, step_id)
-    act = operation_of(session, step_id)
-    if act == "turn.call_model":
+    if step.operation == "turn.call_model":
         for steer in session.waiting:
             if steer.if_busy == "steer":
                 yield e.TurnMerged(turn=steer.id, into=turn.id)
         yield e.ModelCallStarted(turn=turn.id, step=step.id, attempt=step.attempt, reserved=reserved)
-    elif act == "turn.run_tool":
+    elif step.operation == "turn.run_tool":
         call = turn.call(step.id)
         if call is not None and call.approval != "waiting":
             yield e.ToolStarted(

@@ -117,6 +117,11 @@ def fork_of(parent: Session, stream: str) -> Session:
     return Session(stream=stream, opening=parent.opening, model=parent.model, messages=said)
 
 
+def is_session(stream: str) -> bool:
+    """Whether that is the name of a session's stream."""
+    return stream.startswith(PREFIX)
+
+
 def stream_of(session: str) -> str:
     """The stream of the lineage whose first session has that id."""
     return f"{PREFIX}{session}"

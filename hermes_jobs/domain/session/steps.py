@@ -14,7 +14,7 @@
 | waits for a review           | in addition, `review.KIND`, which starts it                       |
 | has events for a listener    | in addition, `listener.KIND`, which notifies it                   |
 
-A review's own session has the same steps with the kind `review.KIND`: see `operation_of`.
+A review's own session has the same operations, with the kind `review.KIND`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from __future__ import annotations
 from typing import Literal, cast
 
 import msgspec
-from msgspec.structs import replace
 
 from hermes_jobs.domain.session import reviews
 from hermes_jobs.domain.session.compression_rules import is_at_rest
@@ -70,6 +69,11 @@ QUEUES_BY_KIND: dict[StepKind, Queue] = {
 class Step(msgspec.Struct, frozen=True, kw_only=True):
     """One due piece of work. `kind` is its Celery task; `not_before` is seconds since the epoch, 0 for at
     once.
+
+    `operation`: what a turn or a compression does with it, whose start and end are events of the session;
+    None for other steps, of which the log has the outcome alone. `turn`: the turn it works for; for a
+    compression between turns its session. Both follow from the stream's state: a step read from its row has
+    neither.
     """
 
     id: str
@@ -77,6 +81,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     kind: StepKind
     attempt: int = 1
     not_before: float = 0.0
+    operation: StepKind | None = None
+    turn: str | None = None
 
     @property
     def lane(self) -> Queue:
@@ -86,11 +92,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
 def next_steps(session: Session) -> tuple[Step, ...]:
     """Every due or running step of the session, in a fixed order."""
-    carried_by = _review_task(session)
-    steps = _own_steps(session)
-    if carried_by is not None:
-        steps = tuple(replace(step, kind=carried_by) for step in steps)
-    return (*steps, *_review(session), *_listeners(session))
+    return (*_own_steps(session), *_review(session), *_listeners(session))
 
 
 def find_step(session: Session, step_id: str) -> Step | None:
@@ -106,13 +108,6 @@ def require_due(session: Session, step_id: str) -> tuple[Step, Turn]:
     return step, session.current
 
 
-def operation_of(session: Session, step_id: str) -> StepKind | None:
-    """The operation of a due step, whatever task runs it; None for the start of a review or a notification of
-    a listener.
-    """
-    return next((step.kind for step in _own_steps(session) if step.id == step_id), None)
-
-
 def _own_steps(session: Session) -> tuple[Step, ...]:
     turn = session.current
     if turn is not None and turn.cancelled_by is not None:
@@ -122,27 +117,33 @@ def _own_steps(session: Session) -> tuple[Step, ...]:
     if turn is None:
         return ()
     if not turn.started:
-        return (_spine(session.stream, turn, f"{turn.id}-prefetch", "turn.prefetch"),)
+        return (_turn_step(session, turn, f"{turn.id}-prefetch", "turn.prefetch"),)
     if turn.calls:
-        return tuple(_tool(session.stream, call) for call in _due_calls(turn))
+        return tuple(_tool(session, turn, call) for call in _due_calls(turn))
     if turn.answer is not None:
-        return (_spine(session.stream, turn, f"{turn.id}-record", "turn.record_usage"),)
-    return (_spine(session.stream, turn, turn.step_id, "turn.call_model"),)
+        return (_turn_step(session, turn, f"{turn.id}-record", "turn.record_usage"),)
+    return (_turn_step(session, turn, turn.step_id, "turn.call_model"),)
 
 
 def _under_way(session: Session, turn: Turn) -> tuple[Step, ...]:
     if session.compression is not None and session.compression.running:
         return (_compression(session),)
     if turn.running:
-        return (_spine(session.stream, turn, turn.step_id, "turn.call_model"),)
-    return tuple(_tool(session.stream, call) for call in turn.calls if call.running)
+        return (_turn_step(session, turn, turn.step_id, "turn.call_model"),)
+    return tuple(_tool(session, turn, call) for call in turn.calls if call.running)
 
 
 def _compression(session: Session) -> Step:
     job = compression_of(session)
     kind: StepKind = "compression.flush" if job.phase == "flush" else "compression.compress"
     return Step(
-        id=job.step_id, stream=session.stream, kind=kind, attempt=job.attempt, not_before=job.retry_at
+        id=job.step_id,
+        stream=session.stream,
+        kind=_task(session, kind),
+        attempt=job.attempt,
+        not_before=job.retry_at,
+        operation=kind,
+        turn=job.owner,
     )
 
 
@@ -168,20 +169,34 @@ def _listeners(session: Session) -> tuple[Step, ...]:
     )
 
 
-def _review_task(session: Session) -> StepKind | None:
-    """The task of all steps in a review's own session; None in other sessions."""
+def _task(session: Session, operation: StepKind) -> StepKind:
+    """The task that runs an operation: in a review's own session that of the review."""
     if session.started is None or not session.is_review:
-        return None
+        return operation
     return cast(StepKind, f"review.{session.started.source.removeprefix(reviews.SOURCE)}")
 
 
-def _spine(stream: str, turn: Turn, step_id: str, kind: StepKind) -> Step:
-    return Step(id=step_id, stream=stream, kind=kind, attempt=turn.attempt, not_before=turn.retry_at)
-
-
-def _tool(stream: str, call: Call) -> Step:
+def _turn_step(session: Session, turn: Turn, step_id: str, operation: StepKind) -> Step:
     return Step(
-        id=call.id, stream=stream, kind="turn.run_tool", attempt=call.attempt, not_before=call.expires_at
+        id=step_id,
+        stream=session.stream,
+        kind=_task(session, operation),
+        attempt=turn.attempt,
+        not_before=turn.retry_at,
+        operation=operation,
+        turn=turn.id,
+    )
+
+
+def _tool(session: Session, turn: Turn, call: Call) -> Step:
+    return Step(
+        id=call.id,
+        stream=session.stream,
+        kind=_task(session, "turn.run_tool"),
+        attempt=call.attempt,
+        not_before=call.expires_at,
+        operation="turn.run_tool",
+        turn=turn.id,
     )
 
 

@@ -1,4 +1,4 @@
-"""How each kind of step is performed, one file a kind, in terms of ports: nothing here appends or claims."""
+"""The handlers of steps, one file for each kind, in terms of ports: nothing here appends or claims."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from hermes_jobs.engine.handlers.request_builder import RequestBuilder
 from hermes_jobs.engine.handlers.review_models import ReviewModelRouter
 from hermes_jobs.engine.handlers.run_tool import RunTool
 from hermes_jobs.engine.handlers.turn_limits import TurnLimits
-from hermes_jobs.engine.ports import Performer
+from hermes_jobs.engine.ports import StepHandler
 
 
-def performers(
+def session_handlers(
     *,
-    prefetch: Performer,
-    call_model: Performer,
+    prefetch: StepHandler,
+    call_model: StepHandler,
     run_tool: RunTool,
     flush: Flush | None = None,
     compress: Compress | None = None,
-) -> Mapping[StepKind, Performer]:
-    """The table that the engine acts by."""
-    compression: dict[StepKind, Performer] = {}
+) -> Mapping[StepKind, StepHandler]:
+    """The handlers of turns' and compressions' operations, by operation."""
+    compression: dict[StepKind, StepHandler] = {}
     if flush is not None and compress is not None:
         compression = {"compression.flush": flush, "compression.compress": compress}
     return {

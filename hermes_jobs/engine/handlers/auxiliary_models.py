@@ -27,10 +27,6 @@ ABOUT_THE_REQUEST = frozenset({CANCELLED, "context_overflow", "payload_too_large
 """Kinds of failures that say nothing against the model."""
 
 
-def nothing_noted(error: ModelError) -> None:
-    """Where nobody remembers which models have failed."""
-
-
 class Helper(msgspec.Struct, frozen=True, kw_only=True):
     """A model that summarises. `window_of` gives the tokens that it takes, `failed` remembers that it has
     failed, so that it is not asked again for a while."""
@@ -39,7 +35,7 @@ class Helper(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     window_of: Callable[[], int]
     pricing: Pricing
-    failed: Callable[[ModelError], None] = nothing_noted
+    failed: Callable[[ModelError], None] | None = None
 
 
 class StandIn:

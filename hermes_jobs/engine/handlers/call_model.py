@@ -43,10 +43,6 @@ from hermes_jobs.text.tokens import tokens
 OVERFLOW = "context_overflow"
 
 
-def nothing_learned(model: str, window: int) -> Decision | None:
-    """Where no windows are remembered."""
-
-
 Outcome = TypeVar("Outcome", ModelReplied, ModelCallFailed)
 
 
@@ -65,10 +61,10 @@ class CallModel:
         limits: TurnLimits,
         heard: OnDelta,
         sizing: CompressionPolicy | None = None,
-        learn: Callable[[str, int], Decision | None] = nothing_learned,
+        learn: Callable[[str, int], Decision | None] | None = None,
         requests: RequestBuilder | None = None,
     ) -> None:
-        """`learn(model, window)` remembers a window that a refusal names."""
+        """`learn(model, window)` records a window, in tokens, that a refusal names."""
         self._model = model
         self._toolbox = toolbox
         self._pricing = pricing
@@ -81,7 +77,7 @@ class CallModel:
         self._learn = learn
         self._requests = requests or RequestBuilder(toolbox, limits)
 
-    def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
+    def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         turn = running_turn(session)
         request = self._requests.build(session, turn)
         speech = DeltaStream(
@@ -98,7 +94,7 @@ class CallModel:
                 failed = replace(failed, content=speech.text)
             if speech.text or error.kind in UNREPORTED:
                 failed = self._with_estimate(failed, turn, speech.text)
-            change = self._learn(request.model, failed.window) if failed.window else None
+            change = self._learn(request.model, failed.window) if self._learn and failed.window else None
             return c.FinishModelCall(
                 step=step.id,
                 outcome=failed,

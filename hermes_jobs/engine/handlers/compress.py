@@ -71,7 +71,7 @@ class Compress:
         self._ids = ids
         self._title_of = title_of
 
-    def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
+    def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         job = _Job(session, step, compression_of(session), self._contexts.of(session))
         sizing = self._sizing(session)
         size = sizing.size(session, session.current)
@@ -119,7 +119,8 @@ class Compress:
                     if cancel.reason != CANCELLED:
                         raise StepInterrupted from error
                     raise
-                helper.failed(error)
+                if helper.failed is not None:
+                    helper.failed(error)
         raise job.failures[-1][1]
 
     @staticmethod

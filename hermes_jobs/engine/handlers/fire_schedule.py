@@ -16,7 +16,7 @@ class FireSchedule:
         self._clock = clock
         self._ids = ids
 
-    def perform(self, state: Schedule, step: Step, cancel: Cancel) -> Decision:
+    def run(self, state: Schedule, step: Step, cancel: Cancel) -> Decision:
         """Nothing is done before the change is written: it is the whole effect."""
         run = Run(turn=self._ids.name("t"), session=self._ids.name("s"))
         return Fire(stream=step.stream, due=step.not_before, now=self._clock.now(), run=run)

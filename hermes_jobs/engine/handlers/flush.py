@@ -33,10 +33,6 @@ patterns, only then details of the task. Nothing to save is a good answer. Do no
 itself.]"""
 
 
-def nothing_before(session: Session) -> None:
-    """Where nobody else wants to see what is about to be compressed."""
-
-
 class Flush:
     """`compression.flush`: one call with the memory tool alone; what it saves is saved with the outcome.
 
@@ -53,7 +49,7 @@ class Flush:
         window_of: Callable[[str], int],
         name: str | None = None,
         *,
-        before: Callable[[Session], None] = nothing_before,
+        before: Callable[[Session], None] | None = None,
     ) -> None:
         self._model = model
         self._toolbox = toolbox
@@ -63,9 +59,10 @@ class Flush:
         self._name = name
         self._before = before
 
-    def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
+    def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         outcome = self._flushed(session, step, cancel)
-        self._before(session)
+        if self._before is not None:
+            self._before(session)
         return outcome
 
     def _flushed(self, session: Session, step: Step, cancel: Cancel) -> c.FinishFlush:

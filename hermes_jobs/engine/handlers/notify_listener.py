@@ -24,8 +24,7 @@ from hermes_jobs.engine.ports import (
     MemoryWriteListener,
     StepInterrupted,
 )
-from hermes_jobs.engine.session_repository import SessionRepository
-from hermes_jobs.engine.state_repository import StateRepository
+from hermes_jobs.engine.repository import StreamRepository
 from hermes_jobs.eventlog.log import EventLog
 
 logger = logging.getLogger(__name__)
@@ -41,7 +40,7 @@ class NotifyListener:
         self._clock = clock
         self._ids = ids
 
-    def perform(self, state: Session, step: Step, cancel: Cancel) -> Decision:
+    def run(self, state: Session, step: Step, cancel: Cancel) -> Decision:
         """Tell what the session came to, and say how far that went."""
         told = tuple(self.told(state, due) for due in due_of(state, step))
         changed = DecisionResult(writes=(StreamEvents(state.stream, told),))
@@ -73,10 +72,10 @@ class NotifyMemoryProvider:
     def __init__(self, listener: MemoryWriteListener | None, log: EventLog, clock: Clock, ids: Ids) -> None:
         self._listener = listener
         self._log = log
-        self._states = StateRepository(log, SessionRepository(log))
+        self._states = StreamRepository(log)
         self._facts = NotifyListener(listener, clock, ids)
 
-    def perform(self, state: Session, step: Step, cancel: Cancel) -> Decision:
+    def run(self, state: Session, step: Step, cancel: Cancel) -> Decision:
         """Tell all that is new, and say how far that went."""
         changed = DecisionResult(
             writes=tuple(write for due in due_of(state, step) for write in self._told(state, due, cancel))
@@ -112,7 +111,7 @@ class NotifyMemoryProvider:
         return heard, ""
 
     def _heard(self, name: str) -> int:
-        return cast(subscriptions.ListenerCursor, self._states.load(subscriptions.stream_of(name))).writes
+        return cast(subscriptions.ListenerCursor, self._states.state(subscriptions.stream_of(name))).writes
 
 
 def due_of(session: Session, step: Step) -> tuple[Subscription, ...]:

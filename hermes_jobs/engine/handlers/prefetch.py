@@ -22,11 +22,6 @@ RECALLING = frozenset({"conversation", "scheduled"})
 are told all they need."""
 
 
-def nothing_recalled(session: Session, text: str) -> str:  # noqa: ARG001 - the port's
-    """The `Recall` of an engine that remembers nothing."""
-    return ""
-
-
 class Prefetch:
     """`turn.prefetch`: the session's prompt, when it is new, and what holds for this turn."""
 
@@ -35,7 +30,7 @@ class Prefetch:
         prompt: PromptBuilder,
         limits: TurnLimits,
         window_of: Callable[[str], int] = lambda model: UNLIMITED,
-        recall: Recall = nothing_recalled,
+        recall: Recall | None = None,
         *,
         toolsets_on: Callable[[Sequence[str] | None], Collection[str]] = lambda toolsets: LEARNING,
     ) -> None:
@@ -47,7 +42,7 @@ class Prefetch:
         self._recall = recall
         self._toolsets_on = toolsets_on
 
-    def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
+    def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         turn = running_turn(session)
         try:
             started = self._prompt.start(session) if session.started is None else None
@@ -60,6 +55,7 @@ class Prefetch:
         learning = LEARNING.intersection(on)
         model = turn.model or session.model or (started.model if started else "")
         room = result_budget(self._window_of(model))
+        recall = self._recall if kind in RECALLING else None
         prefetched = ContextPrefetched(
             turn=turn.id,
             model=model,
@@ -69,7 +65,7 @@ class Prefetch:
             result_chars=min(limits.result_chars, room.result_chars),
             turn_chars=min(limits.turn_chars, room.turn_chars),
             preview_chars=limits.preview_chars,
-            recalled=self._recall(session, "\n\n".join(turn.texts)) if kind in RECALLING else "",
+            recalled=recall(session, "\n\n".join(turn.texts)) if recall is not None else "",
             listeners=limits.listeners if kind in RECALLING else (),
         )
         return c.FinishPrefetch(step=step.id, prefetched=prefetched, started=started)

@@ -11,5 +11,5 @@ from hermes_jobs.engine.ports import Cancel
 class RecordUsage:
     """`turn.record_usage`: the books are closed and the answer is out."""
 
-    def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
+    def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         return c.FinishTurn(step=step.id)

@@ -18,11 +18,6 @@ OUTPUT_LIMIT = "output_limit"
 Beside = Callable[[UserMessage, str], UserMessage]
 
 
-def only_what_was_said(message: UserMessage, _recalled: str) -> UserMessage:
-    """The message as it is."""
-    return message
-
-
 class RequestBuilder:
     """Makes the requests of turns, as configured."""
 
@@ -30,8 +25,8 @@ class RequestBuilder:
         self,
         toolbox: Toolbox,
         limits: TurnLimits,
-        beside: Beside = only_what_was_said,
-        longest: Callable[[str], int | None] = lambda model: None,
+        beside: Beside | None = None,
+        longest: Callable[[str], int | None] | None = None,
     ) -> None:
         """`beside(message, recalled)` is the message as it is sent, with what was recalled for it;
         `longest(model)` is how many tokens an answer of that model can have, None where that is not known."""
@@ -57,7 +52,9 @@ class RequestBuilder:
     def _messages(self, session: Session, turn: Turn) -> tuple[Message, ...]:
         """The history, with what was recalled beside the message that began the turn."""
         messages = session.messages
-        for at in range(len(messages) - 1, -1, -1) if turn.recalled else ():
+        if self._beside is None or not turn.recalled:
+            return messages
+        for at in range(len(messages) - 1, -1, -1):
             said = messages[at]
             if isinstance(said, UserMessage) and _holds(said.content, turn.asked):
                 return (*messages[:at], self._beside(said, turn.recalled), *messages[at + 1 :])
@@ -67,7 +64,8 @@ class RequestBuilder:
         limit = self._limits.max_tokens
         if turn.output_limit_raises:
             larger = max((limit or USUAL_ANSWER) * 2**turn.output_limit_raises, 2 * turn.cut_at)
-            limit = min(larger, self._longest(model) or larger)
+            longest = self._longest(model) if self._longest is not None else None
+            limit = min(larger, longest or larger)
         if turn.max_tokens is not None:
             limit = min(limit or turn.max_tokens, turn.max_tokens)
         return limit

@@ -15,19 +15,15 @@ from hermes_jobs.engine.handlers.tool_context import tool_context, toolsets_of
 from hermes_jobs.engine.ports import CANCELLED, Cancel, StepInterrupted, Toolbox, ToolOutcome
 
 
-def keep_nothing(call: str, content: str) -> None:
-    """Where no files are made."""
-
-
 class RunTool:
-    """`turn.run_tool`: one call; or, where it waited for an approval until now, the end of that wait."""
+    """`turn.run_tool`: runs one tool call; ends a wait for approval that has expired."""
 
-    def __init__(self, toolbox: Toolbox, keep: Callable[[str, str], None] = keep_nothing) -> None:
-        """`keep(call, content)` makes a file of a large result; the log has it in any case."""
+    def __init__(self, toolbox: Toolbox, keep: Callable[[str, str], None] | None = None) -> None:
+        """`keep(call, content)` writes a large result to a file, which the log holds in any case."""
         self._toolbox = toolbox
         self._keep = keep
 
-    def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
+    def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         """Run the tool. Raises `StepInterrupted` where it was interrupted by anything but a cancellation."""
         turn = running_turn(session)
         call = turn.call(step.id)
@@ -55,7 +51,7 @@ class RunTool:
             source=outcome.source,
         )
         kept = outcome.content if large else None
-        if kept is not None:
+        if kept is not None and self._keep is not None:
             self._keep(call.id, kept)
         return c.FinishToolCall(
             step=step.id, outcome=finished, facts=outcome.facts, kept=kept, change=outcome.change

@@ -29,7 +29,7 @@ from hermes_jobs.engine.ports.model import (
     RetryPlan,
 )
 from hermes_jobs.engine.ports.prompt import PromptBuilder, Recall
-from hermes_jobs.engine.ports.step_handler import Job, Performer, Preflight, StepInterrupted
+from hermes_jobs.engine.ports.step_handler import Preflight, StepHandler, StepInterrupted, StepOutcome
 from hermes_jobs.engine.ports.toolbox import (
     ProvidedSpec,
     Toolbox,

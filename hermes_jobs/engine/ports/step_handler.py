@@ -1,8 +1,8 @@
-"""Who does the steps that are due, and what goes before."""
+"""The handler of one kind of step, and the check before a model call."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.session import commands as c
@@ -10,27 +10,27 @@ from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.engine.ports.cancel import Cancel
 
+StepOutcome: TypeAlias = c.StepOutcome | Decision
+"""A command for a step with an `operation`; a decision about any streams for the others."""
+
 
 class StepInterrupted(Exception):
-    """A performer was told to stop before it had an outcome; its step goes to somebody else."""
+    """A handler was stopped before it had an outcome; another worker runs its step."""
 
 
-class Performer(Protocol):
-    """Does one kind of step. Called with the session as it was when the step was claimed."""
+class StepHandler(Protocol):
+    """Runs one kind of step. Appends nothing itself."""
 
-    def perform(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
-        """Act, and say what came of it. Raises `StepInterrupted` when told to stop for the process's sake."""
+    def run(self, state: Any, step: Step, cancel: Cancel) -> StepOutcome:
+        """Run the step and return its outcome, which the engine appends.
 
-
-class Job(Protocol):
-    """Does one kind of step that is no turn's: a schedule's, a delivery's, the beginning of a review."""
-
-    def perform(self, state: Any, step: Step, cancel: Cancel) -> Decision:
-        """Act, and return what is to be written. Raises `StepInterrupted` when the process has to stop."""
+        `state` is that of the step's stream after the claim, such as a `Session`. Raises `StepInterrupted`
+        when `cancel` fires for the process's sake; after any other error the step fails, or is tried again.
+        """
 
 
 class Preflight(Protocol):
     """Looks at a session whose model is about to be called."""
 
     def __call__(self, session: Session) -> c.SessionCommand | None:
-        """What has to be done instead, and makes the call due again afterwards; mostly nothing."""
+        """A command that has to come first, such as a compression; the call is due again after it."""

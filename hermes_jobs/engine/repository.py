@@ -1,0 +1,82 @@
+"""The states of all streams, folded from the log, with a cache of those used last."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import cast
+
+from hermes_jobs.domain.events import Event, SessionStarted
+from hermes_jobs.domain.session.session import Session, fork_of, stream_of
+from hermes_jobs.domain.streams import StreamState, fold, initial_state
+from hermes_jobs.eventlog.log import EventLog
+
+BATCH = 500  # events that are held at once
+
+
+class StreamRepository:
+    """Folds streams, reading only new events. Caches the `size` streams used last. Thread-safe."""
+
+    def __init__(self, log: EventLog, size: int = 512) -> None:
+        self._log = log
+        self._size = size
+        self._lock = threading.Lock()
+        self._states: OrderedDict[str, StreamState] = OrderedDict()
+
+    def state(self, stream: str) -> StreamState:
+        """The stream's current state; version 0 where it has no events. Raises `Corrupt`,
+        `LogUnavailable`."""
+        state = self._folded(self._cached(stream) or initial_state(stream))
+        self.keep(state)
+        return state
+
+    def load(self, stream: str) -> Session:
+        """The session's current state. Raises what `state` does."""
+        return cast(Session, self.state(stream))
+
+    def known(self, stream: str) -> Session | None:
+        """The session as this process last saw it, without reading the log; None where it is not cached."""
+        return cast("Session | None", self._cached(stream))
+
+    def load_at(self, stream: str, version: int) -> Session:
+        """The session at that version of its stream. Raises what `state` does."""
+        known = self.known(stream)
+        before = known if known is not None and known.version <= version else Session(stream=stream)
+        return cast(Session, self._folded(before, version))
+
+    def fold(self, state: StreamState, events: Sequence[Event]) -> StreamState:
+        """The state after those events; a fork begins with its parent's history. Raises what `state` does."""
+        started = events[0] if events and state.version == 0 else None
+        if isinstance(started, SessionStarted) and started.parent is not None and started.at is not None:
+            state = fork_of(self.load_at(stream_of(started.parent), started.at), state.stream)
+        return fold(state, events)
+
+    def forget(self, stream: str) -> None:
+        """Drop the stream from the cache; the next read folds it from its beginning."""
+        with self._lock:
+            self._states.pop(stream, None)
+
+    def keep(self, state: StreamState) -> None:
+        """Cache a state that was just folded, unless a newer one is cached."""
+        with self._lock:
+            cached = self._states.get(state.stream)
+            if cached is None or cached.version <= state.version:
+                self._states[state.stream] = state
+            self._states.move_to_end(state.stream)
+            while len(self._states) > self._size:
+                self._states.popitem(last=False)
+
+    def _cached(self, stream: str) -> StreamState | None:
+        with self._lock:
+            return self._states.get(stream)
+
+    def _folded(self, state: StreamState, version: int = sys.maxsize) -> StreamState:
+        """The state after the stream's events up to that version, read in batches."""
+        while True:
+            upto = min(state.version + BATCH, version)
+            news = self._log.read(state.stream, after=state.version, upto=upto)
+            state = self.fold(state, [recorded.event for recorded in news])
+            if len(news) < BATCH:
+                return state
