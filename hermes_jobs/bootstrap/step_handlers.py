@@ -20,9 +20,7 @@ from hermes_jobs.agent.skills.presenter import SkillPresenter
 from hermes_jobs.bootstrap.auxiliary_models import AuxiliaryModels
 from hermes_jobs.delivery.send import SendDelivery
 from hermes_jobs.domain.budgets import Budgets
-from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.events import Opening
-from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import StepKind
 from hermes_jobs.engine.budget_guard import BudgetGuard
@@ -33,16 +31,22 @@ from hermes_jobs.engine.handlers import (
     Flush,
     Prefetch,
     RequestBuilder,
-    ReviewModelRouter,
     RunTool,
     TurnLimits,
     session_handlers,
 )
 from hermes_jobs.engine.handlers.fire_schedule import FireSchedule
 from hermes_jobs.engine.handlers.notify_listener import NotifyListener, NotifyMemoryProvider
-from hermes_jobs.engine.handlers.tool_context import call_purpose
 from hermes_jobs.engine.live import OnDelta
-from hermes_jobs.engine.ports import Listener, MemoryWriteListener, Model, Pricing, StepHandler
+from hermes_jobs.engine.ports import (
+    ConfiguredModel,
+    Listener,
+    MemoryWriteListener,
+    Models,
+    Preflight,
+    Pricing,
+    StepHandler,
+)
 from hermes_jobs.engine.session_titles import next_title
 from hermes_jobs.settings.durations import seconds_of
 
@@ -59,16 +63,6 @@ if TYPE_CHECKING:
     from hermes_jobs.engine.engine import Engine
     from hermes_jobs.settings import Choice, Settings
     from hermes_jobs.telemetry.tracing import Tracing
-
-
-class ConfiguredModel(msgspec.Struct, frozen=True, kw_only=True):
-    """A model at its endpoint; `name` is None where each session names its own."""
-
-    model: Model
-    name: str | None
-    prices: Pricing
-    window_of: Callable[[str], int]
-    learn: Callable[[str, int], Decision | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,35 +103,37 @@ class StepHandlers:
             blocks=(parts.providers.block, self._skills),
         )
         self._helpers = AuxiliaryModels(settings, parts.endpoints, parts.engine)
-        self._main = self._by_name()
-        self._reviews = self._set_apart("review")
-        self._flusher = self._set_apart("compression", "flush")
+        main = self._by_name()
+        self._models = Models(
+            turn=main,
+            review=self._set_apart("review") or main,
+            flush=self._set_apart("compression", "flush") or main,
+        )
         self._contexts = parts.contexts
-        self._sizing = self._sized(self._main)
-        self._sizing_reviews = self._sized(self._reviews)
-
+        self._sizing = CompressionPolicy(
+            self._contexts,
+            parts.toolbox,
+            self._models.window_of,
+            automatic=settings.compression.enabled,
+        )
+        self.preflight: Preflight = self._sizing.preflight
         self._requests = RequestBuilder(
             parts.toolbox, self._limits, with_recall, parts.endpoints.by_name.longest_answer
         )
         self.purse = BudgetGuard(
             request=self._requests.build,
             estimate=estimated_tokens,
-            pricing=self._main.prices,
+            pricing=main.pricing,
             budgets=_budgets(settings),
             clock=self._clock,
             zone=settings.zone,
             summariser=self._summary_prices,
-            flusher=(self._flusher.name, self._flusher.prices) if self._flusher.name else None,
-            reviews=self._reviews.prices,
+            flusher=(self._models.flush.name, self._models.flush.pricing)
+            if self._models.flush.name
+            else None,
+            reviews=self._models.review.pricing,
             asking=parts.asking,
         )
-
-    def preflight(self, session: Session) -> c.RequestCompression | None:
-        """The compression that has to come before the session's next model call. See `Preflight`."""
-        return self._sizing_of(session).preflight(session)
-
-    def _sizing_of(self, session: Session) -> CompressionPolicy:
-        return self._sizing_reviews if call_purpose(session) == "review" else self._sizing
 
     def _skills(self, session: Session) -> str:
         """The index of skills, where the session has the tools to read them; a review sees all of them."""
@@ -159,17 +155,31 @@ class StepHandlers:
 
     def _of_operations(self) -> Mapping[StepKind, StepHandler]:
         of = self._parts
-        main, reviews, flusher = self._main, self._reviews, self._flusher
+        flusher = self._models.flush
         return session_handlers(
-            prefetch=ReviewModelRouter(self._prefetch(main), self._prefetch(reviews)),
-            call_model=ReviewModelRouter(
-                self._call_model(main, self._sizing), self._call_model(reviews, self._sizing_reviews)
+            prefetch=Prefetch(
+                self._prompt,
+                self._limits,
+                self._models.window_of,
+                of.providers.recall,
+                toolsets_on=of.toolbox.toolsets_on,
+            ),
+            call_model=CallModel(
+                models=self._models,
+                toolbox=of.toolbox,
+                retry=delay,
+                clock=self._clock,
+                ids=self._ids,
+                limits=self._limits,
+                heard=of.on_delta,
+                sizing=self._sizing,
+                requests=self._requests,
             ),
             run_tool=RunTool(of.toolbox, keep=of.on_result),
             flush=Flush(
                 flusher.model,
                 of.toolbox,
-                flusher.prices,
+                flusher.pricing,
                 self._contexts,
                 flusher.window_of,
                 flusher.name,
@@ -181,43 +191,15 @@ class StepHandlers:
                 retry=delay,
                 clock=self._clock,
                 prompt=self._prompt,
-                sizing=self._sizing_of,
+                sizing=self._sizing,
                 ids=self._ids,
                 title_of=partial(next_title, of.engine.log),
             ),
         )
 
-    def _prefetch(self, asked: ConfiguredModel) -> Prefetch:
-        of = self._parts
-        return Prefetch(
-            self._prompt,
-            self._limits,
-            asked.window_of,
-            of.providers.recall,
-            toolsets_on=of.toolbox.toolsets_on,
-        )
-
-    def _call_model(self, asked: ConfiguredModel, sizing: CompressionPolicy) -> CallModel:
-        of = self._parts
-        # A fallback is asked where its name leads, which a model with an endpoint of its own does not follow.
-        limits = self._limits if asked is self._main else msgspec.structs.replace(self._limits, fallback=())
-        return CallModel(
-            model=asked.model,
-            toolbox=of.toolbox,
-            pricing=asked.prices,
-            retry=delay,
-            clock=self._clock,
-            ids=self._ids,
-            limits=limits,
-            heard=of.on_delta,
-            sizing=sizing,
-            learn=asked.learn,
-            requests=self._requests,
-        )
-
     def _others(self) -> Mapping[StepKind, StepHandler]:
         of = self._parts
-        begin = BeginReview(self._ids, self._reviews.name, of.toolbox.toolsets_on)
+        begin = BeginReview(self._ids, self._models.review.name, of.toolbox.toolsets_on)
         memory, context = self._listeners
         return {
             "schedule.fire": FireSchedule(self._clock, self._ids),
@@ -230,7 +212,7 @@ class StepHandlers:
             "review.skills": begin,
             "review.combined": begin,
             "review.curate": BeginCuration(
-                self._ids, self._reviews.name or self._settings.model_name, of.curator.inventory
+                self._ids, self._models.review.name or self._settings.model_name, of.curator.inventory
             ),
         }
 
@@ -239,8 +221,7 @@ class StepHandlers:
         models = self._parts.endpoints.by_name
         return ConfiguredModel(
             model=FenceStripper(models),
-            name=None,
-            prices=models,
+            pricing=models,
             window_of=models.window_of,
             learn=models.learn,
         )
@@ -250,24 +231,19 @@ class StepHandlers:
         return ConfiguredModel(
             model=FenceStripper(endpoints.model(choice)),
             name=choice.model,
-            prices=endpoints.prices(choice.base_url),
+            pricing=endpoints.prices(choice.base_url),
             window_of=endpoints.windows(choice.base_url).of,
             learn=partial(endpoints.learn, choice.base_url),
         )
 
-    def _set_apart(self, task: str, purpose: str = "") -> ConfiguredModel:
-        """The model for that task of `auxiliary`, whose calls are for `purpose` (default: of the same name):
-        the main model unless another is configured; the main one answers in its place while that fails."""
+    def _set_apart(self, task: str, purpose: str = "") -> ConfiguredModel | None:
+        """The model that `auxiliary` names for that task, whose calls are for `purpose` (default: of the same
+        name); the main model answers in its place while it fails. None where none is named."""
         choice = self._settings.set_apart(task)
         if choice is None:
-            return self._main
-        asked = self._asked(choice)
-        return msgspec.structs.replace(asked, model=self._helpers.standing_in(purpose or task, choice))
-
-    def _sized(self, asked: ConfiguredModel) -> CompressionPolicy:
-        of = self._parts
-        automatic = self._settings.compression.enabled
-        return CompressionPolicy(self._contexts, of.toolbox, asked.window_of, automatic=automatic)
+            return None
+        model = self._helpers.standing_in(purpose or task, choice)
+        return msgspec.structs.replace(self._asked(choice), model=model)
 
     def _summary_prices(self) -> tuple[str, Pricing]:
         chosen = self._settings.auxiliary_model("compression")

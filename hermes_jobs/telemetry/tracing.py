@@ -233,7 +233,7 @@ class Tracing:
 
 
 class TracedHandler:
-    """A `StepHandler` whose own calls are traced under the span of its step; `within` is that of `Tracing`."""
+    """A `StepHandler` whose calls are traced under the span of its step; `within` is that of `Tracing`."""
 
     def __init__(
         self, handler: StepHandler, within: Callable[[Session, Step], AbstractContextManager[None]]

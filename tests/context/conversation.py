@@ -21,7 +21,15 @@ from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.handlers import CallModel, Compress, CompressionPolicy, TurnLimits
 from hermes_jobs.engine.handlers.auxiliary_models import Helper
-from hermes_jobs.engine.ports import Cancel, ModelError, ModelRequest, Reply, ToolSpec
+from hermes_jobs.engine.ports import (
+    Cancel,
+    ConfiguredModel,
+    ModelError,
+    ModelRequest,
+    Reply,
+    ToolSpec,
+    same_for_all,
+)
 from tests.domain.world import World
 from tests.engine.simulation import CountedIds, Gates, NoPrices, ShiftedClock, SimulatedToolbox
 from tests.tools.support import Switch
@@ -92,12 +100,11 @@ class Conversation:
         tools, prompt = Tools(fixed // 2), Prompt(fixed - fixed // 2)
         options = CompressorOptions(protect_last=protect_last)
         contexts = BuiltIn(Compressor(options, redact=lambda text: text))
-        self.sizing = CompressionPolicy(contexts, tools, lambda model: window)
+        self.sizing = CompressionPolicy(contexts, tools, lambda session, model: window)
         clock, ids = ShiftedClock(lambda: 1.0), CountedIds()
         self._call = CallModel(
-            model=self.model,
+            models=same_for_all(ConfiguredModel(model=self.model, pricing=NoPrices())),
             toolbox=tools,
-            pricing=NoPrices(),
             retry=delay,
             clock=clock,
             ids=ids,
@@ -113,7 +120,7 @@ class Conversation:
             retry=delay,
             clock=clock,
             prompt=prompt,
-            sizing=lambda session: self.sizing,
+            sizing=self.sizing,
             ids=ids,
         )
         self._prompt = prompt

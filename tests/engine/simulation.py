@@ -20,6 +20,7 @@ from hermes_jobs.engine.engine import Engine
 from hermes_jobs.engine.handlers import CallModel, Prefetch, RunTool, TurnLimits, session_handlers
 from hermes_jobs.engine.ports import (
     Cancel,
+    ConfiguredModel,
     ModelError,
     ModelRequest,
     Preflight,
@@ -29,6 +30,7 @@ from hermes_jobs.engine.ports import (
     ToolOutcome,
     ToolSpec,
     Verdict,
+    same_for_all,
 )
 from hermes_jobs.eventlog.log import Append, EventLog, RecordedEvent, WorkerRow
 
@@ -291,9 +293,10 @@ def simulated_engine(  # noqa: PLR0917 - what a simulated process consists of
             **session_handlers(
                 prefetch=Prefetch(PlainPrompt(), LIMITS),
                 call_model=CallModel(
-                    model=SimulatedModel(gates, requests),
+                    models=same_for_all(
+                        ConfiguredModel(model=SimulatedModel(gates, requests), pricing=NoPrices())
+                    ),
                     toolbox=tools,
-                    pricing=NoPrices(),
                     retry=lambda kind, retries, retry_after, fraction: 5.0 if retries < 2 else None,
                     clock=clock,
                     ids=ids,

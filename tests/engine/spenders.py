@@ -25,7 +25,7 @@ from hermes_jobs.engine.handlers import (
     TurnLimits,
     session_handlers,
 )
-from hermes_jobs.engine.ports import Model, ModelRequest, Reply
+from hermes_jobs.engine.ports import ConfiguredModel, Model, ModelRequest, Reply, same_for_all
 from hermes_jobs.eventlog.factory import open_log
 from hermes_jobs.eventlog.log import EventLog
 from tests.engine.simulation import PlainPrompt, ShiftedClock
@@ -66,9 +66,8 @@ def spending_engine(
     limits = TurnLimits(max_iterations=5, max_tokens=max_tokens, approval_seconds=60)
     prices = Prices()
     call_model = CallModel(
-        model=model,
+        models=same_for_all(ConfiguredModel(model=model, pricing=prices)),
         toolbox=toolbox,
-        pricing=prices,
         retry=lambda kind, retries, retry_after, fraction: 0.0 if retries < 2 else None,
         clock=clock,
         ids=ids,

@@ -73,7 +73,7 @@ def compressed(session: Session, left: int) -> e.ContextCompressed:
         retry=delay,
         clock=ShiftedClock(lambda: 1.0),
         prompt=NoPrompt(),
-        sizing=lambda session: CompressionPolicy(contexts, SimulatedToolbox(Gates()), lambda model: 1_000),
+        sizing=CompressionPolicy(contexts, SimulatedToolbox(Gates()), lambda session, model: 1_000),
         ids=CountedIds(),
     )
     [step] = next_steps(session)

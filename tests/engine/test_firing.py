@@ -20,7 +20,7 @@ from hermes_jobs.engine.clock_and_ids import RandomIds
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.engine.handlers import CallModel, Prefetch, RunTool, session_handlers
 from hermes_jobs.engine.handlers.fire_schedule import FireSchedule
-from hermes_jobs.engine.ports import Cancel
+from hermes_jobs.engine.ports import Cancel, ConfiguredModel, same_for_all
 from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.eventlog.log import Append, EventLog, RecordedEvent
 from hermes_jobs.eventlog.sql import SqlEventLog
@@ -55,9 +55,8 @@ class Office:
         ids, gates = RandomIds(), Gates()
         tools = SimulatedToolbox(gates)
         call_model = CallModel(
-            model=SimulatedModel(gates, []),
+            models=same_for_all(ConfiguredModel(model=SimulatedModel(gates, []), pricing=NoPrices())),
             toolbox=tools,
-            pricing=NoPrices(),
             retry=lambda kind, retries, retry_after, fraction: None,
             clock=clock,
             ids=ids,

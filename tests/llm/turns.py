@@ -15,7 +15,7 @@ from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.domain.session.steps import next_steps
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.engine.handlers import CallModel, Prefetch, RunTool, TurnLimits, session_handlers
-from hermes_jobs.engine.ports import Model
+from hermes_jobs.engine.ports import ConfiguredModel, Model, same_for_all
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from tests.engine.simulation import CountedIds
 
@@ -63,9 +63,8 @@ class OneSession:
         )
         ids = CountedIds()
         call_model = CallModel(
-            model=model,
+            models=same_for_all(ConfiguredModel(model=model, pricing=PriceList(None, self.clock))),
             toolbox=toolbox,
-            pricing=PriceList(None, self.clock),
             retry=delay,
             clock=self.clock,
             ids=ids,

@@ -12,7 +12,6 @@ from hermes_jobs.engine.handlers.flush import Flush
 from hermes_jobs.engine.handlers.prefetch import Prefetch
 from hermes_jobs.engine.handlers.record_usage import RecordUsage
 from hermes_jobs.engine.handlers.request_builder import RequestBuilder
-from hermes_jobs.engine.handlers.review_models import ReviewModelRouter
 from hermes_jobs.engine.handlers.run_tool import RunTool
 from hermes_jobs.engine.handlers.turn_limits import TurnLimits
 from hermes_jobs.engine.ports import StepHandler

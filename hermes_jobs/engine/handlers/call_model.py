@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from hashlib import sha256
 from typing import TypeVar
 
 from msgspec.structs import replace
 
-from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.events import ApprovalRequested, ModelCallFailed, ModelReplied, ResponseBooked
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.loop_guard import is_blocked
@@ -27,11 +25,12 @@ from hermes_jobs.engine.ports import (
     CANCELLED,
     Cancel,
     Clock,
+    ConfiguredModel,
     FailedCall,
     Ids,
-    Model,
     ModelError,
     ModelRequest,
+    Models,
     Pricing,
     Reply,
     RetryPlan,
@@ -52,85 +51,70 @@ class CallModel:
     def __init__(  # noqa: PLR0913 - the ports it needs
         self,
         *,
-        model: Model,
+        models: Models,
         toolbox: Toolbox,
-        pricing: Pricing,
         retry: RetryPlan,
         clock: Clock,
         ids: Ids,
         limits: TurnLimits,
         heard: OnDelta,
         sizing: CompressionPolicy | None = None,
-        learn: Callable[[str, int], Decision | None] | None = None,
         requests: RequestBuilder | None = None,
     ) -> None:
-        """`learn(model, window)` records a window, in tokens, that a refusal names."""
-        self._model = model
+        self._models = models
         self._toolbox = toolbox
-        self._pricing = pricing
         self._attempts = Attempts(retry, clock, ids, limits)
         self._clock = clock
         self._ids = ids
         self._limits = limits
         self._heard = heard
         self._sizing = sizing
-        self._learn = learn
         self._requests = requests or RequestBuilder(toolbox, limits)
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
-        turn = running_turn(session)
+        turn, at = running_turn(session), self._models.of(session)
         request = self._requests.build(session, turn)
         speech = DeltaStream(
             self._heard, turn=turn.id, step=step.id, attempt=step.attempt, call=self._ids.name("m")
         )
         try:
-            reply = self._model.reply(request, cancel, speech.say)
+            reply = at.model.reply(request, cancel, speech.say)
         except ModelError as error:
             smaller = self._sizing.on_overflow(session, turn, error) if self._sizing else None
-            failed = replace(self._failed(turn, step, request, error, cancel), purpose=call_purpose(session))
+            failed = replace(
+                self._failed(at, turn, step, request, error, cancel), purpose=call_purpose(session)
+            )
             if smaller is not None:
                 failed = replace(failed, retry_at=self._clock.now())
             if error.kind == CANCELLED:
                 failed = replace(failed, content=speech.text)
             if speech.text or error.kind in UNREPORTED:
-                failed = self._with_estimate(failed, turn, speech.text)
-            change = self._learn(request.model, failed.window) if self._learn and failed.window else None
+                failed = _with_estimate(at.pricing, failed, turn, speech.text)
+            change = at.learn(request.model, failed.window) if failed.window else None
             return c.FinishModelCall(
                 step=step.id,
                 outcome=failed,
-                responses=self._booked(turn, step, error.instead_of, failed.purpose),
+                responses=_booked(at.pricing, turn, step, error.instead_of, failed.purpose),
                 compress=smaller,
                 change=change,
             )
         finally:
             speech.end()
-        replied = self._replied(session, turn, step, request.model, reply)
-        replied = self._with_estimate(replied, turn, reply.content + reply.reasoning)
+        replied = self._replied(at.pricing, session, turn, step, request.model, reply)
+        replied = _with_estimate(at.pricing, replied, turn, reply.content + reply.reasoning)
         approvals = () if turn.closing else self._approvals(session, turn, replied)
         pressure = self._sizing.pressure_change(session, turn, replied) if self._sizing else None
         return c.FinishModelCall(
             step=step.id,
             outcome=replied,
-            responses=self._booked(turn, step, reply.instead_of, replied.purpose),
+            responses=_booked(at.pricing, turn, step, reply.instead_of, replied.purpose),
             approvals=approvals,
             pressure=pressure,
         )
 
-    def _booked(
-        self, turn: Turn, step: Step, failed: FailedCall | None, purpose: str
-    ) -> tuple[ResponseBooked, ...]:
-        sent = turn.reserved.input_tokens if turn.reserved else 0
-        return booked(failed, self._pricing, sent, turn=turn.id, step=step.id, purpose=purpose)
-
-    def _with_estimate(self, outcome: Outcome, turn: Turn, said: str) -> Outcome:
-        """The outcome with what it may have used, where nobody reported that; `said` is what arrived."""
-        if outcome.usage != NO_USAGE or turn.reserved is None:
-            return outcome
-        used = Usage(turn.reserved.input_tokens, tokens(said))
-        cost = self._pricing.cost_usd(outcome.model, used)
-        return replace(outcome, estimated=used, estimated_cost_usd=cost)
-
-    def _replied(self, session: Session, turn: Turn, step: Step, model: str, reply: Reply) -> ModelReplied:
+    def _replied(
+        self, pricing: Pricing, session: Session, turn: Turn, step: Step, model: str, reply: Reply
+    ) -> ModelReplied:
         answered_by = reply.model or model
         return ModelReplied(
             turn=turn.id,
@@ -142,17 +126,13 @@ class CallModel:
             tool_calls=reply.tool_calls,
             plan=self._toolbox.plan(step.id, reply.tool_calls, workdir_of(session)),
             usage=reply.usage,
-            cost_usd=self._cost(answered_by, reply.usage),
+            cost_usd=_cost(pricing, answered_by, reply.usage),
             reasoning=reply.reasoning,
             purpose=call_purpose(session),
             payload=reply.payload,
             notes=reply.notes,
             failures=told(reply.instead_of),
         )
-
-    def _cost(self, model: str, usage: Usage) -> float | None:
-        """A response whose usage was not reported has no known cost."""
-        return None if usage == NO_USAGE else self._pricing.cost_usd(model, usage)
 
     def _approvals(self, session: Session, turn: Turn, reply: ModelReplied) -> tuple[ApprovalRequested, ...]:
         if reply.finish_reason == "length":
@@ -176,12 +156,20 @@ class CallModel:
         )
 
     def _failed(
-        self, turn: Turn, step: Step, request: ModelRequest, error: ModelError, cancel: Cancel
+        self,
+        at: ConfiguredModel,
+        turn: Turn,
+        step: Step,
+        request: ModelRequest,
+        error: ModelError,
+        cancel: Cancel,
     ) -> ModelCallFailed:
         if error.kind == CANCELLED and cancel.reason != CANCELLED:
             raise StepInterrupted
         shorter = shorter_answer(request.max_tokens, error.limit) if error.kind == OUTPUT_LIMIT else None
-        again = self._attempts.after(turn, error, shortened=shorter is not None)
+        # A fallback is called at the endpoint of its name, not at one set apart for a purpose.
+        fallback = self._limits.fallback if at.name is None else ()
+        again = self._attempts.after(turn, error, shortened=shorter is not None, fallback=fallback)
         return ModelCallFailed(
             turn=turn.id,
             step=step.id,
@@ -191,7 +179,7 @@ class CallModel:
             hint=again.hint or error.hint,
             retry_at=again.at,
             usage=error.usage,
-            cost_usd=self._pricing.cost_usd(request.model, error.usage),
+            cost_usd=at.pricing.cost_usd(request.model, error.usage),
             model=request.model,
             max_tokens=shorter if again.at is not None else None,
             window=error.limit if error.kind == OVERFLOW else None,
@@ -200,3 +188,23 @@ class CallModel:
             resets_at=again.resets_at,
             back_to=again.back_to if again.at is not None else "",
         )
+
+
+def _booked(
+    pricing: Pricing, turn: Turn, step: Step, failed: FailedCall | None, purpose: str
+) -> tuple[ResponseBooked, ...]:
+    sent = turn.reserved.input_tokens if turn.reserved else 0
+    return booked(failed, pricing, sent, turn=turn.id, step=step.id, purpose=purpose)
+
+
+def _with_estimate(pricing: Pricing, outcome: Outcome, turn: Turn, text: str) -> Outcome:
+    """The outcome with an estimate of its usage, where none was reported; `text` is what was received."""
+    if outcome.usage != NO_USAGE or turn.reserved is None:
+        return outcome
+    used = Usage(turn.reserved.input_tokens, tokens(text))
+    return replace(outcome, estimated=used, estimated_cost_usd=pricing.cost_usd(outcome.model, used))
+
+
+def _cost(pricing: Pricing, model: str, usage: Usage) -> float | None:
+    """The cost in US dollars; None where no usage was reported, or the price is not known."""
+    return None if usage == NO_USAGE else pricing.cost_usd(model, usage)

@@ -56,7 +56,7 @@ class Compress:
         retry: RetryPlan,
         clock: Clock,
         prompt: PromptBuilder,
-        sizing: Callable[[Session], CompressionPolicy],
+        sizing: CompressionPolicy,
         ids: Ids,
         title_of: Callable[[Session], str | None] = lambda session: continued_title(
             session.named, session.num_compressed + 2
@@ -73,7 +73,7 @@ class Compress:
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         job = _Job(session, step, compression_of(session), self._contexts.of(session))
-        sizing = self._sizing(session)
+        sizing = self._sizing
         size = sizing.size(session, session.current)
         estimated = size.fixed + job.context.estimate(session.messages)
         window = job.asked.window or size.window

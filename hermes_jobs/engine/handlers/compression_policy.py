@@ -21,7 +21,7 @@ TOO_MUCH = 0.5
 
 
 class CompressionPolicy:
-    """Looks at a session with its context engine. `window_of(model)` and all sizes are in tokens.
+    """Looks at a session with its context engine. `window_of(session, model)` and all sizes are in tokens.
 
     `automatic` false: nothing is compressed but at a person's request.
     """
@@ -30,7 +30,7 @@ class CompressionPolicy:
         self,
         contexts: ContextEngines,
         toolbox: Toolbox,
-        window_of: Callable[[str], int],
+        window_of: Callable[[Session, str], int],
         *,
         automatic: bool = True,
     ) -> None:
@@ -130,7 +130,7 @@ class CompressionPolicy:
         else:
             tokens = fixed + context.estimate(session.messages)
         return ContextSize(
-            window=self._window_of(model),
+            window=self._window_of(session, model),
             tokens=tokens,
             num_messages=len(session.messages),
             is_measured=measured,

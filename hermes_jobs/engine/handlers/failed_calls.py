@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from hermes_jobs.domain.session.turn import Turn
@@ -43,13 +45,16 @@ class Attempts:
         self._ids = ids
         self._limits = limits
 
-    def after(self, turn: Turn, error: ModelError, *, shortened: bool) -> NextAttempt:
-        """What follows; `shortened`: the call can be made again with a smaller output limit."""
+    def after(
+        self, turn: Turn, error: ModelError, *, shortened: bool, fallback: Sequence[str]
+    ) -> NextAttempt:
+        """What follows; `shortened`: the call can be made again with a smaller output limit; `fallback`: the
+        models to try in its place, in order."""
         now = self._clock.now()
-        fallback = self._fallback(turn)
-        if fallback and self._gives_way(turn, error):
+        other = _next_fallback(turn, fallback)
+        if other and self._gives_way(turn, error):
             resets_at = now + (error.retry_after or 0.0) if _is_quota(error) else None
-            return NextAttempt(at=now, fallback=fallback, resets_at=resets_at)
+            return NextAttempt(at=now, fallback=other, resets_at=resets_at)
         if _is_quota(error):
             return self._quota(turn, error.retry_after or 0.0, now)
         wait = None
@@ -59,11 +64,6 @@ class Attempts:
             waiting = self._quota(turn, max(0.0, turn.exhausted.until - now), now)
             return msgspec.structs.replace(waiting, back_to=turn.exhausted.model)
         return NextAttempt(at=None if wait is None else now + wait)
-
-    def _fallback(self, turn: Turn) -> str:
-        """The next fallback model of the turn, empty where none is left."""
-        left = self._limits.fallback[turn.fallbacks :]
-        return next((model for model in left if model != turn.model), "")
 
     def _gives_way(self, turn: Turn, error: ModelError) -> bool:
         if error.kind in UNUSABLE or _is_quota(error):
@@ -77,6 +77,11 @@ class Attempts:
         longest = self._limits.wait_for_quota
         told = f"The quota resets in {_hours(wait)}; model.wait_for_quota allows {_hours(longest)}."
         return NextAttempt(hint=f"{told} Use another model, or `turns retry` later.")
+
+
+def _next_fallback(turn: Turn, models: Sequence[str]) -> str:
+    """The next fallback model of the turn; empty where none is left."""
+    return next((model for model in models[turn.fallbacks :] if model != turn.model), "")
 
 
 def _is_quota(error: ModelError) -> bool:

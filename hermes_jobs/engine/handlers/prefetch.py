@@ -29,13 +29,13 @@ class Prefetch:
         self,
         prompt: PromptBuilder,
         limits: TurnLimits,
-        window_of: Callable[[str], int] = lambda model: UNLIMITED,
+        window_of: Callable[[Session, str], int] = lambda session, model: UNLIMITED,
         recall: Recall | None = None,
         *,
         toolsets_on: Callable[[Sequence[str] | None], Collection[str]] = lambda toolsets: LEARNING,
     ) -> None:
-        """`window_of(model)` is what a model takes, in tokens: large results shrink with it. Nothing is
-        reviewed for toolsets that are not on in a session."""
+        """`window_of(session, model)` is a context window in tokens; the limits of results shrink with it.
+        Nothing is reviewed for toolsets that are not on in a session."""
         self._prompt = prompt
         self._limits = limits
         self._window_of = window_of
@@ -54,7 +54,7 @@ class Prefetch:
         on = self._toolsets_on(begun.toolsets if begun else None) if kind == "conversation" else ()
         learning = LEARNING.intersection(on)
         model = turn.model or session.model or (started.model if started else "")
-        room = result_budget(self._window_of(model))
+        room = result_budget(self._window_of(session, model))
         recall = self._recall if kind in RECALLING else None
         prefetched = ContextPrefetched(
             turn=turn.id,

@@ -20,13 +20,16 @@ from hermes_jobs.engine.ports.listener import (
     MemoryWriteListener,
 )
 from hermes_jobs.engine.ports.model import (
+    ConfiguredModel,
     FailedCall,
     Model,
     ModelError,
     ModelRequest,
+    Models,
     Pricing,
     Reply,
     RetryPlan,
+    same_for_all,
 )
 from hermes_jobs.engine.ports.prompt import PromptBuilder, Recall
 from hermes_jobs.engine.ports.step_handler import Preflight, StepHandler, StepInterrupted, StepOutcome

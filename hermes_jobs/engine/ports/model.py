@@ -7,7 +7,10 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.session.messages import Message, Payload, ToolCall
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.tool_results import UNLIMITED
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports.cancel import Cancel
 from hermes_jobs.engine.ports.toolbox import ToolSpec
@@ -120,3 +123,37 @@ class Pricing(Protocol):
 
     def cost_usd(self, model: str, usage: Usage) -> float | None:
         """US dollars, or null where the price is not known."""
+
+
+class ConfiguredModel(msgspec.Struct, frozen=True, kw_only=True):
+    """A model at its endpoint. `name` is None where each session names its own, whose fallbacks then apply.
+
+    `window_of(model)` is a context window in tokens; `learn(model, window)` the decision that records one.
+    """
+
+    model: Model
+    pricing: Pricing
+    name: str | None = None
+    window_of: Callable[[str], int] = lambda model: UNLIMITED
+    learn: Callable[[str, int], Decision | None] = lambda model, window: None
+
+
+class Models(msgspec.Struct, frozen=True, kw_only=True):
+    """The models by purpose of a call: a conversation's turns, reviews, and saving before a compression."""
+
+    turn: ConfiguredModel
+    review: ConfiguredModel
+    flush: ConfiguredModel
+
+    def of(self, session: Session) -> ConfiguredModel:
+        """The model of the session's turns."""
+        return self.review if session.is_review else self.turn
+
+    def window_of(self, session: Session, model: str) -> int:
+        """The context window of that model where the session's turns call it, in tokens."""
+        return self.of(session).window_of(model)
+
+
+def same_for_all(model: ConfiguredModel) -> Models:
+    """One model for all purposes."""
+    return Models(turn=model, review=model, flush=model)
