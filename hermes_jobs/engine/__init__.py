@@ -1,1 +1,2 @@
-"""Load, decide, claim, perform, append: the one place where steps are acted on. Knows its ports only."""
+"""Load, decide, claim, run, append: the one place that handles commands and runs steps. Knows its ports
+only."""

@@ -1,4 +1,5 @@
-"""Outcomes that nobody planned: of an act that this program stumbled over, and of one that came too late."""
+"""Abnormal outcomes: an unexpected exception in a handler, or a result that arrives after its claim was
+lost."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from hermes_jobs.eventlog.log import StepRow
 
 
 def failure_outcome(session: Session, step: Step, error: str) -> c.SessionCommand:
-    """What becomes of a step whose act this program stumbled over: nothing is due for ever."""
+    """The outcome of a step whose handler raised an unexpected exception, so that it is not due for ever."""
     message = f"{step.kind} failed unexpectedly ({error})."
     hint = "The log of this process has the details. `hermes-jobs turns retry` tries again."
     job = session.compression
@@ -57,7 +58,7 @@ def failure_outcome(session: Session, step: Step, error: str) -> c.SessionComman
 
 
 def is_failure(command: c.SessionCommand) -> bool:
-    """Whether that is the failure of its step, for good: what a tool answers is not, whatever it says."""
+    """Whether its step has failed for good; the result of a tool is no failure, whatever it says."""
     match command:
         case c.FailTurn():
             return True
@@ -72,9 +73,9 @@ def is_failure(command: c.SessionCommand) -> bool:
 def discarded_events(
     held: StepRow, command: c.SessionCommand, reserved: Reservation | None
 ) -> tuple[OutcomeDiscarded, ...]:
-    """What is booked of an outcome whose step was another's by the time it came.
+    """The events of an outcome that came after its claim was lost.
 
-    `reserved` was booked as estimated when the step was taken away; what was reported stands in its place.
+    `reserved` was charged as an estimate when the claim was lost; the reported usage replaces it.
     """
     if isinstance(command, c.AbandonStep):
         return ()

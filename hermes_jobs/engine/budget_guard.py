@@ -1,8 +1,8 @@
-"""The purse: what a model call may come to, and whether the budgets pay for it.
+"""Budgets: the reservation for a model call, and the limits it has to fit.
 
-A call is claimed under terms: what is reserved for it, and the limits that hold. Where the log says that an
-account has no room for that, the terms are made smaller: a shorter answer. Where even the shortest would
-exceed a limit, the turn ends; where only other calls under way are in the way, the call waits for them.
+A call is claimed with a reservation and the limits that apply. Where the log answers that an account has no
+room for it, the reservation shrinks: a shorter answer. Where even the shortest would exceed a limit, the
+turn fails; where only reservations of running calls are in the way, the call waits for them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ BUDGET = "budget"
 
 
 class SpendingApproval(msgspec.Struct, frozen=True, kw_only=True):
-    """What a call is claimed under. `fixed`: its answer cannot be made shorter."""
+    """The reservation and limits of a claim. `fixed`: its answer cannot be made shorter."""
 
     reservation: Reservation
     limits: tuple[Limit, ...]
@@ -48,7 +48,7 @@ class SpendingApproval(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Asking(msgspec.Struct, frozen=True):
-    """What a tool asks of a model: about so many tokens, at most."""
+    """The model call that a tool makes, in tokens at most."""
 
     model: str
     pricing: Pricing
@@ -92,7 +92,7 @@ class BudgetGuard:
         self._asking = asking
 
     def today(self) -> str:
-        """The day that what is used now counts for, as YYYY-MM-DD."""
+        """The day to which usage is charged now, as YYYY-MM-DD."""
         return day_of(self._clock.now(), self._zone)
 
     def approve(self, session: Session, act: StepKind | None, step: str = "") -> SpendingApproval | None:
@@ -160,7 +160,7 @@ def _with_answer(reservation: Reservation, tokens: int, pricing: Pricing) -> Res
 
 
 def _affordable(terms: SpendingApproval, limit: Limit, spent: Amount) -> int:
-    """About the longest answer within the limit, beside what is spent."""
+    """The longest answer that fits the limit, in tokens, roughly."""
     asked = terms.reservation
     if limit.tokens is not None:
         return limit.tokens - spent.tokens - asked.input_tokens
@@ -174,7 +174,7 @@ def _affordable(terms: SpendingApproval, limit: Limit, spent: Amount) -> int:
 
 
 def _refuse_unpriced(limits: tuple[Limit, ...], model: str) -> None:
-    """A limit in money holds nothing where a price is not known."""
+    """Raise `Rejected` for a limit in money where the price is not known."""
     money = next((limit for limit in limits if limit.nano_usd is not None), None)
     if money is not None:
         raise Rejected(

@@ -1,4 +1,4 @@
-"""Claiming a step: its start is a fact before anything is done, and what it may cost is set aside."""
+"""Claims: the start of an operation is appended, and its cost reserved, before its handler runs."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from hermes_jobs.errors import Rejected, StepLost
 from hermes_jobs.eventlog.log import StepGuard
 
 StepResult = Literal["done", "failed", "nothing", "not_yet", "held_up", "abandoned", "discarded"]
-"""What became of a step that this process looked at. `failed`: it is over, and its outcome is a failure that
-nobody tries again by itself. `held_up`: other calls have to end before it."""
+"""The result of running a step. `nothing`: it is not due, or claimed by another worker. `failed`: for good,
+without an automatic retry. `held_up`: it waits for budget that other calls have reserved."""
 
 
 class StepClaims:
-    """Claims steps of sessions for one process. Without a purse nothing is set aside."""
+    """Claims operations for one process. Without a budget guard nothing is reserved."""
 
     def __init__(self, committer: CommandHandler, purse: BudgetGuard | None) -> None:
         self._committer = committer
         self._purse = purse
 
     def claim(self, session: Session, step: Step, guard: StepGuard, *, durable: bool) -> Session | StepResult:
-        """The session with the step begun; or what became of the step instead.
+        """The session after the step's start; or the result where it was not claimed.
 
-        `nothing`: it is somebody else's. `held_up`: it waits for what other calls have set aside. `failed`:
-        nobody pays for it. Raises `LogUnavailable`.
+        `nothing`: another worker has it. `held_up`: it waits for budget that other calls have reserved.
+        `failed`: no budget is left for it. Raises `LogUnavailable`.
         """
         try:
             terms = self._purse.approve(session, step.operation, step.id) if self._purse else None
@@ -58,7 +58,7 @@ class StepClaims:
         return "held_up"
 
     def _unpaid(self, session: Session, step: Step, guard: StepGuard, refused: Rejected) -> StepResult:
-        """What was to be done fails: the compression, or the turn."""
+        """Fail the compression, or the turn, that the budgets do not pay for."""
         job = session.compression
         end: c.SessionCommand
         if job is not None and job.step_id == step.id:

@@ -1,4 +1,4 @@
-"""The world's clock and dice, as the engine's ports want them."""
+"""The host's clocks and random ids: adapters of `Clock` and `Ids`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SystemClock:
 
 
 class RandomIds:
-    """Ids that no two processes will draw alike."""
+    """Random ids, unique across processes."""
 
     def name(self, prefix: str) -> str:
         drawn = secrets.randbits(BITS * NAME_LENGTH)  # at once: each draw asks the system
@@ -41,5 +41,5 @@ def iso(seconds: float) -> str:
 
 
 def day_of(seconds: float, zone: tzinfo | None = None) -> str:
-    """The day of a moment (seconds since the epoch), as YYYY-MM-DD; `zone` null for the machine's."""
+    """The day of a moment (seconds since the epoch), as YYYY-MM-DD; `zone` None for the machine's."""
     return datetime.fromtimestamp(seconds, UTC).astimezone(zone).date().isoformat()

@@ -1,4 +1,4 @@
-"""Committing: decide against the state, fold, append what follows with what becomes due, wake."""
+"""Handling commands: decide on the state, fold, append the events with the due steps, dispatch."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CONFLICTS_OF_DOUBT = 3
 
 
 class _StreamChange(msgspec.Struct, frozen=True):
-    """What happens to one stream: its state before and after the facts."""
+    """The change of one stream: its state before and after the events."""
 
     before: StreamState
     facts: tuple[Event, ...]
@@ -36,7 +36,7 @@ class _StreamChange(msgspec.Struct, frozen=True):
 
 
 class CommandHandler:
-    """The one place where streams are written to. `worker` is whom their events name as author."""
+    """The one place where streams are written. `worker` is the author in the events' metadata."""
 
     def __init__(  # noqa: PLR0913 - the ports it needs
         self,
@@ -50,7 +50,7 @@ class CommandHandler:
         today: Callable[[], str] | None = None,
         witness: AppendHook | None = None,
     ) -> None:
-        """`today` is the day that a response counts for which nobody had set anything aside for."""
+        """`today` is the day to which a response without a reservation is charged."""
         self.worker = worker
         self._today = today or (lambda: day_of(clock.now()))
         self._log = log
@@ -70,11 +70,11 @@ class CommandHandler:
         limits: tuple[Limit, ...] = (),
         durable: bool = True,
     ) -> Session:
-        """Decide and append, again whenever a stream has moved on; the session after it.
+        """Decide and append, again after each conflict; returns the session after it.
 
         Raises `Rejected`, `StepLost`, `KeyTaken`, `OverBudget`, `LogUnavailable`.
         """
-        # A step's facts are tried against the session as it was last seen: the append finds out.
+        # A step's events are decided on the cached session: the append fails where that is stale.
         session = self._repository.known(stream) if guard is not None else None
         doubts = _Doubts(self._repository)
         while True:
@@ -108,7 +108,7 @@ class CommandHandler:
                 return after
 
     def apply(self, change: Decision, cause: str, *, guard: StepGuard | None = None) -> DecisionResult:
-        """Decide a change and append it, again whenever a stream has moved on. `cause`: what asked for it.
+        """Decide and append, again after each conflict. `cause` is the causation in the events' metadata.
 
         Raises `Rejected`, `StepLost`, `KeyTaken`, `LogUnavailable`.
         """
@@ -127,11 +127,11 @@ class CommandHandler:
             return changed
 
     def apply_guard(self, guard: StepGuard) -> None:
-        """Claim a step, or give it back, without a fact. Raises `StepLost`, `LogUnavailable`."""
+        """Claim or release a step without an event. Raises `StepLost`, `LogUnavailable`."""
         self._append((), EventMeta(worker=self.worker, causation=guard.step), guard=guard, durable=False)
 
     def append_event(self, stream: str, fact: SessionEvent) -> None:
-        """Append a fact that depends on nothing."""
+        """Append an event that depends on no state. Raises `LogUnavailable`."""
         doubts = _Doubts(self._repository)
         while True:
             session = self._repository.load(stream)
@@ -201,10 +201,10 @@ class CommandHandler:
 
 
 class _Doubts:
-    """What is known of streams is doubted where appends against it go on failing.
+    """Drops cached states after repeated conflicts.
 
-    Mostly somebody else was faster, and loading again brings what they wrote. But a log may also have gone
-    back, when its server crashed or was restored: then it has nothing new, and what is known is not in it.
+    Usually another process was faster, and loading again reads what it wrote. But a log may have gone back,
+    when its server crashed or was restored: then the cached state is ahead of the log.
     """
 
     def __init__(self, repository: StreamRepository) -> None:
@@ -212,7 +212,7 @@ class _Doubts:
         self._conflicts = 0
 
     def after_conflict(self, streams: Iterable[str]) -> None:
-        """Forget what is known of the streams, every so often."""
+        """Drop the streams from the cache after every third conflict."""
         self._conflicts += 1
         if self._conflicts % CONFLICTS_OF_DOUBT == 0:
             for stream in streams:
@@ -220,7 +220,7 @@ class _Doubts:
 
 
 class _ReadSet:
-    """The `Load` of one decision: remembers what was read, so that it is what the append expects."""
+    """The `StateLoader` of one decision: the append expects the versions that it read."""
 
     def __init__(self, repository: StreamRepository) -> None:
         self._repository = repository
@@ -228,7 +228,7 @@ class _ReadSet:
 
     @property
     def streams(self) -> tuple[str, ...]:
-        """What was loaded."""
+        """The streams that were loaded."""
         return tuple(self._read)
 
     def __call__(self, stream: str) -> Any:
@@ -237,7 +237,7 @@ class _ReadSet:
         return self._read[stream]
 
     def writes(self, changed: DecisionResult) -> list[_StreamChange]:
-        """The change's writes, each with the state that it was decided on."""
+        """The decision's writes, each with the state that it was decided on."""
         found = []
         for each in changed.writes:
             before = self(each.stream)
@@ -248,7 +248,7 @@ class _ReadSet:
 def _answered(
     command: c.SessionCommand, session: Session, load: _ReadSet
 ) -> tuple[c.SessionCommand, DecisionResult]:
-    """What is to be finished with a change, with that change's answer; any other command as it is."""
+    """The command with the answer of its decision, where it has one."""
     if isinstance(command, c.FinishModelCall) and command.change is not None:
         return command, command.change(load)
     if not isinstance(command, c.FinishToolCall | c.FinishFlush) or command.change is None:
@@ -267,7 +267,7 @@ def _answered(
 
 
 def _stored(write: _StreamChange) -> StreamWrite:
-    """The facts with the steps that they end and those that they make due."""
+    """The events with the steps that they end and those that they make due."""
     before, due = set(due_steps(write.before)), due_steps(write.after)
     still = {step.id for step in due}
     return StreamWrite(
@@ -280,7 +280,7 @@ def _stored(write: _StreamChange) -> StreamWrite:
 
 
 def _kept(cause: c.SessionCommand) -> tuple[LargeResult, ...]:
-    """The large result that goes into the log's database with the outcome that stands for it."""
+    """The large result that is stored in the log's database with its outcome."""
     if isinstance(cause, c.FinishToolCall) and cause.kept is not None:
         return (LargeResult(call=cause.outcome.call, content=cause.kept),)
     return ()

@@ -1,4 +1,4 @@
-"""The steps that this process is acting on, and how they are told to stop."""
+"""The steps that this process runs, and their cancellation."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ LOST = "lost"
 
 
 class Lease(Protocol):
-    """Under which this process acts."""
+    """The lease under which this process runs steps."""
 
     def is_fresh(self) -> bool:
-        """Whether it still may."""
+        """Whether it is valid."""
 
     def share(self) -> int:
-        """A descriptor by which other processes can see that."""
+        """A descriptor from which child processes read that."""
 
 
 class CancelToken:
-    """One act's `Cancel`: fires once, with a reason; callbacks run in the thread that fires it.
+    """The `Cancel` of one step: fires once, with a reason; callbacks run in the thread that fires it.
 
-    It counts as fired for good once somebody has looked and the lease was no longer fresh.
+    It fires with `lost` when the reason is read and the lease has expired.
     """
 
     def __init__(self, lease: Lease | None = None) -> None:
@@ -34,7 +34,7 @@ class CancelToken:
 
     @property
     def reason(self) -> str | None:
-        """Null while the act is wanted."""
+        """None until it fires."""
         if self._reason is None and self._lease is not None and not self._lease.is_fresh():
             self.fire(LOST)
         return self._reason
@@ -44,7 +44,7 @@ class CancelToken:
         return None if self._lease is None else self._lease.share()
 
     def fire(self, reason: str) -> None:
-        """Stop the act; the first reason stands."""
+        """Cancel the step; the first reason is kept."""
         with self._lock:
             if self._reason is not None:
                 return
@@ -54,7 +54,7 @@ class CancelToken:
             callback()
 
     def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call back once when fired, at once if it has been; the returned function takes that back."""
+        """Call back once when fired, at once if it has been; the returned function removes it."""
         with self._lock:
             if self._reason is None:
                 self._callbacks.append(callback)
@@ -69,7 +69,7 @@ class CancelToken:
 
 
 class RunningStep:
-    """A step under way: which turn it serves, and whether it is a write that is better let end."""
+    """A running step: its turn, and whether it writes, so that a shutdown waits for it."""
 
     def __init__(self, step: str, turn: str | None, lease: Lease | None) -> None:
         self.step = step
@@ -79,9 +79,9 @@ class RunningStep:
 
 
 class InFlightSteps:
-    """All acts of this process. Safe for many threads.
+    """The running steps of this process. Safe for many threads.
 
-    `lease` is the one under which acts begin; null where nobody could take them over.
+    `lease` is the one of new steps; None where no other worker could reclaim them.
     """
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class InFlightSteps:
 
     @contextmanager
     def track(self, step: str, turn: str | None) -> Iterator[RunningStep]:
-        """An act, entered before its step is claimed, so that no cancel falls between the two."""
+        """Track a step; entered before its claim, so that no cancellation falls between the two."""
         act = RunningStep(step, turn, self.lease)
         with self._lock:
             self._acts.add(act)
@@ -105,7 +105,7 @@ class InFlightSteps:
         return len(self._acts)
 
     def stop(self, reason: str, which: Callable[[RunningStep], bool] = lambda act: True) -> int:
-        """Tell the acts that `which` picks to stop; how many there were."""
+        """Cancel the steps that `which` picks; returns how many."""
         with self._lock:
             chosen = [act for act in self._acts if which(act)]
         for act in chosen:

@@ -1,7 +1,6 @@
-"""An answer's text while it is being said: told beside the log, to whoever watches at that moment.
+"""Streaming an answer's text to its watchers, outside the log.
 
-It is worth nothing to anybody else. The log holds the answer once it is whole; a piece may be lost, doubled
-or late, and nobody waits for one.
+The log holds the complete answer; a delta may be lost, duplicated or late, and nothing waits for one.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class TextDelta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 OnDelta = Callable[[TextDelta], None]
-"""Hears pieces of an answer as they come, from any thread. Never blocks, never raises."""
+"""Is called with deltas as they arrive, from any thread. Never blocks or raises."""
 
 
 def nobody_listens(piece: TextDelta) -> None:

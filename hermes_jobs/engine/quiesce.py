@@ -1,12 +1,12 @@
-"""Putting streams to rest: nothing of them is due any more, and a person can take each thing up again.
+"""Quiesce streams: cancel or pause all due work; users resume it explicitly.
 
-| due was                 | what becomes of it                            | taken up again by     |
+| due                     | becomes                                       | resumed by            |
 |-------------------------|-----------------------------------------------|-----------------------|
 | a turn                  | it is cancelled                               | `turns retry ID`      |
 | a review, a compression | it is cancelled; the conversation stays whole | by itself, when due   |
 | a schedule              | it is paused                                  | `schedule resume ID`  |
 | a delivery              | its text goes to the inbox                    | `inbox read`          |
-| news for a listener     | it is left out                                |                       |
+| events for a listener   | they are skipped                              |                       |
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ from hermes_jobs.domain.schedule.commands import Pause
 from hermes_jobs.domain.schedule.schedule import PREFIX as SCHEDULES
 from hermes_jobs.domain.schedule.schedule import Schedule
 from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.streams import SESSIONS
+from hermes_jobs.domain.session.session import Session, is_session
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.errors import Corrupt
 
-ROUNDS = 10  # one end may make something else due: a turn's end, its review's
+ROUNDS = 10  # an end may make something else due, such as a turn's review
 
 
 class QuiesceReport(msgspec.Struct, kw_only=True):
-    """The ids of what was put to rest, in the order in which that happened."""
+    """The ids of what was cancelled or paused, in order."""
 
     turns: list[str] = []
     reviews: list[str] = []
@@ -42,9 +41,9 @@ class QuiesceReport(msgspec.Struct, kw_only=True):
 
 
 def quiesce(engine: Engine, streams: Collection[str], by: str) -> QuiesceReport:
-    """End or pause whatever is due or under way in those streams; `by` is named as who did.
+    """Cancel or pause whatever is due or running in those streams; `by` is the author.
 
-    To be called only where nobody works on them: steps that are held are taken from their owners. Raises
+    Call it only where no worker runs: claimed steps are taken from their owners. Raises
     `Corrupt` where work remains due after several rounds.
     """
     rested = QuiesceReport()
@@ -60,7 +59,7 @@ def quiesce(engine: Engine, streams: Collection[str], by: str) -> QuiesceReport:
             if row.owner is not None:
                 engine.take_over(row)
         for stream in dict.fromkeys(row.step.stream for row in due):
-            if stream.startswith(SESSIONS):
+            if is_session(stream):
                 _end_work(engine, stream, by, rested)
             elif stream.startswith(DELIVERIES):
                 _hold_back(engine, stream, by, rested)

@@ -1,4 +1,4 @@
-"""A session as those know it who listen to it: memories and context engines."""
+"""Session metadata for memory providers and context engines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def session_info(session: Session) -> SessionInfo:
-    """How the session is known."""
+    """The session's metadata."""
     started = session.started
     return SessionInfo(
         id=session.id,

@@ -1,4 +1,4 @@
-"""`listener.*`: a listener is told what is new, and how far that went is written down."""
+"""`listener.*`: notifies a listener of new events and appends how far that went."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ GONE = "this installation has no such listener"
 
 
 class NotifyListener:
-    """The `Job`. `listener` is this installation's of that kind, if it has one."""
+    """A `StepHandler`; `listener` is the configured one of that kind, if any."""
 
     def __init__(self, listener: Listener | None, clock: Clock, ids: Ids) -> None:
         self._listener = listener
@@ -41,7 +41,7 @@ class NotifyListener:
         self._ids = ids
 
     def run(self, state: Session, step: Step, cancel: Cancel) -> Decision:
-        """Tell what the session came to, and say how far that went."""
+        """Notify the listener of the session's new events; the decision says how far that went."""
         told = tuple(self.told(state, due) for due in due_of(state, step))
         changed = DecisionResult(writes=(StreamEvents(state.stream, told),))
         return lambda load: changed
@@ -64,9 +64,9 @@ class NotifyListener:
 
 
 class NotifyMemoryProvider:
-    """The `Job` for a memory, which hears our memory's writes first; one that is new, all there ever were.
+    """A `StepHandler` for a memory provider: it gets the memory's writes before the session's events.
 
-    A write that fails is tried again with the session's facts, and left out when they would be.
+    A write that fails is retried with the session's events, and skipped when they would be.
     """
 
     def __init__(self, listener: MemoryWriteListener | None, log: EventLog, clock: Clock, ids: Ids) -> None:
@@ -76,7 +76,7 @@ class NotifyMemoryProvider:
         self._facts = NotifyListener(listener, clock, ids)
 
     def run(self, state: Session, step: Step, cancel: Cancel) -> Decision:
-        """Tell all that is new, and say how far that went."""
+        """Notify the provider; the decision says how far that went."""
         changed = DecisionResult(
             writes=tuple(write for due in due_of(state, step) for write in self._told(state, due, cancel))
         )
@@ -115,6 +115,6 @@ class NotifyMemoryProvider:
 
 
 def due_of(session: Session, step: Step) -> tuple[Subscription, ...]:
-    """The listener whose step that is, while it has not been told."""
+    """The subscriptions of that step that have a backlog."""
     kind = step.kind.partition(".")[2]
     return tuple(each for each in session.listeners if each.kind == kind and each.has_backlog)

@@ -9,7 +9,7 @@ from hermes_jobs.engine.ports import Cancel
 
 
 class RecordUsage:
-    """`turn.record_usage`: the books are closed and the answer is out."""
+    """`turn.record_usage`: ends the turn."""
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         return c.FinishTurn(step=step.id)

@@ -1,4 +1,4 @@
-"""What a turn's next model call sends."""
+"""The request of a turn's next model call."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _holds(content: str, asked: str) -> bool:
 
 
 def shorter_answer(asked: int | None, named: int | None) -> int | None:
-    """The longest answer to ask for after `asked` tokens were refused; null where none is left to try.
+    """The longest answer to ask for after `asked` tokens were refused; None where none is left to try.
 
     `named` is what the refusal allows. Without it, half; without a limit of our own, a usual small one.
     """

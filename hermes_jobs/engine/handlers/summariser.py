@@ -1,4 +1,4 @@
-"""The model that flushes and summarises, as its callers ask it, with everything booked that it was asked."""
+"""Calls of the model that flushes and summarises, with the usage of each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MORE_ROOM = 4
 
 
 class Summariser:
-    """The model that flushes and summarises. Remembers each response, for the books."""
+    """The model that flushes and summarises; records the usage of each response."""
 
     def __init__(
         self, model: Model, name: str, pricing: Pricing, purpose: str, cancel: Cancel, session: str = ""
@@ -84,7 +84,7 @@ class Summariser:
                 return reply
 
     def booked(self, job: Compression, step: str) -> tuple[ResponseBooked, ...]:
-        """The responses so far, as facts."""
+        """The responses so far, as events."""
         return tuple(replace(each, turn=job.turn, step=step) for each in self.responses)
 
     def _book_failed(self, request: ModelRequest, failed: FailedCall | None) -> None:
@@ -92,7 +92,7 @@ class Summariser:
             self._book(request, failed.model, failed.error.usage, None)
 
     def _book(self, request: ModelRequest, model: str, usage: Usage, said: str | None) -> None:
-        """Book a call; `said` is what was answered, null for a call that failed."""
+        """Book a call; `said` is the answer, None for a failed call."""
         cost = self._pricing.cost_usd(model, usage)
         fact = ResponseBooked(
             turn=None, step="", purpose=self._purpose, model=model, usage=usage, cost_usd=cost

@@ -1,4 +1,4 @@
-"""For whom a step is done: its session, the folder and the tools."""
+"""The context of a tool call: its session, folder and toolsets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hermes_jobs.engine.ports import ToolContext
 
 
 def tool_context(session: Session, turn: Turn, call: str) -> ToolContext:
-    """For whom a call of the turn works."""
+    """The context of a call of the turn."""
     return ToolContext(
         session=session.id,
         turn=turn.id,
@@ -28,12 +28,12 @@ def tool_context(session: Session, turn: Turn, call: str) -> ToolContext:
 
 
 def call_purpose(session: Session) -> Literal["turn", "review"]:
-    """What the session's calls are for."""
+    """The purpose of the session's model calls."""
     return "review" if session.is_review else "turn"
 
 
 def toolsets_of(session: Session, turn: Turn) -> tuple[str, ...] | None:
-    """The turn's own toolsets, else the session's, else null for the configured ones."""
+    """The turn's own toolsets, else the session's, else None for the configured ones."""
     return turn.toolsets or (session.started.toolsets if session.started else None)
 
 

@@ -1,4 +1,4 @@
-"""What the configuration allows a turn."""
+"""The configured limits of a turn."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class TurnLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What the configuration allows a turn. Seconds, tokens.
+    """The configured limits of a turn, in seconds and tokens.
 
     `memory_nudge` user turns, or `skill_nudge` rounds of tool calls, of a conversation make a review due.
     `listeners` are told what a session comes to. `wait_for_quota`: the longest wait for a quota that resets;

@@ -1,4 +1,4 @@
-"""What the engine needs from the world, as small protocols. Adapters are named in `hermes_jobs.bootstrap`."""
+"""The engine's ports, as small protocols. Adapters are named in `hermes_jobs.bootstrap`."""
 
 from hermes_jobs.engine.ports.cancel import CANCELLED, Cancel
 from hermes_jobs.engine.ports.clock import Clock

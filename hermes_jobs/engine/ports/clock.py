@@ -1,4 +1,4 @@
-"""What time it is."""
+"""The clock."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Two clocks: what people call the time, and one that only runs forward."""
+    """Wall-clock time and a monotonic clock."""
 
     def now(self) -> float:
         """Seconds since the epoch, UTC."""
 
     def monotonic(self) -> float:
-        """Seconds since some moment of this process's host."""
+        """Seconds since an arbitrary moment of this host; never goes back."""

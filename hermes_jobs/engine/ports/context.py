@@ -1,4 +1,4 @@
-"""The context's size: when a history is too long, and who makes it smaller."""
+"""The port for context engines: when a history is too long, and how it is compressed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hermes_jobs.domain.session.session import Session
 
 
 class ContextSize(msgspec.Struct, frozen=True, kw_only=True):
-    """What the next call would send, in tokens. `is_measured`: mostly as the provider counted it.
+    """The size of the next request, in tokens. `is_measured`: mostly as the provider counted it.
 
     `first_call`: of its turn. `num_compressions`: those of the turn since the model last answered. `fixed`
     is the part that no compression makes smaller: system prompt and tools.
@@ -29,7 +29,7 @@ class ContextSize(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be compressed. `todos` are those that are open; `summary_window` is the summariser's;
+    """A history to compress. `todos` are those that are open; `summary_window` is the summariser's;
     `fixed` are the tokens that every request takes besides: system prompt and tools."""
 
     messages: tuple[Message, ...]
@@ -41,7 +41,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CompressedHistory(msgspec.Struct, frozen=True, kw_only=True):
-    """A history made smaller: `removed` of its messages gave way to `summary`."""
+    """A compressed history: `removed` of its messages gave way to `summary`."""
 
     messages: tuple[Message, ...]
     summary: str
@@ -49,16 +49,16 @@ class CompressedHistory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AskSummariser(Protocol):
-    """Asks the summariser."""
+    """Calls the summariser."""
 
     def __call__(self, system_prompt: str, text: str, max_tokens: int) -> str:
         """Its answer. Raises `ModelError`."""
 
 
 class ContextEngine(Protocol):
-    """Decides when a history is too long, and makes it smaller.
+    """Decides when a history is too long, and compresses it.
 
-    Each question comes with all it needs. One that keeps more in mind has some of `context.hooks` besides.
+    Each call gets all it needs; an engine with state of its own also has some of `context.hooks`.
     """
 
     def threshold(self, window: int, fixed: int = 0) -> int:
@@ -68,7 +68,7 @@ class ContextEngine(Protocol):
         """Whether to compress before the next call, and why."""
 
     def pressure(self, size: ContextSize) -> bool:
-        """Whether the context comes close to being compressed."""
+        """Whether the context is close to its threshold."""
 
     def has_content_to_compress(self, messages: Sequence[Message], window: int, fixed: int = 0) -> bool:
         """Whether a compression would find enough to take away."""
@@ -80,14 +80,14 @@ class ContextEngine(Protocol):
         """As many of the newest messages as fit into `room` tokens, no tool call without its results."""
 
     def compress(self, history: History, ask: AskSummariser) -> CompressedHistory:
-        """The history made smaller. Raises `ModelError` where the summariser gives nothing to use."""
+        """The compressed history. Raises `ModelError` where the summariser gives nothing to use."""
 
     def set_aside(self, history: History) -> CompressedHistory:
-        """The history made smaller without a summariser."""
+        """The history with its middle removed, without a summariser."""
 
 
 class ContextEngines(Protocol):
     """The context engine of each session."""
 
     def of(self, session: Session) -> ContextEngine:
-        """The one that looks after that session, and by now knows what it came to. Never raises."""
+        """The session's engine, notified of its events so far. Never raises."""

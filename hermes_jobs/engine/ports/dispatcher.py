@@ -1,4 +1,4 @@
-"""Who carries wake-ups to workers."""
+"""The port that sends due steps to workers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hermes_jobs.domain.session.steps import Step
 
 
 class Dispatcher(Protocol):
-    """Carries wake-ups. It may drop, delay, double and reorder them."""
+    """Sends due steps to workers. It may drop, delay, duplicate and reorder them."""
 
     def dispatch(self, steps: Sequence[Step]) -> None:
-        """Say that somebody should look at these steps. Never raises."""
+        """Send these steps. Never raises."""

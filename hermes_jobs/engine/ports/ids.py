@@ -1,4 +1,4 @@
-"""Fresh names and numbers: the only chance there is."""
+"""Random ids; the engine's only source of randomness."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Protocol
 
 
 class Ids(Protocol):
-    """Fresh names and numbers."""
+    """Random ids and numbers."""
 
     def name(self, prefix: str) -> str:
         """A new id: the prefix and lower-case letters and digits."""
 
     def fence(self) -> int:
-        """A number that no claim carried before: 63 random bits."""
+        """A fencing token for a claim: 63 random bits."""
 
     def fraction(self) -> float:
         """A random number from 0 up to 1, for jitter."""

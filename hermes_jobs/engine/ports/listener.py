@@ -1,4 +1,4 @@
-"""Who is told of new facts: at once, or without missing one."""
+"""Ports that are notified of events: at once and unreliably, or later and completely."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from hermes_jobs.domain.streams import StreamState
 
 
 class FileSync(Protocol):
-    """Lets what people read follow the log at once, such as the files of the memory and of skills."""
+    """Writes files after the log at once, such as those of the memory and of skills."""
 
     def __call__(self, streams: Sequence[str]) -> None:
-        """These streams, none of them a session's, have new facts. Never raises."""
+        """Handle new events in these streams, none of them a session's. Never raises."""
 
 
 class AppendHook(Protocol):
-    """Hears at once what this process has appended, and is lost with it; a `Listener` misses nothing."""
+    """Is called at once with what this process has appended, and lost with it; a `Listener` misses
+    nothing."""
 
     def __call__(self, before: StreamState, facts: Sequence[Event], after: StreamState) -> None:
-        """One stream has these new facts. Never raises, and makes nobody wait."""
+        """Handle new events of one stream. Never raises or blocks."""
 
 
 class ListenerError(Exception):
-    """A listener stumbled: of a session, over the fact behind version `upto`. Its message holds no secret."""
+    """A listener failed on the event after version `upto` of a session. The message holds no secret."""
 
     def __init__(self, message: str, *, upto: int = 0) -> None:
         super().__init__(message)
@@ -34,21 +35,22 @@ class ListenerError(Exception):
 
 
 class Listener(Protocol):
-    """Learns from what sessions come to, such as a memory beside our own. Safe for many threads."""
+    """Is notified of all events of sessions, such as an external memory provider. Safe for many threads."""
 
     @property
     def name(self) -> str:
         """`memory:NAME` or `context:NAME`."""
 
     def hear(self, session: Session, after: int) -> None:
-        """Be told what became of the session after that version of its stream, up to its own.
+        """Handle the session's events after that version of its stream, up to its own.
 
-        It may have been told before, by a process that died then. Takes seconds. Raises `ListenerError`.
+        They may have been delivered before, by a process that died then. Takes seconds. Raises
+        `ListenerError`.
         """
 
 
 class MemoryWriteListener(Listener, Protocol):
-    """A listener that hears of the memory's writes besides."""
+    """A listener that is also notified of writes to the memory."""
 
     def hear_write(self, session: Session, write: MemoryEvent) -> None:
-        """Handle a write to the memory, as part of what that session came to. Raises `ListenerError`."""
+        """Handle a write to the memory, as part of that session. Raises `ListenerError`."""

@@ -1,4 +1,4 @@
-"""A language model: what it is asked, what it answers or why not, and what that costs."""
+"""The port for a language model: request, reply, errors, prices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hermes_jobs.engine.ports.toolbox import ToolSpec
 
 
 class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One model call. `max_tokens` and `temperature` null leave these to the provider.
+    """One model call. The provider chooses `max_tokens` and `temperature` where they are None.
 
     `session` is the same for all calls of a lineage, so that providers can route them to one prompt cache.
     `tool_choice` `none`: the tools are known, and none may be called.
@@ -46,7 +46,7 @@ class FailedCall(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """One response, as said. `finish_reason`: `stop`, `tool_calls`, `length`, or the provider's word.
+    """One response. `finish_reason`: `stop`, `tool_calls`, `length`, or the provider's word.
 
     `payload` goes back with the message. `notes` say what the endpoint refused and was left out.
     `instead_of`: the call that failed before this one was made in its place.
@@ -64,7 +64,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelError(Exception):
-    """A call that gave no usable response. Its message holds no secret.
+    """A call without a usable response. The message holds no secret.
 
     `kind`: auth, billing, rate_limit, overloaded, server, timeout, context_overflow, output_limit,
     payload_too_large, model_not_found, content_policy, bad_request, connection, garbage, unknown, cancelled.
@@ -102,7 +102,7 @@ class Model(Protocol):
     """A language model. Blocks the calling thread; safe for many threads."""
 
     def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
-        """Ask once, calling `on_text` with each piece of visible text as it arrives.
+        """Call the model once; `on_text` is called with each piece of visible text as it arrives.
 
         Raises `ModelError`; kind `cancelled`, at once, when `cancel` fires.
         """
@@ -112,17 +112,17 @@ class RetryPlan(Protocol):
     """When a failed call is tried again."""
 
     def __call__(self, kind: str, retries: int, retry_after: float | None, fraction: float) -> float | None:
-        """Seconds to wait before the next attempt after `retries` so far; null to give up.
+        """Seconds to wait before the next attempt after `retries` so far; None to give up.
 
         `fraction` is random, from 0 up to 1.
         """
 
 
 class Pricing(Protocol):
-    """What tokens cost."""
+    """Prices of tokens."""
 
     def cost_usd(self, model: str, usage: Usage) -> float | None:
-        """US dollars, or null where the price is not known."""
+        """The cost in US dollars; None where the price is not known."""
 
 
 class ConfiguredModel(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""What is said to the model before and beside the conversation."""
+"""Ports for the system prompt and for recalled context."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from hermes_jobs.domain.session.session import Session
 
 
 class Recall(Protocol):
-    """Brings to mind what bears on a turn."""
+    """Recalls context for a turn."""
 
     def __call__(self, session: Session, text: str) -> str:
-        """What is known from elsewhere about what the user just said; empty: nothing. Never raises.
+        """Context from elsewhere for the user's text; empty where there is none. Never raises.
 
         Takes a few seconds at most.
         """
 
 
 class PromptBuilder(Protocol):
-    """Writes a session's system prompt, once."""
+    """Builds a session's system prompt, once."""
 
     def start(self, session: Session) -> SessionStarted:
         """The session's start with its frozen prompt, from its opening and the configuration."""

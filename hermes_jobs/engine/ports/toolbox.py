@@ -1,4 +1,4 @@
-"""The tools: what the model is told of them, and how a call of one is run."""
+"""The port for tools: their descriptions for the model, and running a call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hermes_jobs.engine.ports.cancel import Cancel
 
 
 class ToolSpec(msgspec.Struct, frozen=True, dict=True):
-    """A tool as the model is told of it; `parameters` is a JSON Schema object."""
+    """A tool as described to the model; `parameters` is a JSON Schema object."""
 
     name: str
     description: str
@@ -24,12 +24,12 @@ class ToolSpec(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def num_characters(self) -> int:
-        """How long it is where the model reads it."""
+        """Its length in the request, in characters."""
         return len(self.name) + len(self.description) + len(msgspec.json.encode(self.parameters))
 
 
 class ProvidedSpec(ToolSpec, frozen=True, dict=True):
-    """A tool that somebody brings along. `effect` says whether it may run again by itself."""
+    """A tool of a plugin. `effect` says whether a call may be retried automatically."""
 
     effect: Effect = "write"
 
@@ -42,7 +42,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
-    """For whom a tool works. `workdir` is the session's folder; `attended` when a person can answer.
+    """The context of a tool call. `workdir` is the session's folder; `attended` when a person can answer.
 
     `author`: as whose words the log keeps what the tool writes. `toolsets` are those that are on. `source`:
     where the turn's text came from; `deliver`: where its answer goes. `lineage` is the session that its
@@ -87,7 +87,7 @@ class Toolbox(Protocol):
     """All tools there are. Never raises for what a model wrote."""
 
     def specs(self, toolsets: Sequence[str] | None) -> tuple[ToolSpec, ...]:
-        """The tools of these toolsets (null: the configured ones) that are available here, by name."""
+        """The tools of these toolsets (None: the configured ones) that are available here, by name."""
 
     def toolsets_on(self, toolsets: Sequence[str] | None) -> tuple[str, ...]:
         """The toolsets that have a tool among the `specs` of these."""
