@@ -57,10 +57,10 @@ class Asking(msgspec.Struct, frozen=True):
 
 
 class BudgetGuard:
-    """Sets aside what calls may cost. `zone` is where days begin; null for the machine's.
+    """Sets aside what calls may cost. `zone` is where days begin; None for the machine's.
 
     `request` gives a turn's next request, `estimate` about how many tokens one is. `summariser` names the
-    model that summarises and says what it costs, and `flusher` that which flushes (null: the session's own);
+    model that summarises and says what it costs, and `flusher` that which flushes (None: the session's own);
     without a summariser, compressions set nothing aside. `reviews` are the prices where reviews are made.
     `asking(call)` is what a tool call asks of a model, None where it asks none: it is set aside so that it is
     booked where the worker dies, and no limit keeps the call from that.
@@ -96,7 +96,7 @@ class BudgetGuard:
         return day_of(self._clock.now(), self._zone)
 
     def approve(self, session: Session, act: StepKind | None, step: str = "") -> SpendingApproval | None:
-        """For the due step of that id, whose act that is; null where it calls no model.
+        """For the due step of that id, whose act that is; None where it calls no model.
 
         Raises `Rejected` where a limit in money meets an unknown price.
         """
@@ -138,7 +138,7 @@ class BudgetGuard:
         return SpendingApproval(reservation=reservation, limits=limits, pricing=pricing)
 
     def reduce(self, terms: SpendingApproval, over: OverBudget) -> SpendingApproval | None:
-        """Terms that the account has room for once nothing else is under way; null: it has, so wait for that.
+        """Terms that the account has room for once nothing else is under way; None: it has, so wait for that.
 
         Raises `Rejected` where there are none.
         """

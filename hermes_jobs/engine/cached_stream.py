@@ -43,5 +43,5 @@ class RecentState(Generic[S]):
         return cast(S, known)
 
     def forget(self) -> None:
-        """Read anew at the next time: this process has just written to the stream."""
+        """Read again at the next time: this process has just written to the stream."""
         self._read_at = float("-inf")

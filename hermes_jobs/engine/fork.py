@@ -12,7 +12,7 @@ from hermes_jobs.errors import Rejected
 
 
 def fork(engine: Engine, lineage: str, new: str, *, at: int | None = None) -> Session:
-    """Begin session `new` with the history of `lineage` up to version `at` of its stream (null: all of it).
+    """Begin session `new` with the history of `lineage` up to version `at` of its stream (None: all of it).
 
     Raises `Rejected` where the lineage has no such version, or no prompt by then.
     """

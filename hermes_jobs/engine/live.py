@@ -90,7 +90,7 @@ class LiveTranscript:
         self._ended: dict[str, int] = {}
 
     def hear(self, piece: TextDelta) -> bool:
-        """Take in a piece; whether the text has changed. Another attempt begins it anew."""
+        """Take in a piece; whether the text has changed. Another attempt begins it again."""
         if piece.over or piece.call in self._past or self._ended.get(piece.step, 0) >= piece.attempt:
             return False
         if self._piece is None or self._piece.call != piece.call:

@@ -41,7 +41,7 @@ def rename_session(engine: Engine, lineage: str, title: str) -> Session:
 
 
 def next_title(log: EventLog, session: Session) -> str | None:
-    """What the session is called that goes on after a compression; null where nobody gave a title.
+    """What the session is called that goes on after a compression; None where nobody gave a title.
 
     A number that another lineage was named by stays that one's.
     """

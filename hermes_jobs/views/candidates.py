@@ -186,7 +186,7 @@ class Where(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The index gives what matches `asked` (null: all) and none of `refused`; then each text is read.
+    """The index gives what matches `asked` (None: all) and none of `refused`; then each text is read.
 
     `held` are the terms that it must hold, `lacked` those that it must not.
     """
@@ -247,7 +247,7 @@ def _head(term: Term) -> Term | None:
 def _read(
     plan: Plan, among: Iterable[Candidate], most: int, *, impatient: bool = False
 ) -> list[Candidate] | None:
-    """The first that the plan finds; null for the impatient where they are too rare to go on reading."""
+    """The first that the plan finds; None for the impatient where they are too rare to go on reading."""
     matcher = Matcher((*plan.held, *plan.lacked))
     wanted = [True] * len(plan.held) + [False] * len(plan.lacked)
     patience = 1 if plan.asked is None else NARROWED

@@ -33,7 +33,7 @@ class Generations:
         self._notify = notify
 
     def current(self) -> Path | None:
-        """The generation that readers use; it may be missing or broken. Null where none is named."""
+        """The generation that readers use; it may be missing or broken. None where none is named."""
         try:
             name = (self.folder / POINTER).read_text(encoding="utf-8", errors="replace").strip()
         except FileNotFoundError:

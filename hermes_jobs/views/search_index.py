@@ -82,7 +82,7 @@ class SearchIndex:
         batch.write()
 
     def _message(self, batch: _Batch, recorded: RecordedEvent) -> _Message | None:
-        """The message that the event is, in words; null where it is none."""
+        """The message that the event is, in words; None where it is none."""
         event = recorded.event
         match event:
             case e.TurnSubmitted():

@@ -18,7 +18,7 @@ SpanKind = Literal[
     "queued", "waiting", "model_call", "backoff", "tool_call", "approval", "compression", "record", "paused"
 ]
 TURN_LANE = 0
-"""The lane of what a turn does one after the other; calls of tools have those from 1 on."""
+"""The queue of what a turn does one after the other; calls of tools have those from 1 on."""
 
 _LEFT: dict[e.AbandonReason, str] = {"died": "its worker died", "shutdown": "its worker was stopped"}
 

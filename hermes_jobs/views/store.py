@@ -6,7 +6,7 @@ checkpoint carries the hash of the event at which it stands: a log that was rest
 replaced, shows there, and the views are built again. So they are when their file is missing, broken, or of
 another `SCHEMA`.
 
-Whoever asks waits for nobody who writes: where another process keeps the write lock (one that was stopped
+The caller waits for nobody who writes: where another process keeps the write lock (one that was stopped
 while it took events in), the question is answered from a copy that takes in for itself what is missing.
 
 Plain `sqlite3`, not SQLAlchemy: this is SQLite alone for ever (FTS5, one file a host), its statements are

@@ -91,7 +91,7 @@ def _since(zero: float, moment: float) -> float:
 
 
 def _in_lanes(spans: Sequence[Span]) -> tuple[Span, ...]:
-    """Each call of a tool, with what it waited for, in the first lane that is free by then."""
+    """Each call of a tool, with what it waited for, in the first queue that is free by then."""
     extents: dict[str, tuple[float, float]] = {}
     for span in spans:
         if span.lane != TURN_LANE:

@@ -2,47 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
-from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, Protocol
 
-import httpx2
-
 from hermes_jobs.agent.llm.dialect import BY_NAME, OPENAI_URL, ApiOptions
 from hermes_jobs.agent.llm.errors import model_error
 from hermes_jobs.agent.llm.loop import LoopThread
-from hermes_jobs.agent.llm.sse import EventDecoder
 from hermes_jobs.agent.llm.windows import Windows, known_window
 from hermes_jobs.engine.ports import Cancel, ModelError, ModelRequest, Reply
-
-_DRAIN_SECONDS = 1.0  # to read the rest of a stream, so that its connection can be reused
-
-
-async def events_of(response: httpx2.Response) -> AsyncGenerator[str, None]:
-    """The data of each event.
-
-    The clients' own readers do not report whether the end was marked, and fail on empty data.
-    """
-    decoder = EventDecoder()
-    async for piece in response.aiter_bytes():
-        for data in decoder.feed(piece):
-            yield data
-    for data in decoder.finish():
-        yield data
-
-
-async def drain(events: AsyncGenerator[str, None]) -> None:
-    """Read the rest of the stream, so that the connection can be reused."""
-    with suppress(TimeoutError, httpx2.HTTPError):
-        async with asyncio.timeout(_DRAIN_SECONDS):
-            async for _ in events:
-                pass
-
 
 UNUSABLE_KEY = "The key holds characters that no key has: only a part of it was copied, or more than it."
 

@@ -14,7 +14,6 @@ import openai
 from msgspec.structs import replace
 
 from hermes_jobs.agent.llm.assembly import ReplyAssembler
-from hermes_jobs.agent.llm.client import drain, events_of
 from hermes_jobs.agent.llm.client_errors import CONNECT_SECONDS, ErrorMapper
 from hermes_jobs.agent.llm.dialect import (
     BY_NAME,
@@ -30,6 +29,7 @@ from hermes_jobs.agent.llm.render import request_body
 from hermes_jobs.agent.llm.reply_builder import ReplyBuilder, builder_for
 from hermes_jobs.agent.llm.responses import ResponsesAssembler, responses_body
 from hermes_jobs.agent.llm.sse import DONE
+from hermes_jobs.agent.llm.stream_events import drain, events_of
 from hermes_jobs.agent.llm.windows import Windows, learned_from
 from hermes_jobs.engine.ports import ModelError, ModelRequest, Reply
 

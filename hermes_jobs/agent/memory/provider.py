@@ -13,7 +13,7 @@ of a turn is asked in the process that works on it. `on_pre_compress` is called 
 ends (or is given up) before anybody compresses; again if that process dies on the way.
 
 What a provider learns from (`sync_turn`, `on_session_switch`, `on_session_end`, `on_memory_write`) comes from
-the log, by a step of its own: in order, in whichever process performs that, and at least once. Where one of
+the log, by a step of its own: in order, in whichever process runs that, and at least once. Where one of
 these raises or takes too long it is called again later, perhaps in another process; after some forty minutes
 it is left out. `on_session_switch` is told besides to every other instance that meets the conversation again.
 A provider that is new hears every write of our own memory first.

@@ -29,7 +29,7 @@ class BeginReview:
         self._toolsets_on = toolsets_on
 
     def run(self, state: Session, step: Step, cancel: Cancel) -> Decision:
-        """The review's session and its one turn, begun together with the fact that says so."""
+        """The review's session and its one turn, begun together with the event that says so."""
         turn = self._ids.name("t")
 
         def change(load: StateLoader) -> DecisionResult:

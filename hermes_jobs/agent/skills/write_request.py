@@ -1,4 +1,4 @@
-"""What becomes of a request to write a skill: the fact, a proposal that waits for a person, or a refusal.
+"""What becomes of a request to write a skill: the event, a proposal that waits for a person, or a refusal.
 
 Everything here is decided on the skill as the log has it, again whenever that has moved on.
 """

@@ -50,7 +50,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def evolve(memory: Memory, event: e.MemoryEvent) -> Memory:
-    """The memory after one more fact."""
+    """The memory after one more event."""
     entries = changed(memory.entries(event.target), event)
     undone = memory.undone if event.undoes is None else memory.undone | {event.undoes}
     persons = _persons(memory, event)

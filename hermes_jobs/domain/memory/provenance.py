@@ -37,7 +37,7 @@ class Undo:
 
 
 def _opposite(memory: Memory, version: int, fact: e.MemoryEvent) -> e.MemoryEvent:
-    """The fact after which it is as if the write had not been. Raises `Rejected` where that cannot be."""
+    """The event after which it is as if the write had not been. Raises `Rejected` where that cannot be."""
     entries = memory.entries(fact.target)
     if isinstance(fact, e.MemoryConflicted):
         raise Rejected(

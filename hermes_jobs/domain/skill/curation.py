@@ -59,7 +59,7 @@ def stream_of(review: str) -> str:
 
 
 def evolve(curation: Curation, event: e.CurationEvent) -> Curation:
-    """The proposals after one more fact."""
+    """The proposals after one more event."""
     version = curation.version + 1
     match event:
         case e.MergeProposed() | e.ArchiveProposed():

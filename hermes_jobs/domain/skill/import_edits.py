@@ -1,4 +1,4 @@
-"""What a person did to the files of a skill in one home, as facts.
+"""What a person did to the files of a skill in one home, as events.
 
 | a file lies there      | and                             | then                                          |
 |------------------------|---------------------------------|-----------------------------------------------|

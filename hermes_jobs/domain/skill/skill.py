@@ -24,7 +24,7 @@ Files = Mapping[str, SkillFile]
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
-    """A write that waits for a person. `version` is that of its fact, `before` the file as it was then."""
+    """A write that waits for a person. `version` is that of its event, `before` the file as it was then."""
 
     version: int
     request: e.SkillRequest
@@ -95,7 +95,7 @@ def history(stream: str, facts: Iterable[e.SkillEvent]) -> tuple[Skill, ...]:
 
 
 def evolve(skill: Skill, event: e.SkillEvent) -> Skill:
-    """The skill after one more fact."""
+    """The skill after one more event."""
     version = skill.version + 1
     match event:
         case e.SkillProposed():
@@ -174,7 +174,7 @@ def _past(skill: Skill, event: e.SkillWritten) -> tuple[Past, ...]:
 
 
 def undone(skill: Skill) -> e.SkillWritten:
-    """The fact that takes back the last write that was not taken back yet. Raises `Rejected`."""
+    """The event that takes back the last write that was not taken back yet. Raises `Rejected`."""
     if not skill.past:
         raise Rejected(
             f"There is nothing to undo in the skill {skill.name!r}.",
@@ -196,7 +196,7 @@ def changes(
     undoes: int | None = None,
     conflicts: Collection[str] = (),
 ) -> tuple[e.SkillWritten, ...]:
-    """The facts after which the skill has these files, and none where it has them. No files: it is deleted.
+    """The events after which the skill has these files, and none where it has them. No files: it is deleted.
 
     `category` None: it stays where it lies. `conflicts`: the files of which both sides changed the same.
     """

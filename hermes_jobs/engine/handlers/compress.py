@@ -176,7 +176,7 @@ class Compress:
         )
 
     def _rebuilt(self, session: Session) -> str | None:
-        """The system prompt as it is written today, with a note about the summary; null: as it was."""
+        """The system prompt as it is written today, with a note about the summary; None: as it was."""
         try:
             prompt = self._prompt.start(session).system_prompt
         except Rejected:

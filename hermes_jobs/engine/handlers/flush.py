@@ -36,7 +36,7 @@ itself.]"""
 class Flush:
     """`compression.flush`: one call with the memory tool alone; what it saves is saved with the outcome.
 
-    `name` is the model that is asked; null: the session's own. `before(session)` is called when it has been
+    `name` is the model that is asked; None: the session's own. `before(session)` is called when it has been
     asked: the last moment at which all that was said is there.
     """
 

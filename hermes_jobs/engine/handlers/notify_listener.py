@@ -101,7 +101,7 @@ class NotifyMemoryProvider:
             if cancel.reason is not None:
                 raise StepInterrupted
             try:
-                # The memory's stream holds nothing but the memory's facts.
+                # The memory's stream holds nothing but the memory's events.
                 listener.hear_write(session, cast(MemoryEvent, recorded.event))
             except ListenerError as error:
                 if due.attempt < MAX_ATTEMPTS:

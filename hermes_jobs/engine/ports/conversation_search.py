@@ -64,7 +64,7 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
 class Passage(msgspec.Struct, frozen=True, kw_only=True):
     """A hit as a model reads it: the part of its text that matters, and what was said around it.
 
-    `before` is what it answers, `after` what answered it; null where nothing was said there, or where
+    `before` is what it answers, `after` what answered it; None where nothing was said there, or where
     another passage of the same answer shows it.
     """
 

@@ -69,7 +69,7 @@ class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """A tool's answer to the model. `invalid`: the call itself was wrong and nothing was done.
 
     `interrupted`: it was stopped by `cancel` before it had an answer. `source`: the file that was read.
-    `facts` become facts of the session together with the answer: the whole effect of a tool that works on
+    `facts` become events of the session together with the answer: the whole effect of a tool that works on
     nothing else. `change` is the whole effect of a tool that works on other streams; it has the answer, and
     `content` is empty.
     """

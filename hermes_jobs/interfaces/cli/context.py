@@ -38,9 +38,9 @@ class CliContext:
         return Application(self.settings, self.environ, notify=self._note)
 
     def _note(self, text: str) -> None:
-        from hermes_jobs.interfaces.cli.output import note
+        from hermes_jobs.domain.session.titles import printable
 
-        note(self.redact(text))
+        click.echo(printable(self.redact(text)), err=True)
 
     def redact(self, text: str) -> str:
         """The text without any secret of this process."""

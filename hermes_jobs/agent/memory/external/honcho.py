@@ -36,7 +36,7 @@ ASK = ToolSpec(
 
 
 class HonchoMemory:
-    """See `MemoryProvider`. Options: `base_url` (null: Honcho's own), `workspace`, and the names of the two
+    """See `MemoryProvider`. Options: `base_url` (None: Honcho's own), `workspace`, and the names of the two
     who speak there: `user`, `assistant`."""
 
     def __init__(self, setup: Setup) -> None:

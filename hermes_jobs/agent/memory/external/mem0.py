@@ -35,7 +35,7 @@ SEARCH = ToolSpec(
 
 
 class Mem0Memory:
-    """See `MemoryProvider`. Options: `base_url` (null: Mem0's own), `user`, whom the service knows."""
+    """See `MemoryProvider`. Options: `base_url` (None: Mem0's own), `user`, whom the service knows."""
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
