@@ -45,7 +45,7 @@ def request_body(
     """
     tools, system = _tools(request), _system(request)
     if prefix is not None:
-        prefix.begin(tools, system)
+        prefix.begin(tools.get("tools"), system)  # `tool_choice` binds nothing
     messages = rendered(request.messages, takes)
     if prefix is not None:
         prefix.end(messages)
