@@ -183,7 +183,7 @@ def test_it_ends_with_the_process_that_started_it_also_when_that_is_killed(paths
         process.wait()
 
     wait_until(lambda: find_broker(paths) is None, "the broker to end")
-    wait_until(lambda: processes_with(str(paths.home)) == [], "the guardian to end")
+    wait_until(lambda: processes_with(str(paths.home)) == [], "the process guard to end")
 
 
 def test_the_next_one_takes_the_place_of_one_that_was_left(paths: Paths, broker: EmbeddedBroker) -> None:

@@ -74,7 +74,7 @@ def test_what_is_under_way_ends_with_the_lease_where_the_log_does_not_answer(
     tenure = WorkerLease(
         engine, lambda: Lease(log, folder, worker="w-1", name="", lanes=(), lease_seconds=0.1)
     )
-    with monkeypatch.context() as patched, engine.running.track("s", "t") as act:
+    with monkeypatch.context() as patched, engine.in_flight.track("s", "t") as act:
         patched.setattr(log, "heartbeat", swallowed)
         act.cancel.on_cancel(lost.set)
         tenure.start()

@@ -73,12 +73,12 @@ def live_workers(home: Home) -> set[str]:
 
 
 def processes_running(home: Home, words: str) -> list[int]:
-    """The home's processes with these words at the end of their command line, without their guardians."""
+    """The home's processes with these words at the end of their command line, without their guards."""
     commands = {pid: Path(f"/proc/{pid}/cmdline").read_text().split("\0") for pid in left_of(home)}
     return [
         pid
         for pid, command in commands.items()
-        if words in " ".join(command) and not any(part.endswith("guardian.py") for part in command)
+        if words in " ".join(command) and not any(part.endswith("process_guard.py") for part in command)
     ]
 
 
