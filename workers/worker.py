@@ -139,7 +139,7 @@ class _Shutdown:
         threading.Thread(target=self._let_go, name="leaving", daemon=True).start()
 
     def _let_go(self) -> None:
-        running = self._runner.engine.running
+        running = self._runner.engine.in_flight
         running.stop("shutdown", lambda act: not act.is_write)
         timer = threading.Timer(self._stop_seconds, running.stop, ("shutdown",))
         timer.daemon = True

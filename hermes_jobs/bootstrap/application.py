@@ -186,7 +186,7 @@ class Application:
                 ids=self.ids,
                 dispatcher=NullDispatcher(),
                 handlers={},
-                witness=self._witness,
+                append_hook=self._append_hook,
             )
         handlers = self._handlers(heard)
         return Engine(
@@ -196,10 +196,10 @@ class Application:
             ids=self.ids,
             dispatcher=dispatcher,
             handlers=handlers.all(),
-            purse=handlers.purse,
+            budget_guard=handlers.budget_guard,
             preflight=handlers.preflight,
-            follow=self._follow,
-            witness=self._witness,
+            file_sync=self._follow,
+            append_hook=self._append_hook,
         )
 
     def _handlers(self, on_delta: OnDelta) -> StepHandlers:
@@ -229,7 +229,7 @@ class Application:
             log=log, worker=worker, clock=self.clock, ids=self.ids, dispatcher=NullDispatcher(), handlers={}
         )
 
-    def _witness(self, before: StreamState, facts: Sequence[Event], after: StreamState) -> None:
+    def _append_hook(self, before: StreamState, facts: Sequence[Event], after: StreamState) -> None:
         """Pass appended events to the traces. See `AppendHook`."""
         if self.tracing is not None:
             self.tracing.on_append(before, facts, after)

@@ -120,7 +120,7 @@ class StepHandlers:
         self._requests = RequestBuilder(
             parts.toolbox, self._limits, with_recall, parts.endpoints.by_name.longest_answer
         )
-        self.purse = BudgetGuard(
+        self.budget_guard = BudgetGuard(
             request=self._requests.build,
             estimate=estimated_tokens,
             pricing=main.pricing,

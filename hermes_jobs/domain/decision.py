@@ -26,7 +26,7 @@ class StreamEvents(msgspec.Struct, frozen=True):
     """The events to append to one stream."""
 
     stream: str
-    facts: tuple[Event, ...]
+    events: tuple[Event, ...]
 
 
 class DecisionResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -113,8 +113,8 @@ def combine(changes: Sequence[Decision]) -> Decision:
                 answers.append(f"Error: {refused.for_model}")
                 continue
             for write in changed.writes:
-                states[write.stream] = fold(loaded(write.stream), write.facts)
-                events[write.stream] = (*events.get(write.stream, ()), *write.facts)
+                states[write.stream] = fold(loaded(write.stream), write.events)
+                events[write.stream] = (*events.get(write.stream, ()), *write.events)
             answers.append(changed.answer)
             keys.extend(changed.keys)
         writes = tuple(StreamEvents(stream, each) for stream, each in events.items())

@@ -22,9 +22,9 @@ without an automatic retry. `held_up`: it waits for budget that other calls have
 class StepClaims:
     """Claims operations for one process. Without a budget guard nothing is reserved."""
 
-    def __init__(self, committer: CommandHandler, purse: BudgetGuard | None) -> None:
-        self._committer = committer
-        self._purse = purse
+    def __init__(self, command_handler: CommandHandler, budget_guard: BudgetGuard | None) -> None:
+        self._command_handler = command_handler
+        self._budget_guard = budget_guard
 
     def claim(self, session: Session, step: Step, guard: StepGuard, *, durable: bool) -> Session | StepResult:
         """The session after the step's start; or the result where it was not claimed.
@@ -33,28 +33,35 @@ class StepClaims:
         `failed`: no budget is left for it. Raises `LogUnavailable`.
         """
         try:
-            terms = self._purse.approve(session, step.operation, step.id) if self._purse else None
-            if self._purse is not None and terms is not None:
-                return self._paid_for(self._purse, terms, session, step, guard)
+            terms = (
+                self._budget_guard.approve(session, step.operation, step.id) if self._budget_guard else None
+            )
+            if self._budget_guard is not None and terms is not None:
+                return self._paid_for(self._budget_guard, terms, session, step, guard)
             begin = c.BeginStep(step=step.id)
-            return self._committer.handle(session.stream, begin, guard=guard, durable=durable)
+            return self._command_handler.handle(session.stream, begin, guard=guard, durable=durable)
         except Rejected as refused:
             return self._unpaid(session, step, guard, refused)
         except StepLost:
             return "nothing"
 
     def _paid_for(
-        self, purse: BudgetGuard, terms: SpendingApproval, session: Session, step: Step, guard: StepGuard
+        self,
+        budget_guard: BudgetGuard,
+        terms: SpendingApproval,
+        session: Session,
+        step: Step,
+        guard: StepGuard,
     ) -> Session | StepResult:
         asked: SpendingApproval | None = terms
         while asked is not None:
             begin = c.BeginStep(step=step.id, reserved=asked.reservation)
             try:
-                return self._committer.handle(
+                return self._command_handler.handle(
                     session.stream, begin, guard=guard, limits=asked.limits, durable=False
                 )
             except OverBudget as over:
-                asked = purse.reduce(asked, over)
+                asked = budget_guard.reduce(asked, over)
         return "held_up"
 
     def _unpaid(self, session: Session, step: Step, guard: StepGuard, refused: Rejected) -> StepResult:
@@ -69,7 +76,7 @@ class StepClaims:
         else:
             end = c.FailTurn(step=step.id, kind=refused.kind, message=refused.message, hint=refused.hint)
         try:
-            self._committer.handle(session.stream, end, guard=guard)
+            self._command_handler.handle(session.stream, end, guard=guard)
         except StepLost:
             return "nothing"
         return "failed"

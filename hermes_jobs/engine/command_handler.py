@@ -48,7 +48,7 @@ class CommandHandler:
         *,
         follow: FileSync | None = None,
         today: Callable[[], str] | None = None,
-        witness: AppendHook | None = None,
+        append_hook: AppendHook | None = None,
     ) -> None:
         """`today` is the day to which a response without a reservation is charged."""
         self.worker = worker
@@ -58,7 +58,7 @@ class CommandHandler:
         self._dispatcher = dispatcher
         self._repository = repository
         self._follow = follow
-        self._witness = witness
+        self._append_hook = append_hook
 
     def handle(
         self,
@@ -178,9 +178,9 @@ class CommandHandler:
         others = [write.after.stream for write in written if not isinstance(write.after, Session)]
         if others and self._follow is not None:
             self._follow(others)
-        if self._witness is not None:
+        if self._append_hook is not None:
             for write in written:
-                self._witness(write.before, write.facts, write.after)
+                self._append_hook(write.before, write.facts, write.after)
 
     def _charges(self, writes: Iterable[_StreamChange]) -> tuple[Charge, ...]:
         today = self._today()
@@ -241,7 +241,7 @@ class _ReadSet:
         found = []
         for each in changed.writes:
             before = self(each.stream)
-            found.append(_StreamChange(before, each.facts, self._repository.fold(before, each.facts)))
+            found.append(_StreamChange(before, each.events, self._repository.fold(before, each.events)))
         return found
 
 

@@ -69,24 +69,31 @@ class Engine:
         ids: Ids,
         dispatcher: Dispatcher,
         handlers: Mapping[StepKind, StepHandler],
-        follow: FileSync | None = None,
-        purse: BudgetGuard | None = None,
+        file_sync: FileSync | None = None,
+        budget_guard: BudgetGuard | None = None,
         preflight: Preflight | None = None,
-        witness: AppendHook | None = None,
+        append_hook: AppendHook | None = None,
     ) -> None:
         """`handlers`, by operation or else by kind, of the steps that this process can run."""
         self.log = log
         self.clock = clock
         self.ids = ids
         self.dispatcher = dispatcher
-        self.follow = follow
+        self.file_sync = file_sync
         self.sessions = StreamRepository(log)
-        today = purse.today if purse else None
-        self._committer = CommandHandler(
-            log, worker, clock, dispatcher, self.sessions, follow=follow, today=today, witness=witness
+        today = budget_guard.today if budget_guard else None
+        self._command_handler = CommandHandler(
+            log,
+            worker,
+            clock,
+            dispatcher,
+            self.sessions,
+            follow=file_sync,
+            today=today,
+            append_hook=append_hook,
         )
-        self._claims = StepClaims(self._committer, purse)
-        self.running = InFlightSteps()
+        self._claims = StepClaims(self._command_handler, budget_guard)
+        self.in_flight = InFlightSteps()
         self._handlers = handlers
         self._preflight = preflight
         self._unsaved: list[Callable[[], object]] = []
@@ -95,11 +102,11 @@ class Engine:
     @property
     def worker(self) -> str:
         """The id under which this process claims and writes."""
-        return self._committer.worker
+        return self._command_handler.worker
 
     @worker.setter
     def worker(self, worker: str) -> None:
-        self._committer.worker = worker
+        self._command_handler.worker = worker
 
     # --- decisions ------------------------------------------------------------------------------
 
@@ -140,14 +147,14 @@ class Engine:
 
         Raises `Rejected`, `KeyTaken`, `LogUnavailable`.
         """
-        return self._committer.handle(stream, command, keys=keys)
+        return self._command_handler.handle(stream, command, keys=keys)
 
     def change(self, change: Decision, cause: str) -> DecisionResult:
         """Carry out a change of streams besides sessions'; `cause` names what asked for it.
 
         Raises `Rejected`, `KeyTaken`, `LogUnavailable`.
         """
-        return self._committer.apply(change, cause)
+        return self._command_handler.apply(change, cause)
 
     def state(self, stream: str) -> StreamState:
         """The current state of any stream. Raises `Corrupt`, `LogUnavailable`."""
@@ -169,7 +176,7 @@ class Engine:
             self.execute(stream, first)
             return "done"
         guard = StepGuard(action="claim", step=step_id, owner=self.worker, fence=self.ids.fence())
-        with self.running.track(step_id, step.turn) as running:
+        with self.in_flight.track(step_id, step.turn) as running:
             if isinstance(state, Session) and step.operation is not None:
                 return self._run_operation(state, step, guard, running)
             return self._run_other(step, guard, running.cancel)
@@ -227,7 +234,7 @@ class Engine:
         """Run a step of which the log has the outcome alone: after a failure it is due again."""
         finish = msgspec.structs.replace(guard, action="finish")
         try:
-            self._committer.apply_guard(guard)
+            self._command_handler.apply_guard(guard)
             return self._finish_other(self._decision(step, cancel), finish)
         except StepLost:
             return "nothing"
@@ -236,7 +243,7 @@ class Engine:
         except Exception as error:
             if not isinstance(error, StepInterrupted):
                 logger.exception("step %s failed unexpectedly; it is tried again", step.id)
-            self._committer.apply_guard(finish)
+            self._command_handler.apply_guard(finish)
             return "abandoned"
 
     def _decision(self, step: Step, cancel: Cancel) -> Decision:
@@ -251,7 +258,7 @@ class Engine:
 
     def _finish_other(self, decision: Decision, guard: StepGuard) -> StepResult:
         try:
-            self._committer.apply(decision, guard.step, guard=guard)
+            self._command_handler.apply(decision, guard.step, guard=guard)
         except LogUnavailable:
             self._save_later(partial(self._finish_other, decision, guard))
             raise
@@ -270,16 +277,16 @@ class Engine:
         with self._unsaved_lock:
             self._unsaved.append(finish)
 
-    def take_over(self, held: StepRow) -> bool:
+    def reclaim(self, held: StepRow) -> bool:
         """Release a step of a dead worker, so that it is due again; False where it was no longer theirs."""
         assert held.owner is not None
         guard = StepGuard(action="finish", step=held.step.id, owner=held.owner, fence=held.fence)
         command = c.AbandonStep(step=held.step.id, worker=held.owner, reason="died")
         try:
             if self._is_operation(held.step):
-                self._committer.handle(held.step.stream, command, guard=guard)
+                self._command_handler.handle(held.step.stream, command, guard=guard)
             else:
-                self._committer.apply_guard(guard)
+                self._command_handler.apply_guard(guard)
         except (StepLost, NewerSchema):  # a stream that only a newer build can read is left to one
             return False
         return True
@@ -297,10 +304,10 @@ class Engine:
         assert held.owner is not None
         guard = StepGuard(action="finish", step=step.id, owner=held.owner, fence=held.fence)
         try:
-            self._committer.handle(step.stream, command, guard=guard)
+            self._command_handler.handle(step.stream, command, guard=guard)
         except StepLost:
             for fact in discarded_events(held, command, reserved):
-                self._committer.append_event(step.stream, fact)
+                self._command_handler.append_event(step.stream, fact)
             return "discarded"
         except LogUnavailable:
             self._save_later(partial(self._finish, held, command, reserved))

@@ -57,7 +57,7 @@ def quiesce(engine: Engine, streams: Collection[str], by: str) -> QuiesceReport:
             return rested
         for row in due:
             if row.owner is not None:
-                engine.take_over(row)
+                engine.reclaim(row)
         for stream in dict.fromkeys(row.step.stream for row in due):
             if is_session(stream):
                 _end_work(engine, stream, by, rested)

@@ -63,7 +63,7 @@ class InlineWorker:
     ) -> None:
         """Claim no more steps, interrupt running ones so that they are due again, and release the lease."""
         self._open = False
-        running = self.engine.running
+        running = self.engine.in_flight
         running.stop("shutdown", lambda act: not act.is_write)
         patience = threading.Timer(self._stop_seconds, running.stop, ("shutdown",))
         patience.start()

@@ -40,14 +40,14 @@ class LogFollower:
             self.position = batch[-1].position
         cancelled = {each.event.turn for each in news if isinstance(each.event, TurnCancelRequested)}
         if cancelled:
-            self._engine.running.stop("cancelled", lambda act: act.turn in cancelled)
+            self._engine.in_flight.stop("cancelled", lambda act: act.turn in cancelled)
         followed = {
             each.stream
             for each in news
             if not is_session(each.stream) and each.meta.worker != self._engine.worker
         }
-        if followed and self._engine.follow is not None:
-            self._engine.follow(sorted(followed))
+        if followed and self._engine.file_sync is not None:
+            self._engine.file_sync(sorted(followed))
         return news
 
     def _readable(self) -> Sequence[RecordedEvent]:
@@ -71,4 +71,4 @@ def reclaim_from_dead_workers(engine: Engine, observer: FailureDetector) -> Sequ
     # Off the list first: a process that resumes at this moment either renews its lease before, and keeps its
     # steps, or learns from its next renewal that it has lost them, and starts nothing more under that lease.
     dead -= {worker.id for worker in workers if worker.id in dead and not log.evict(worker)}
-    return [row for row in held if row.owner in dead and engine.take_over(row)]
+    return [row for row in held if row.owner in dead and engine.reclaim(row)]

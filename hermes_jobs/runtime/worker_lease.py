@@ -67,10 +67,10 @@ class WorkerLease:
 
     def _begin_under(self, lease: Lease) -> None:
         self._engine.worker = lease.worker
-        self._engine.running.lease = lease
+        self._engine.in_flight.lease = lease
 
     def _give_up(self) -> None:
-        stopped = self._engine.running.stop(LOST)
+        stopped = self._engine.in_flight.stop(LOST)
         if stopped:
             logger.warning("the lease has run out: %d steps are given up", stopped)
 

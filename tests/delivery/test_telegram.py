@@ -46,7 +46,7 @@ def one_act(courier: TelegramChannel, state: Delivery, clock: StandingClock) -> 
     (step,) = next_steps(state)
     load: StateLoader = nothing_loaded
     (write,) = job.run(state, step, Switch())(load).writes
-    (fact,) = write.facts
+    (fact,) = write.events
     assert isinstance(fact, e.DeliveryEvent)
     return evolve(state, fact)
 

@@ -45,7 +45,7 @@ class Log:
         changed = handle_message(said, self.house, NewIds(f"t{number}", f"s{number}"))(self.load)
         assert [key.key for key in changed.keys] == [said.key]
         for write in changed.writes:
-            self.streams[write.stream] = fold_stream(self.load(write.stream), write.facts)
+            self.streams[write.stream] = fold_stream(self.load(write.stream), write.events)
         return changed
 
     def answered(self, text: str, user: str = ANNA) -> str:
@@ -77,7 +77,7 @@ class Log:
 
 
 def facts_of(changed: DecisionResult, kind: type[e.Event]) -> list[e.Event]:
-    return [fact for write in changed.writes for fact in write.facts if isinstance(fact, kind)]
+    return [fact for write in changed.writes for fact in write.events if isinstance(fact, kind)]
 
 
 def submitted(changed: DecisionResult) -> e.TurnSubmitted:

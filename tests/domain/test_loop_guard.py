@@ -58,7 +58,7 @@ def test_the_third_and_fourth_same_result_carry_a_warning_and_the_fifth_call_is_
 
 def test_after_the_refusal_the_model_is_asked_once_more_to_conclude(world):
     rounds(world, *["same"] * 5)
-    assert turn_in(world).closing
+    assert turn_in(world).finalizing
     assert world.session.messages[-1] == UserMessage(CONCLUDE["loop_guard"])
     world.reply("That is all I know.", [("look", "read")])
     world.record()
@@ -78,7 +78,7 @@ def test_a_model_that_concludes_without_words_is_spoken_for(world):
 
 def test_another_result_begins_anew(world):
     assert rounds(world, "a", "a", "b", "b", "b", "a") == ["a", "a", "b", "b", f"{WARNING}b", "a"]
-    assert not turn_in(world).closing
+    assert not turn_in(world).finalizing
 
 
 def test_other_calls_in_between_do_not_hide_a_loop(world):

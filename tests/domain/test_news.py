@@ -101,4 +101,4 @@ def deliveries_of(
     )
     session = fold(Session(stream="session-s1"), [submitted, *before])
     writes = reactions(session, facts, initial_state).writes
-    return [fact for write in writes for fact in write.facts if isinstance(fact, e.DeliveryRequested)]
+    return [fact for write in writes for fact in write.events if isinstance(fact, e.DeliveryRequested)]

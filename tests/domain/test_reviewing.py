@@ -29,7 +29,7 @@ def review(source: str) -> Session:
 def told(session: Session, *facts: e.SessionEvent) -> list[e.Event]:
     """What the conversation is told with those facts."""
     writes = reactions(session, facts, nothing_else).writes
-    return [fact for write in writes if write.stream == CONVERSATION for fact in write.facts]
+    return [fact for write in writes if write.stream == CONVERSATION for fact in write.events]
 
 
 def test_the_end_of_its_own_turn_ends_the_review() -> None:

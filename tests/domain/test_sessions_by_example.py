@@ -312,7 +312,7 @@ def test_at_the_iteration_limit_one_more_call_asks_for_a_closing_answer() -> Non
         world.reply("", [("a", "read")])
         world.finish_tool(world.begin())
     assert world.session.current is not None
-    assert world.session.current.closing
+    assert world.session.current.finalizing
     world.reply("that is all I have")
     world.record()
     (completed,) = world.of(e.TurnCompleted)

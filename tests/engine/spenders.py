@@ -83,7 +83,7 @@ def spending_engine(
         handlers=session_handlers(
             prefetch=Prefetch(PlainPrompt(), limits), call_model=call_model, run_tool=RunTool(toolbox)
         ),
-        purse=BudgetGuard(
+        budget_guard=BudgetGuard(
             request=RequestBuilder(toolbox, limits).build,
             estimate=lambda request: SENT,
             pricing=prices,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from hermes_jobs.agent.llm.retry import delay
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.compression import MAX_FUTILE
+from hermes_jobs.domain.session.compression import MAX_INEFFECTIVE
 from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.messages import UserMessage
 from hermes_jobs.domain.session.session import Session
@@ -93,7 +93,7 @@ def session() -> Session:
 
 def test_it_counts_those_in_a_row_that_won_nothing(session: Session) -> None:
     assert compressed(session, 19).in_vain == 1
-    assert compressed(replace(session, ineffective_compressions=1), 19).in_vain == MAX_FUTILE
+    assert compressed(replace(session, ineffective_compressions=1), 19).in_vain == MAX_INEFFECTIVE
     assert compressed(replace(session, ineffective_compressions=1), 5).in_vain == 0
 
 

@@ -44,7 +44,7 @@ TURN = Turn(id="t1", texts=("hi",), source="cli", if_busy="queue", attended=True
 SESSION = Session(stream="session-s1", current=TURN)
 
 
-def purse(
+def budget_guard(
     budgets: Budgets,
     *,
     model: str = "m",
@@ -75,7 +75,7 @@ def refused(terms: SpendingApproval, *, spent: Amount = NOTHING, reserved: Amoun
 
 
 def test_without_limits_the_usual_answer_is_counted_on_and_none_is_asked_for() -> None:
-    terms = terms_of(purse(Budgets()))
+    terms = terms_of(budget_guard(Budgets()))
     reservation = terms.reservation
     assert terms.limits == ()
     assert (reservation.input_tokens, reservation.output_tokens) == (1000, USUAL_ANSWER)
@@ -84,20 +84,20 @@ def test_without_limits_the_usual_answer_is_counted_on_and_none_is_asked_for() -
 
 
 def test_under_a_limit_the_answer_is_asked_for_no_longer_than_it_is_paid_for() -> None:
-    reservation = terms_of(purse(Budgets(turn_tokens=10**6))).reservation
+    reservation = terms_of(budget_guard(Budgets(turn_tokens=10**6))).reservation
     assert reservation.max_tokens == reservation.output_tokens == USUAL_ANSWER
-    reservation = terms_of(purse(Budgets(day_usd=1), max_tokens=300)).reservation
+    reservation = terms_of(budget_guard(Budgets(day_usd=1), max_tokens=300)).reservation
     assert reservation.max_tokens == reservation.output_tokens == 300
 
 
 def test_what_others_hold_is_waited_for() -> None:
-    asked = purse(Budgets(day_usd=0.07))
+    asked = budget_guard(Budgets(day_usd=0.07))
     terms = terms_of(asked)
     assert asked.reduce(terms, refused(terms, reserved=held(terms.reservation))) is None
 
 
 def test_what_is_spent_makes_the_answer_shorter() -> None:
-    asked = purse(Budgets(turn_tokens=5000))
+    asked = budget_guard(Budgets(turn_tokens=5000))
     terms = terms_of(asked)
     smaller = asked.reduce(terms, refused(terms, spent=Amount(3000)))
     assert smaller is not None
@@ -105,7 +105,7 @@ def test_what_is_spent_makes_the_answer_shorter() -> None:
 
 
 def test_where_not_even_a_short_answer_is_paid_for_the_budget_is_used_up() -> None:
-    asked = purse(Budgets(turn_tokens=5000))
+    asked = budget_guard(Budgets(turn_tokens=5000))
     terms = terms_of(asked)
     with pytest.raises(Rejected) as exhausted:
         asked.reduce(terms, refused(terms, spent=Amount(3900)))
@@ -116,7 +116,7 @@ def test_where_not_even_a_short_answer_is_paid_for_the_budget_is_used_up() -> No
 
 
 def test_a_turns_own_budget_is_raised_where_the_turn_is_taken_up_again() -> None:
-    asked = purse(Budgets())
+    asked = budget_guard(Budgets())
     terms = terms_of(asked, replace(SESSION, current=replace(TURN, budget_usd=0.0)))
     with pytest.raises(Rejected, match="the turn's own budget") as exhausted:
         asked.reduce(terms, refused(terms))
@@ -125,13 +125,13 @@ def test_a_turns_own_budget_is_raised_where_the_turn_is_taken_up_again() -> None
 
 def test_money_alone_cannot_hold_a_model_whose_price_is_not_known() -> None:
     with pytest.raises(Rejected, match=r"price of 'unpriced' is not known.*budgets.day_usd") as unpriced:
-        terms_of(purse(Budgets(day_usd=1), model="unpriced"))
+        terms_of(budget_guard(Budgets(day_usd=1), model="unpriced"))
     assert unpriced.value.kind == "budget"
     assert "budgets.turn_tokens" in unpriced.value.hint
 
 
 def test_a_limit_in_tokens_beside_it_holds_such_a_model() -> None:
-    terms = terms_of(purse(Budgets(day_usd=1, turn_tokens=9000), model="unpriced"))
+    terms = terms_of(budget_guard(Budgets(day_usd=1, turn_tokens=9000), model="unpriced"))
     assert terms.reservation.cost_usd is None
     assert held(terms.reservation) == Amount(1000 + USUAL_ANSWER)
 
@@ -145,7 +145,7 @@ def test_a_limit_in_tokens_beside_it_holds_such_a_model() -> None:
 def test_asking_for_less_ends_and_what_is_asked_for_at_last_fits(
     limit: float, spent: int, sent: int, longest: int | None
 ) -> None:
-    asked = purse(Budgets(day_usd=limit), max_tokens=longest, input_tokens=sent)
+    asked = budget_guard(Budgets(day_usd=limit), max_tokens=longest, input_tokens=sent)
     terms = terms_of(asked)
     wanted = terms.reservation.output_tokens
     bound = terms.limits[0]
@@ -174,7 +174,7 @@ def history() -> Session:
 
 
 def test_a_compression_sets_aside_what_its_own_model_costs() -> None:
-    asked = purse(Budgets(day_usd=1), summariser=lambda: ("cheap", Prices()))
+    asked = budget_guard(Budgets(day_usd=1), summariser=lambda: ("cheap", Prices()))
     terms = asked.approve(history(), "compression.compress")
     assert terms is not None
     assert (terms.reservation.model, terms.reservation.output_tokens) == ("cheap", SUMMARY_ANSWER)
@@ -185,7 +185,7 @@ def test_a_compression_sets_aside_what_its_own_model_costs() -> None:
 
 
 def test_a_summary_is_not_made_shorter_to_fit_a_budget() -> None:
-    asked = purse(Budgets(turn_tokens=SUMMARY_ANSWER), summariser=lambda: ("cheap", Prices()))
+    asked = budget_guard(Budgets(turn_tokens=SUMMARY_ANSWER), summariser=lambda: ("cheap", Prices()))
     terms = asked.approve(history(), "compression.compress")
     assert terms is not None
     with pytest.raises(Rejected, match=r"budgets\.turn_tokens"):
@@ -194,4 +194,4 @@ def test_a_summary_is_not_made_shorter_to_fit_a_budget() -> None:
 
 @pytest.mark.parametrize("act", ["turn.prefetch", "turn.run_tool", "turn.record_usage", None])
 def test_what_calls_no_model_sets_nothing_aside(act: StepKind | None) -> None:
-    assert purse(Budgets(day_usd=1)).approve(SESSION, act) is None
+    assert budget_guard(Budgets(day_usd=1)).approve(SESSION, act) is None

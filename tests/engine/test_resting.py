@@ -80,7 +80,7 @@ def test_a_schedule_is_paused_and_a_delivery_waits_in_the_inbox(engine: Engine) 
         write(engine, f"delivery-{delivery}", requested)
     assert isinstance(engine.log, SqlEventLog)
     held = next(row.step for row in engine.log.steps("delivery-d1"))
-    engine._committer.apply_guard(StepGuard(action="claim", step=held.id, owner="w-gone", fence=1))
+    engine._command_handler.apply_guard(StepGuard(action="claim", step=held.id, owner="w-gone", fence=1))
     rested = quiesce(engine, names_of(engine.log), BY)
     assert (rested.schedules, rested.deliveries) == (["active"], ["d1"])
     assert engine.log.steps() == []

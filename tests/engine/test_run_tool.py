@@ -81,4 +81,4 @@ def test_the_fifth_call_with_the_same_result_is_not_run() -> None:
     assert not refused.ok
     assert counter.runs == 4
     assert world.session.current is not None
-    assert world.session.current.closing
+    assert world.session.current.finalizing

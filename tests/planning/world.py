@@ -54,7 +54,7 @@ class World:
         changed = change(self.load)
         self._take_keys(changed.keys)
         for each in changed.writes:
-            self.write(each.stream, *each.facts)
+            self.write(each.stream, *each.events)
         return changed
 
     def write(self, stream: str, *facts: e.Event) -> None:

@@ -38,7 +38,7 @@ class Box:
         assert outcome.change is not None
         assert outcome.content == ""
         changed = outcome.change(lambda stream: Memory(version=1, memory=("Likes tea",)))
-        return [fact for write in changed.writes for fact in write.facts]
+        return [fact for write in changed.writes for fact in write.events]
 
 
 @pytest.fixture

@@ -50,7 +50,7 @@ class Planner:
         except Rejected as refused:
             return f"Error: {refused.message} {refused.hint}".rstrip()
         for write in changed.writes:
-            state = fold(self.load(write.stream), write.facts)
+            state = fold(self.load(write.stream), write.events)
             assert isinstance(state, Schedule)
             self.schedules[write.stream] = state
         return changed.answer

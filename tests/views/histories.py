@@ -150,7 +150,7 @@ class History:
             e.ApprovalRequested(turn=turn.id, call=call, digest="d", rule="ask first", expires_at=1.0)
             for call in asked
         )
-        held = turn.closing or cut or turn.cancelled_by is not None
+        held = turn.finalizing or cut or turn.cancelled_by is not None
         self.do(name, c.FinishModelCall(step=step.id, outcome=replied, approvals=() if held else approvals))
 
     def cancel(self, name: str) -> None:

@@ -37,7 +37,7 @@ def test_what_is_due_is_what_the_domain_says(seed: int) -> None:
     turn, waiting = session.current, {turn.id for turn in session.waiting}
     current = {turn.id} if turn else set()
     assert {each.turn for each in dues.due.values()} <= waiting | current
-    if turn is None or turn.cancelled_by or turn.closing:  # what a closing answer asks for is not done
+    if turn is None or turn.cancelled_by or turn.finalizing:  # what a closing answer asks for is not done
         return
     calls = [key for key, due in dues.due.items() if due.turn == turn.id != key]
     kept = {key for key in calls or current if dues.due[key].since is not None}

@@ -66,11 +66,11 @@ class Witnesses:
 
     def keep(self, path: Path) -> None:
         """Remember the file that lies at the path."""
-        witness = self._of(path)
+        append_hook = self._of(path)
         with suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            witness.unlink(missing_ok=True)
-            os.link(path, witness)
+            append_hook.unlink(missing_ok=True)
+            os.link(path, append_hook)
 
     def drop(self, path: Path) -> None:
         """Forget the file that lay at the path."""

@@ -17,10 +17,10 @@ from hermes_jobs.domain.usage import Reservation
 
 MAX_REFITS = 3
 """The most compressions of a turn after prompts that were refused as too long."""
-REFITS: frozenset[e.CompressionReason] = frozenset({"overflow", "refused"})
+OVERFLOW_REASONS: frozenset[e.CompressionReason] = frozenset({"overflow", "refused"})
 """Reasons for which the turn cannot continue without the compression."""
 MAX_DEATHS = 3
-MAX_FUTILE = 2
+MAX_INEFFECTIVE = 2
 """Compressions in a row without real effect after which automatic compression stops."""
 REAL_EFFECT = 0.9
 """A compression that leaves more than this part of the request had no real effect."""
@@ -105,6 +105,6 @@ def is_rearmed(futile_at: int, tokens: int, window: int) -> bool:
     return tokens >= futile_at + growth
 
 
-def is_futile(event: e.ContextCompressed) -> bool:
+def is_ineffective(event: e.ContextCompressed) -> bool:
     """Whether the compression had no real effect."""
     return event.tokens_after > event.tokens_before * REAL_EFFECT

@@ -71,10 +71,10 @@ def _failed(session: Session, job: compressions.Compression, event: e.Compressio
     session = replace(session, compression_paused=True)
     if event.kind in compressions.NO_EFFECT:
         session = replace(
-            session, ineffective_compressions=session.ineffective_compressions + 1, futile_at=job.tokens
+            session, ineffective_compressions=session.ineffective_compressions + 1, ineffective_at=job.tokens
         )
     turn = session.current
-    if job.reason not in compressions.REFITS or turn is None or event.kind == "cancelled":
+    if job.reason not in compressions.OVERFLOW_REASONS or turn is None or event.kind == "cancelled":
         return session
     if job.reason == "refused":
         hint = "The endpoint did not say what is wrong with the request. A new session may help."
@@ -94,10 +94,12 @@ def _compressed(session: Session, job: compressions.Compression, event: e.Contex
         messages=event.messages,
         compression=None,
         num_compressed=session.num_compressed + 1,
-        ineffective_compressions=session.ineffective_compressions + 1 if compressions.is_futile(event) else 0,
-        futile_at=event.tokens_after if compressions.is_futile(event) else 0,
+        ineffective_compressions=session.ineffective_compressions + 1
+        if compressions.is_ineffective(event)
+        else 0,
+        ineffective_at=event.tokens_after if compressions.is_ineffective(event) else 0,
         prompt_tokens=0,
-        measured=0,
+        measured_messages=0,
         accepted=0,
         pressure_notified=False,
         current=None if turn is None else _fitted(turn, job),
@@ -105,17 +107,17 @@ def _compressed(session: Session, job: compressions.Compression, event: e.Contex
 
 
 def _fitted(turn: turns.Turn, job: compressions.Compression) -> turns.Turn:
-    refits = turn.overflow_compressions + (job.reason in compressions.REFITS)
+    refits = turn.overflow_compressions + (job.reason in compressions.OVERFLOW_REASONS)
     return replace(turn, compressions=turn.compressions + 1, overflow_compressions=refits)
 
 
-def measured(session: Session, event: e.ModelReplied) -> Session:
+def with_measured(session: Session, event: e.ModelReplied) -> Session:
     """The session with the provider's token count, which holds for the messages so far."""
     session = replace(session, accepted=len(session.messages))
     tokens = event.usage.prompt_tokens
     if tokens <= 0:
         return session
-    return replace(session, prompt_tokens=tokens, measured=len(session.messages))
+    return replace(session, prompt_tokens=tokens, measured_messages=len(session.messages))
 
 
 def abandoned(session: Session, event: e.StepAbandoned) -> Session:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hermes_jobs.domain.events import CompressionFailed, ContextCompressed, ContextPressure, Event
-from hermes_jobs.domain.session.compression import MAX_FUTILE
+from hermes_jobs.domain.session.compression import MAX_INEFFECTIVE
 
 
 def notices(event: Event) -> tuple[str, ...]:
@@ -42,7 +42,7 @@ def _compressed(event: ContextCompressed) -> tuple[str, ...]:
     )
     if event.number > 1:
         told.append(f"this was compression {event.number} of the session: details may be lost")
-    if event.in_vain >= MAX_FUTILE:
+    if event.in_vain >= MAX_INEFFECTIVE:
         told.append(
             f"compressing won next to nothing {event.in_vain} times in a row: it is tried again when the "
             "conversation has grown, or when asked for"

@@ -255,7 +255,11 @@ def _answered(session: Session, call_id: str, content: str, **ended: Any) -> Ses
     calls = truncate_round(turn.calls, turn.turn_chars, turn.preview_chars)
     results = (ToolMessage(each.asked.id, each.asked.name, each.result or "", each.failed) for each in calls)
     closed = turns.round_closed(turn)
-    nudge = (UserMessage(CONCLUDE[closed.closing_because]),) if closed.closing and not turn.closing else ()
+    nudge = (
+        (UserMessage(CONCLUDE[closed.finalizing_because]),)
+        if closed.finalizing and not turn.finalizing
+        else ()
+    )
     return append_messages(session, closed, *results, *nudge)
 
 

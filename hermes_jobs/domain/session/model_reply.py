@@ -22,7 +22,7 @@ from hermes_jobs.domain.session.turn import Turn
 
 def replied(session: Session, event: e.ModelReplied) -> Session:
     """The session after the reply."""
-    session = compression_rules.measured(session, event)
+    session = compression_rules.with_measured(session, event)
     turn = running_turn(session)
     books = turn.books.booked(event.usage, event.cost_usd)
     books = books.with_estimate(event.estimated, event.estimated_cost_usd)
@@ -33,7 +33,7 @@ def replied(session: Session, event: e.ModelReplied) -> Session:
     if cut:
         turn = replace(turn, cut_at=event.usage.output_tokens)
     is_cancelled = turn.cancelled_by is not None
-    opens_round = bool(event.tool_calls) and not turn.closing
+    opens_round = bool(event.tool_calls) and not turn.finalizing
     if is_cancelled and (cut or not opens_round):
         said = (AssistantMessage(event.content),) if event.content else ()
         return append_messages(session, turn, *said)
@@ -55,11 +55,11 @@ def replied(session: Session, event: e.ModelReplied) -> Session:
         )
     answer = turn.partial_answer + event.content
     if not answer.strip():
-        if turn.closing:
-            words = STOPPED_WITHOUT_WORDS[turn.closing_because]
-            return _answer(session, turn, words, words, turn.closing_because)
+        if turn.finalizing:
+            words = STOPPED_WITHOUT_WORDS[turn.finalizing_because]
+            return _answer(session, turn, words, words, turn.finalizing_because)
         return _ask_again(session, turn, cut=cut)
-    stopped_by = turn.closing_because if turn.closing else "length" if cut else None
+    stopped_by = turn.finalizing_because if turn.finalizing else "length" if cut else None
     return _answer(session, turn, event.content or NO_ANSWER, answer, stopped_by, event.payload)
 
 

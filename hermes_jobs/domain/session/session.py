@@ -71,10 +71,10 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     compressions_requested: int = 0
     num_compressed: int = 0
     ineffective_compressions: int = 0
-    futile_at: int = 0
+    ineffective_at: int = 0
     compression_paused: bool = False
     prompt_tokens: int = 0
-    measured: int = 0
+    measured_messages: int = 0
     accepted: int = 0
     pressure_notified: bool = False
     review_counters: ReviewCounters = ReviewCounters()

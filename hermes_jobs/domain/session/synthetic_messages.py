@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hermes_jobs.domain.events import InterruptReason, ModelCallFailed
-from hermes_jobs.domain.session.turn import ClosingReason
+from hermes_jobs.domain.session.turn import FinalizingReason
 
 NO_ANSWER = "(no answer)"
 UNFINISHED = "[interrupted here: the answer is unfinished]"
@@ -11,7 +11,7 @@ ENDED_UNANSWERED = "(This request ended before it was answered.)"
 ACKNOWLEDGED = "(Noted.)"
 ASK_AGAIN = "Your answer was empty. Please answer the request, or say what keeps you from it."
 CONTINUE = "You were cut off by the output limit. Go on exactly where you stopped; repeat nothing."
-CONCLUDE: dict[ClosingReason, str] = {
+CONCLUDE: dict[FinalizingReason, str] = {
     "max_iterations": (
         "You have used all the tool calls that this request may take. Call no more tools: "
         "answer now from what you have, and say what is still open."
@@ -25,7 +25,7 @@ NUDGES = frozenset({ASK_AGAIN, CONTINUE, *CONCLUDE.values()})
 """Texts inserted in the user's place."""
 STEERING_PREFIX = "[The user adds, while you work]\n"
 CONTINUING = "(I am on it.)"
-STOPPED_WITHOUT_WORDS: dict[ClosingReason, str] = {
+STOPPED_WITHOUT_WORDS: dict[FinalizingReason, str] = {
     "max_iterations": "I stopped at the limit of tool calls for one request, without a closing answer.",
     "loop_guard": "I stopped because I was repeating the same tool call, without a closing answer.",
 }

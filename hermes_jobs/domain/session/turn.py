@@ -32,7 +32,7 @@ MAX_INVALID_ROUNDS = 3  # rounds in a row with invalid calls only
 MAX_WORKER_CRASHES = 5  # workers that died while running the same step
 
 Approval = Literal["none", "waiting", "given"]
-ClosingReason = Literal["max_iterations", "loop_guard"]
+FinalizingReason = Literal["max_iterations", "loop_guard"]
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -127,8 +127,8 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     cut_at: int = 0
     invalid_rounds: int = 0
     partial_answer: str = ""
-    closing: bool = False
-    closing_because: ClosingReason = "max_iterations"
+    finalizing: bool = False
+    finalizing_because: FinalizingReason = "max_iterations"
     repeats: tuple[RepeatedCall, ...] = ()
     answer: str | None = None
     stopped_by: str | None = None
@@ -274,8 +274,8 @@ def round_closed(turn: Turn) -> Turn:
         )
     return replace(
         turn,
-        closing=looping or turn.iterations >= turn.max_iterations,
-        closing_because="loop_guard" if looping else "max_iterations",
+        finalizing=looping or turn.iterations >= turn.max_iterations,
+        finalizing_because="loop_guard" if looping else "max_iterations",
     )
 
 
@@ -296,7 +296,7 @@ def resume(turn: Turn, *, at_the_tail: bool) -> Turn:
         cancelled_by=None,
         answer=None,
         stopped_by=None,
-        closing=False,
+        finalizing=False,
         repeats=(),
         iterations=0,
         empty_replies=0,

@@ -102,7 +102,7 @@ class CallModel:
             speech.end()
         replied = self._replied(at.pricing, session, turn, step, request.model, reply)
         replied = _with_estimate(at.pricing, replied, turn, reply.content + reply.reasoning)
-        approvals = () if turn.closing else self._approvals(session, turn, replied)
+        approvals = () if turn.finalizing else self._approvals(session, turn, replied)
         pressure = self._sizing.pressure_change(session, turn, replied) if self._sizing else None
         return c.FinishModelCall(
             step=step.id,

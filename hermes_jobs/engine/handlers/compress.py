@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.domain.events import CompressionFailed, ContextCompressed, ResponseBooked
 from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.compression import Compression, is_futile
+from hermes_jobs.domain.session.compression import Compression, is_ineffective
 from hermes_jobs.domain.session.session import Session, compression_of
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.titles import continued_title
@@ -165,7 +165,7 @@ class Compress:
             failures=job.why(),
         )
         compressed = replace(
-            compressed, in_vain=session.ineffective_compressions + 1 if is_futile(compressed) else 0
+            compressed, in_vain=session.ineffective_compressions + 1 if is_ineffective(compressed) else 0
         )
         return c.FinishCompression(
             step=job.step.id,

@@ -8,7 +8,7 @@ import msgspec
 
 from hermes_jobs.domain.events import ContextPressure, ModelReplied
 from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.compression import MAX_FUTILE, MAX_REFITS, is_rearmed
+from hermes_jobs.domain.session.compression import MAX_INEFFECTIVE, MAX_REFITS, is_rearmed
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.engine.handlers.tool_context import toolsets_of
@@ -47,8 +47,8 @@ class CompressionPolicy:
         if turn is None or session.compression is not None:
             return None
         size, context = self.size(session, turn), self._contexts.of(session)
-        if session.ineffective_compressions >= MAX_FUTILE and not is_rearmed(
-            session.futile_at, size.tokens, size.window
+        if session.ineffective_compressions >= MAX_INEFFECTIVE and not is_rearmed(
+            session.ineffective_at, size.tokens, size.window
         ):
             return None
         reason = context.should_compress(size)
@@ -126,7 +126,7 @@ class CompressionPolicy:
         context = self._contexts.of(session)
         measured, fixed = session.prompt_tokens > 0, self.overhead(session, turn)
         if measured:
-            tokens = session.prompt_tokens + context.estimate(session.messages[session.measured :])
+            tokens = session.prompt_tokens + context.estimate(session.messages[session.measured_messages :])
         else:
             tokens = fixed + context.estimate(session.messages)
         return ContextSize(

@@ -44,7 +44,7 @@ class RequestBuilder:
             system_prompt=session.started.system_prompt,
             messages=self._messages(session, turn),
             tools=self._toolbox.specs(toolsets_of(session, turn)),
-            tool_choice="none" if turn.closing else "auto",
+            tool_choice="none" if turn.finalizing else "auto",
             max_tokens=turn.reserved.max_tokens if turn.reserved else self._wanted_answer(turn, model),
             session=session.lineage,
         )

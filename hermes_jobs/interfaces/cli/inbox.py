@@ -78,7 +78,7 @@ def _mark_as_read(context: CliContext, found: Sequence[DeliveryView]) -> None:
 
     def change(load: StateLoader) -> DecisionResult:
         writes = (StreamEvents(stream, read(load(stream))) for stream in streams)
-        return DecisionResult(writes=tuple(write for write in writes if write.facts))
+        return DecisionResult(writes=tuple(write for write in writes if write.events))
 
     if streams:
         context.application.engine().change(change, "inbox read")

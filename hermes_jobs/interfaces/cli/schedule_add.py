@@ -165,7 +165,7 @@ def _show(changed: DecisionResult) -> None:
     """Show what was understood, as it would be recorded."""
     if not changed.writes:
         raise click.UsageError(UNCHANGED)
-    fact = changed.writes[0].facts[-1]
+    fact = changed.writes[0].events[-1]
     assert isinstance(fact, ScheduleAdded | ScheduleEdited), f"{fact} is no plan"
     note("Understood:")
     print_plan(fact.plan, rule_of(fact.plan).upcoming(fact.next_due, NEXT))

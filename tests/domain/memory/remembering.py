@@ -40,7 +40,7 @@ def decided(facts: Sequence[e.MemoryEvent], change: Decision) -> DecisionResult:
 
 
 def facts_of(changed: DecisionResult) -> list[e.MemoryEvent]:
-    return [fact for write in changed.writes for fact in write.facts]  # type: ignore[misc]
+    return [fact for write in changed.writes for fact in write.events]  # type: ignore[misc]
 
 
 def write(

@@ -17,7 +17,7 @@ def written(memory: Memory, *, anyway: bool) -> Memory:
     operation = Operation(action="add", target="memory", content=SUSPICIOUS, anyway=anyway)
     changed = Write([operation], Origin("user"), Limits())(lambda _stream: memory)
     for write in changed.writes:
-        for fact in write.facts:
+        for fact in write.events:
             assert isinstance(fact, e.MemoryAdded | e.MemoryReplaced)
             memory = evolve(memory, fact)
     return memory
