@@ -9,14 +9,16 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.settings import load
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
 from tests.faults.dying import MOMENTS, Moment, die_at
 from tests.gateway.bot_server import BotServer, Fault
@@ -172,7 +174,9 @@ def test_a_gateway_frozen_past_its_lease_finds_another_in_its_place_and_nothing_
     with gateway(short) as frozen:
         bot.write(ANNA, "one")
         wait_until(lambda: answered(bot, ["one"]), "the first answer")
-        os.kill(frozen.pid, signal.SIGSTOP)
+        with closing(Application(load(short), short)) as application:
+            wait_until(lambda: not application.log.steps(), "the end of the first turn's work")
+        os.kill(frozen.pid, signal.SIGSTOP)  # idle: stopped in a write, it would keep the lock
         bot.write(ANNA, "two")
         with serving(short) as served:
             wait_until(lambda: answered(bot, ["one", "two"]), "the second answer, by another gateway")

@@ -229,9 +229,8 @@ def test_a_worker_that_is_killed_at_any_of_its_appends_neither_loses_nor_doubles
         at = 0
         while code == -9:
             at += 1
-            plan = replace(
-                PLAN, timing=f"at 2026-01-01T00:00:{at:02}+00:00", kind="once", missed="all", deliver=()
-            )
+            timing = f"at 2026-01-01T00:{at // 60:02}:{at % 60:02}+00:00"
+            plan = replace(PLAN, timing=timing, kind="once", missed="all", deliver=())
             due = 1_767_225_600.0 + at
             added = e.ScheduleAdded(schedule=f"p{at}", plan=plan, by="user", next_due=due)
             change = DecisionResult(writes=(StreamEvents(stream_of(f"p{at}"), (added,)),))
